@@ -1,0 +1,48 @@
+"""Interactive IR explorer and visual debugger for Apache TVM Relax programs.
+
+Every name below is resolved when it is first used (PEP 562), so `import relax_explorer` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "parse": "core.syntax.parser",
+    "load": "core.syntax.load",
+    "normalize": "core.check.normalize",
+    "check": "core.check",
+    "well_formed": "core.check",
+    "structural_equal": "core.ir.equal",
+    "structural_hash": "core.ir.equal",
+    "apply_pass": "core.passes.pipeline",
+    "run_pipeline": "core.passes.pipeline",
+    "run": "core.exec.machine",
+    "debug": "core.exec.debugger",
+    "graph": "viz.graph",
+    "Session": "core.session.session",
+    "Failure": "core.diagnostics",
+    "ParseError": "core.diagnostics",
+    "Diagnostic": "core.diagnostics",
+    "IRModule": "core.ir.module",
+    "packed_function": "core.exec.packed",
+}
+__all__ = ["__version__", "ops", "passes", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ops", "passes"):
+        return import_module(f"relax_explorer.core.{name}")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'relax_explorer' has no attribute {name!r}")
+    value = getattr(import_module(f"relax_explorer.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The compiler: no terminal, no graphviz, no pygments."""

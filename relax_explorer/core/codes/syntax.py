@@ -1,0 +1,111 @@
+"""RX00: what can be wrong with a text before it means anything."""
+
+from __future__ import annotations
+
+from relax_explorer.core.diagnostics import Code, Severity
+
+UNREADABLE = Code(
+    "RX0001", "the input can't be read", "The path is no regular file, or the system refuses to open it.", "Name a file, or - for standard input."
+)
+EMPTY = Code("RX0002", "no module found", "The text has no statement at all.", "Write a class decorated with @I.ir_module.", "\n")
+NOT_TEXT = Code(
+    "RX0003", "the input is not text", "Its first bytes are those of another format.", "Open the TVMScript text; convert the model to it first."
+)
+NOT_UTF8 = Code("RX0004", "the text is not UTF-8", "TVMScript is UTF-8 text.", "Save the file as UTF-8.")
+BAD_SYNTAX = Code(
+    "RX0005", "not valid Python syntax", "TVMScript is Python syntax, and Python's parser stopped here.", "Mend the marked place.", "def f(:\n"
+)
+TOO_DEEP = Code(
+    "RX0006",
+    "nested too deeply",
+    "Python's parser reads 200 nested parentheses and 100 levels of indentation.",
+    "Bind parts of the expression to variables of their own.",
+    "x = " + "(" * 300 + ")" * 300 + "\n",
+)
+TRUNCATED = Code(
+    "RX0007", "the text ends too early", "A bracket, a string or a block is still open at the end.", "Check that the file was copied whole.", "x = (1,\n"
+)
+NOT_TVMSCRIPT = Code(
+    "RX0008",
+    "Python, but not TVMScript",
+    "The statement is valid Python, but TVMScript has no such statement; nothing is ever executed.",
+    "Write a class decorated with @I.ir_module, or a function decorated with @R.function or @T.prim_func.",
+    "import os\nprint(os.getcwd())\n",
+)
+BAD_STATEMENT = Code(
+    "RX0010",
+    "not a statement of a Relax function",
+    "A Relax function has bindings, if/else, `with R.dataflow()`, nested functions and one return.",
+    "Write it with these.",
+    "@R.function\ndef f():\n    for i in range(3):\n        pass\n",
+)
+BAD_EXPRESSION = Code(
+    "RX0011",
+    "not an expression of Relax",
+    "The text would have to be executed as Python to have a value; it never is.",
+    "Write the value itself.",
+    "@R.function\ndef f():\n    return [i for i in range(3)]\n",
+)
+BAD_ANNOTATION = Code(
+    "RX0012",
+    "not a StructInfo",
+    "An annotation is R.Tensor, R.Shape, R.Tuple, R.Callable, R.Prim, R.Object / R.Any, or T.<dtype>.",
+    "Write one of these.",
+    "@R.function\ndef f(x: int):\n    return x\n",
+)
+BAD_DTYPE = Code("RX0013", "unknown dtype", "No element type has this name.", "Use a name such as float32, int64, bool or bfloat16.", '@R.function\ndef f(x: R.Tensor((2,), "float99")):\n    return x\n')
+UNDEFINED = Code(
+    "RX0014",
+    "undefined variable",
+    "The name is neither a parameter, nor bound before this place, nor a function of the module.",
+    "Bind it first, or correct the name.",
+    "@R.function\ndef f():\n    return missing\n",
+)
+BAD_CALL = Code(
+    "RX0015",
+    "wrong arguments",
+    "The call has arguments that the operator or form does not take, or lacks some that it needs.",
+    "See the signature with `relax-explorer explain`.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.add(x)\n',
+)
+UNKNOWN_OPERATOR = Code(
+    "RX0016",
+    "unknown operator",
+    "No operator of this name is known; the call parses and prints, its StructInfo is Object.",
+    "Check the spelling.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.frobnicate(x)\n',
+    Severity.WARNING,
+)
+BAD_NAME = Code(
+    "RX0017",
+    "not a usable name",
+    "A name must be a Python identifier, no keyword, and without control characters.",
+    "Rename it.",
+    "@R.function\ndef f(class):\n    return class\n",
+)
+MISSING_RETURN = Code("RX0018", "the function does not return", "A Relax function ends in one return.", "Add a return at the end.", "@R.function\ndef f():\n    y = R.const(1)\n")
+AFTER_RETURN = Code("RX0019", "statement after return", "A Relax function has a single return, at its end.", "Move the return to the end.", "@R.function\ndef f():\n    return R.const(1)\n    return R.const(2)\n")
+BAD_DATAFLOW = Code(
+    "RX0020", "wrong use of R.output", "R.output names variables of its dataflow block, once, at the block's end.", "List variables bound in the block.", "@R.function\ndef f():\n    with R.dataflow():\n        R.output(y)\n    return R.const(1)\n"
+)
+BAD_BRANCH = Code(
+    "RX0021", "branches don't match", "Both branches of an if end by binding the same variable.", "End both branches with a binding of one name.", '@R.function\ndef f(c: R.Tensor((), "bool")):\n    if c:\n        y = R.const(1)\n    return y\n'
+)
+DUPLICATE = Code("RX0022", "defined twice", "Two functions, or two parameters, share a name.", "Rename one.", "@R.function\ndef f(x: R.Object, x: R.Object):\n    return x\n")
+BAD_METADATA = Code("RX0023", "unreadable metadata", "The JSON block with the constants is damaged or of an unknown form.", "Print the module again with show_meta=True.")
+MISSING_METADATA = Code(
+    "RX0024",
+    "constant without data",
+    "The text names a constant of the metadata block, but the block is missing.",
+    "Print the module with show_meta=True to keep the data.",
+    '@R.function\ndef f():\n    return metadata["ir.GenericConst"][0]\n',
+    Severity.WARNING,
+)
+BAD_LITERAL = Code("RX0025", "literal out of range", "The number does not fit its dtype.", "Use a number that fits.", "@R.function\ndef f(x: R.Tensor((99999999999999999999,), \"float32\")):\n    return x\n")
+EXECUTES_PYTHON = Code(
+    "RX0026",
+    "would execute Python",
+    "The construct has a value only when Python runs, which reading a text never does.",
+    "Print the module with TVM (`mod.script(show_meta=True)`) and open that text.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.emit_te(topi.add, x, x)\n',
+)

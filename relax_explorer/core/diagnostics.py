@@ -1,0 +1,173 @@
+"""Problems as data: codes, labels, diagnostics, and the one exception that core raises for a user's program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from relax_explorer.core.source import Span
+
+
+class Severity(IntEnum):
+    """How bad a problem is; larger is worse."""
+
+    NOTE = 0
+    WARNING = 1
+    ERROR = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of problem: its number, its page (what, why, example, fix) and its usual severity."""
+
+    id: str
+    title: str
+    why: str
+    fix: str
+    example: str = ""
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        return self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place with a remark: a span of text, or a node of the IR when there is no text."""
+
+    place: Any
+    text: str = ""
+    primary: bool = False
+
+    @property
+    def span(self) -> Span | None:
+        """Where the place stands in a text, if it stands in one."""
+        return self.place if isinstance(self.place, Span) else getattr(self.place, "span", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem: a sentence, the places it speaks of, and what to do about it."""
+
+    code: Code
+    message: str
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str = ""
+    severity: Severity | None = None
+    origin: str = ""
+
+    @property
+    def level(self) -> Severity:
+        """The severity of this occurrence."""
+        return self.code.severity if self.severity is None else self.severity
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the program can't be accepted as it is."""
+        return self.level is Severity.ERROR
+
+    @property
+    def primary(self) -> Label | None:
+        """The label that the message is about."""
+        return next((label for label in self.labels if label.primary), self.labels[0] if self.labels else None)
+
+    @property
+    def span(self) -> Span | None:
+        """Where the problem stands, if it stands in a text."""
+        return self.primary.span if self.primary else None
+
+    def order(self) -> tuple[str, int, int, str]:
+        """Sort key: by place, then by code."""
+        span = self.span
+        return (span.source.filename, span.line, span.column, self.code.id) if span else ("", 0, 0, self.code.id)
+
+    def to_json(self) -> dict[str, Any]:
+        """The diagnostic as plain data (columns from 1)."""
+        return {
+            "code": self.code.id,
+            "severity": str(self.level),
+            "message": self.message,
+            "labels": [_label_json(label) for label in self.labels],
+            "notes": list(self.notes),
+            "help": self.help,
+            "origin": self.origin,
+        }
+
+    def __str__(self) -> str:
+        where = f"{self.span}: " if self.span else ""
+        return f"{where}{self.level}[{self.code.id}]: {self.message}"
+
+
+def _label_json(label: Label) -> dict[str, Any]:
+    span = label.span
+    place: dict[str, Any] = {"text": label.text, "primary": label.primary}
+    if span is not None:
+        place |= {
+            "file": span.source.filename,
+            "line": span.line,
+            "column": span.column + 1,
+            "end_line": span.end_line,
+            "end_column": span.end_column + 1,
+        }
+    return place
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects diagnostics; a problem said twice of one place is kept once."""
+
+    items: list[Diagnostic] = field(default_factory=list)
+    _seen: set[tuple[Any, ...]] = field(default_factory=set)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Keep `diagnostic` unless the same was said of the same place."""
+        place = diagnostic.primary.place if diagnostic.primary else None
+        key = (diagnostic.code.id, diagnostic.message, id(place) if not isinstance(place, Span) else diagnostic.order())
+        if key not in self._seen:
+            self._seen.add(key)
+            self.items.append(diagnostic)
+
+    def say(self, code: Code, message: str, place: Any = None, label: str = "", **more: Any) -> Diagnostic:
+        """Make and keep a diagnostic with one primary label; returns it."""
+        labels = (Label(place, label, primary=True),) if place is not None else ()
+        diagnostic = Diagnostic(code, message, labels + tuple(more.pop("labels", ())), **more)
+        self.add(diagnostic)
+        return diagnostic
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Keep each of `diagnostics`."""
+        for diagnostic in diagnostics:
+            self.add(diagnostic)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The errors among what was collected."""
+        return [item for item in self.items if item.is_error]
+
+    def sorted(self) -> list[Diagnostic]:
+        """Everything collected, by place."""
+        return sorted(self.items, key=Diagnostic.order)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class Failure(Exception):
+    """The user's program can't be processed; `.diagnostics` says why."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__("\n".join(str(item) for item in diagnostics))
+        self.diagnostics: tuple[Diagnostic, ...] = diagnostics
+
+
+class ParseError(Failure):
+    """A text is not a program that can be read."""

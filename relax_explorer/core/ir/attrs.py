@@ -1,0 +1,86 @@
+"""Compile-time constants of calls, functions and modules: an interned, ordered mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+_TABLE: dict[Any, Attrs] = {}
+_SIMPLE = (str, int, type(None))
+
+
+def _key(value: Any) -> Any:
+    """A hashable key that tells apart what Python's equality does not: 1, 1.0 and True; 0.0 and -0.0."""
+    kind = type(value)
+    if kind is str or value is None:
+        return value
+    if kind is float:
+        return (float, value.hex())
+    if kind is tuple:
+        return (tuple, *[_key(item) for item in value])
+    return (kind, value)
+
+
+class Attrs(Mapping[str, Any]):
+    """An immutable mapping from names to constants; equal mappings (in the same order) are one object.
+
+    Values are None, bool, int, float, str, DType, StructInfo, PrimExpr, Attrs (a nested mapping) and tuples of these.
+    """
+
+    __slots__ = ("_dict",)
+    _dict: dict[str, Any]
+
+    def __new__(cls, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> Attrs:
+        pairs = tuple(items.items() if isinstance(items, Mapping) else items)
+        key = tuple([(name, _key(value)) for name, value in pairs])
+        hit = _TABLE.get(key)
+        if hit is None:
+            hit = object.__new__(cls)
+            hit._dict = dict(pairs)
+            _TABLE[key] = hit
+        return hit
+
+    def __getitem__(self, name: str) -> Any:
+        return self._dict[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dict)
+
+    def __len__(self) -> int:
+        return len(self._dict)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._dict
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The constant called `name`, else `default`."""
+        return self._dict.get(name, default)
+
+    def having(self, **changes: Any) -> Attrs:
+        """A mapping with some entries set."""
+        return Attrs({**self._dict, **changes})
+
+    def without(self, *names: str) -> Attrs:
+        """A mapping with some entries left out."""
+        return Attrs({name: value for name, value in self._dict.items() if name not in names})
+
+    def __repr__(self) -> str:
+        return f"Attrs({self._dict!r})"
+
+
+def freeze(value: Any) -> Any:
+    """`value` with lists made tuples and dicts made Attrs."""
+    if isinstance(value, (list, tuple)):
+        return tuple([freeze(item) for item in value])
+    if isinstance(value, dict):
+        return Attrs({name: freeze(item) for name, item in value.items()})
+    return value
+
+
+EMPTY = Attrs()

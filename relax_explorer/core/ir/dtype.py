@@ -1,0 +1,119 @@
+"""Element types of tensors and scalars; an unknown element type is None."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_FORM = re.compile(r"(bool|int|uint|float|bfloat|handle)(\d*)(_[a-z0-9]+)?(?:x(\d+))?$")
+_SIZES = {"int": (1, 2, 4, 8, 16, 32, 64), "uint": (1, 2, 4, 8, 16, 32, 64), "float": (16, 32, 64), "bfloat": (16,)}
+_SMALL_FLOATS = {
+    "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+}  # fmt: skip
+_TABLE: dict[str, DType] = {}
+
+
+class DType:
+    """An interned element type: `name` as TVM prints it, `kind`, width in `bits`, vector `lanes`."""
+
+    __slots__ = ("_numpy", "bits", "kind", "lanes", "name")
+    name: str
+    kind: str
+    bits: int
+    lanes: int
+
+    def __init__(self, name: str, kind: str, bits: int, lanes: int) -> None:
+        self.name, self.kind, self.bits, self.lanes = name, kind, bits, lanes
+        self._numpy: Any = None
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are floating point, of any width."""
+        return self.kind in ("float", "bfloat")
+
+    @property
+    def is_int(self) -> bool:
+        """Whether values are integers, signed or not, bool excluded."""
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether values are truth values."""
+        return self.kind == "bool"
+
+    def to_numpy(self) -> np.dtype[Any]:
+        """The numpy dtype of arrays of this type; raises TypeError for handles and vectors."""
+        if self._numpy is None:
+            self._numpy = _numpy_dtype(self)
+        return self._numpy  # type: ignore[no-any-return]  # numpy border
+
+    def with_lanes(self, lanes: int) -> DType:
+        """The vector type of this element type."""
+        base = self.name.split("x")[0] if self.lanes > 1 else self.name
+        return dtype(base if lanes == 1 else f"{base}x{lanes}")
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dtype, (self.name,)
+
+
+def _numpy_dtype(wanted: DType) -> np.dtype[Any]:
+    import numpy as np
+
+    if wanted.kind == "handle" or wanted.lanes != 1:
+        raise TypeError(f"no array holds elements of type {wanted.name}")
+    if wanted.kind == "bfloat" or wanted.name in _SMALL_FLOATS:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, wanted.name))
+    if wanted.is_int and wanted.bits < 8:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, wanted.name)) if wanted.bits in (2, 4) else np.dtype(np.bool_)
+    return np.dtype(wanted.name)
+
+
+def dtype(name: str) -> DType:
+    """The element type called `name`; raises ValueError for a name that is none."""
+    hit = _TABLE.get(name)
+    return hit if hit is not None else _make(name)
+
+
+def _make(name: str) -> DType:
+    match = _FORM.match(name)
+    if match is None:
+        raise ValueError(f"{name!r} is not an element type")
+    kind, digits, suffix, lanes_text = match.groups()
+    lanes = int(lanes_text or 1)
+    base = f"{kind}{digits}{suffix or ''}"
+    if kind in ("bool", "handle"):
+        bits = 64 if kind == "handle" else 8
+        known = base in ("bool", "handle", "handle64")
+    elif suffix:
+        bits, known = int(digits or 0), base in _SMALL_FLOATS
+    else:
+        bits = int(digits or 0)
+        known = bits in _SIZES[kind]
+    if not known:
+        raise ValueError(f"{name!r} is not an element type")
+    if base == "handle64":
+        return dtype("handle")
+    made = DType(name, kind, bits, lanes)
+    return _TABLE.setdefault(name, made)
+
+
+def from_numpy(array_dtype: np.dtype[Any]) -> DType:
+    """The element type of a numpy dtype; raises ValueError when Relax has none for it."""
+    return dtype(array_dtype.name)
+
+
+BOOL, INT8, INT16, INT32, INT64 = (dtype(n) for n in ("bool", "int8", "int16", "int32", "int64"))
+UINT8, UINT16, UINT32, UINT64 = (dtype(n) for n in ("uint8", "uint16", "uint32", "uint64"))
+FLOAT16, FLOAT32, FLOAT64, BFLOAT16 = (dtype(n) for n in ("float16", "float32", "float64", "bfloat16"))
+HANDLE = dtype("handle")

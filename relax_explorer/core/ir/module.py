@@ -1,0 +1,58 @@
+"""A module: functions by name, attributes, and global infos."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.ir.node import owner_node
+from relax_explorer.core.source import Source
+
+if TYPE_CHECKING:
+    from relax_explorer.core.ir.expr import OpaqueFunction
+    from relax_explorer.core.tir.stmt import PrimFunc
+
+
+@owner_node
+class IRModule:
+    """An immutable program; a pass is a function from one to the next.
+
+    `functions` maps names to Relax functions, PrimFuncs and opaque members in the order of the text; `dialect` is the
+    surface that the text was written in.
+    """
+
+    functions: Mapping[str, Function | PrimFunc | OpaqueFunction]
+    attrs: Attrs = EMPTY
+    global_infos: Attrs = EMPTY
+    name: str = "Module"
+    dialect: str = "tvm-0.27"
+    source: Source | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        return self.functions[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.functions
+
+    @property
+    def relax_functions(self) -> dict[str, Function]:
+        """The Relax functions, by name."""
+        return {name: fn for name, fn in self.functions.items() if type(fn) is Function}
+
+    def having(self, functions: Mapping[str, Any]) -> IRModule:
+        """The module with these functions; itself when each is the same object as before."""
+        old = self.functions
+        if len(old) == len(functions) and all(old.get(name) is fn for name, fn in functions.items()):
+            return self
+        return IRModule(dict(functions), self.attrs, self.global_infos, self.name, self.dialect, self.source)
+
+    def script(self, dialect: str | None = None) -> str:
+        """The module as TVMScript text of `dialect` (default `tvm-0.27`)."""
+        from relax_explorer.core.syntax.printer import print_module  # a view of the module; ir does not depend on it
+
+        return print_module(self, dialect or "tvm-0.27")
+
+    def __str__(self) -> str:
+        return self.script()

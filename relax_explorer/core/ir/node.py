@@ -1,0 +1,45 @@
+"""What every IR node has in common: slots, identity equality, children, and replacement that shares."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, dataclass_transform
+
+# Building a frozen dataclass costs four times a plain one (tests/perf: node), so nodes are frozen only where mistakes are sought.
+CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
+
+_T = TypeVar("_T")
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def node(cls: type[_T]) -> type[_T]:
+    """Make `cls` an IR node: a slotted record, equal only to itself, not to be changed once made."""
+    return _made(cls, weak=False)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def owner_node(cls: type[_T]) -> type[_T]:
+    """A node that derived facts are kept of for as long as it lives (functions, modules): it can be weakly referenced."""
+    return _made(cls, weak=True)
+
+
+def _made(cls: type[_T], weak: bool) -> type[_T]:
+    made = dataclass(slots=True, eq=False, frozen=CHECKS, repr=False, weakref_slot=weak)(cls)
+    _FIELDS[made] = tuple(f.name for f in fields(made))  # type: ignore[arg-type]  # `made` is a dataclass by now
+    return made
+
+
+def field_names(value: object) -> tuple[str, ...]:
+    """Names of the fields of a node, in order of declaration."""
+    return _FIELDS[type(value)]
+
+
+def replace(value: _T, **changes: Any) -> _T:
+    """A copy of node `value` with some fields changed; `value` itself when nothing would change."""
+    if all(getattr(value, name) is new for name, new in changes.items()):
+        return value
+    arguments = {name: getattr(value, name) for name in _FIELDS[type(value)]}
+    arguments.update(changes)
+    return type(value)(**arguments)

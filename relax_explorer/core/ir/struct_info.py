@@ -1,0 +1,132 @@
+"""StructInfo: what is known of a value before the program runs. Interned, so `is` decides equality."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.prim import PrimExpr
+
+if TYPE_CHECKING:
+    from relax_explorer.core.ir.expr import Var
+
+_TABLE: dict[Any, Any] = {}
+
+
+class StructInfo:
+    """What is known of a value: its kind and, as far as known, its shape and dtype."""
+
+    __slots__ = ("__weakref__",)
+
+    def __repr__(self) -> str:
+        from relax_explorer.core.ir.struct_info_text import struct_info_text
+
+        return struct_info_text(self)
+
+
+def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
+    made = object.__new__(key[0])
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return _TABLE.setdefault(key, made)
+
+
+class ObjectStructInfo(StructInfo):
+    """Any value at all."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> ObjectStructInfo:
+        return _TABLE.get((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
+
+
+class PrimStructInfo(StructInfo):
+    """A scalar of element type `dtype`, with its `value` where known."""
+
+    __slots__ = ("dtype", "value")
+    dtype: DType
+    value: PrimExpr | None
+
+    def __new__(cls, dtype: DType, value: PrimExpr | None = None) -> PrimStructInfo:
+        key = (cls, dtype, value)
+        return _TABLE.get(key) or _interned(key, dtype=dtype, value=value)  # type: ignore[no-any-return]  # as above
+
+
+class ShapeStructInfo(StructInfo):
+    """A shape: its dimensions `values` where known, its length `ndim` (-1 when unknown)."""
+
+    __slots__ = ("ndim", "values")
+    values: tuple[PrimExpr, ...] | None
+    ndim: int
+
+    def __new__(cls, values: tuple[PrimExpr, ...] | None = None, ndim: int = -1) -> ShapeStructInfo:
+        if values is not None:
+            ndim = len(values)
+        key = (cls, values, ndim)
+        return _TABLE.get(key) or _interned(key, values=values, ndim=ndim)  # type: ignore[no-any-return]  # as above
+
+
+class TensorStructInfo(StructInfo):
+    """A tensor: `shape` (dimensions, or a variable holding a shape, or None), `dtype` (or None), `ndim` (-1 unknown)."""
+
+    __slots__ = ("dtype", "ndim", "shape", "vdevice")
+    shape: tuple[PrimExpr, ...] | Var | None
+    dtype: DType | None
+    ndim: int
+    vdevice: str | None
+
+    def __new__(
+        cls,
+        shape: tuple[PrimExpr, ...] | Var | None = None,
+        dtype: DType | None = None,
+        ndim: int = -1,
+        vdevice: str | None = None,
+    ) -> TensorStructInfo:
+        if type(shape) is tuple:
+            ndim = len(shape)
+        key = (cls, shape, dtype, ndim, vdevice)
+        hit = _TABLE.get(key)
+        if hit is not None:
+            return hit  # type: ignore[no-any-return]  # as above
+        return _interned(key, shape=shape, dtype=dtype, ndim=ndim, vdevice=vdevice)  # type: ignore[no-any-return]
+
+    @property
+    def dims(self) -> tuple[PrimExpr, ...] | None:
+        """The dimensions when each is known as an expression, else None."""
+        return self.shape if type(self.shape) is tuple else None
+
+
+class TupleStructInfo(StructInfo):
+    """A tuple of values."""
+
+    __slots__ = ("fields",)
+    fields: tuple[StructInfo, ...]
+
+    def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
+        key = (cls, fields)
+        return _TABLE.get(key) or _interned(key, fields=fields)  # type: ignore[no-any-return]  # as above
+
+
+class FuncStructInfo(StructInfo):
+    """A function: parameters (None for a packed function, of which nothing is known), result, purity."""
+
+    __slots__ = ("derive_func", "params", "pure", "ret")
+    params: tuple[StructInfo, ...] | None
+    ret: StructInfo
+    pure: bool
+    derive_func: str | None
+
+    def __new__(
+        cls,
+        params: tuple[StructInfo, ...] | None,
+        ret: StructInfo,
+        pure: bool = True,
+        derive_func: str | None = None,
+    ) -> FuncStructInfo:
+        key = (cls, params, ret, pure, derive_func)
+        hit = _TABLE.get(key)
+        return hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)  # type: ignore[no-any-return]
+
+
+OBJECT = ObjectStructInfo()
+VOID = TupleStructInfo(())

@@ -1,0 +1,77 @@
+"""Where text came from: files, lines, columns and spans."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+
+class Source:
+    """One text with its name; columns are code points from 0, lines count from 1."""
+
+    def __init__(self, text: str, filename: str = "<text>") -> None:
+        self.text = text
+        self.filename = filename
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """Offset of the first character of each line."""
+        starts, at = [0], self.text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.text.find("\n", at + 1)
+        return starts
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        """Whether byte columns and character columns are the same."""
+        return self.text.isascii()
+
+    def line(self, number: int) -> str:
+        """Text of line `number` (from 1) without its line end; empty beyond the last line."""
+        if not 1 <= number <= len(self.line_starts):
+            return ""
+        start = self.line_starts[number - 1]
+        end = self.line_starts[number] - 1 if number < len(self.line_starts) else len(self.text)
+        return self.text[start:end]
+
+    def column(self, line: int, byte_column: int) -> int:
+        """Character column (from 0) of a UTF-8 byte column, which is what Python's `ast` counts."""
+        if self.is_ascii:
+            return byte_column
+        return len(self.line(line).encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "replace"))
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line (from 1) and character column (from 0) of a character offset."""
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1]
+
+    def span(self, line: int, column: int, end_line: int | None = None, end_column: int | None = None) -> Span:
+        """Span between two positions given in character columns."""
+        return Span(self, line, column, line if end_line is None else end_line, column + 1 if end_column is None else end_column)
+
+    def whole(self) -> Span:
+        """Span of the whole text."""
+        last = len(self.line_starts)
+        return Span(self, 1, 0, last, len(self.line(last)))
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Span:
+    """A stretch of a source: lines from 1, columns from 0, the end exclusive."""
+
+    source: Source
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def text(self) -> str:
+        """The text inside the span."""
+        starts = self.source.line_starts
+        return self.source.text[starts[self.line - 1] + self.column : starts[self.end_line - 1] + self.end_column]
+
+    def __repr__(self) -> str:
+        return f"{self.source.filename}:{self.line}:{self.column + 1}"

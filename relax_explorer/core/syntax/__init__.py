@@ -1,0 +1,1 @@
+"""Text to IR and back: parser, printer, metadata, dialects. Nothing of a text is ever executed."""

@@ -1,0 +1,57 @@
+"""What the readers of Relax and of PrimFuncs share while one text is read."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from relax_explorer.core.diagnostics import Code, Diagnostic, Report
+from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.source import Source, Span
+
+
+class Skip(Exception):
+    """A part of the text can't be read; the problem is in the report. Caught per statement, so that reading goes on."""
+
+
+class Context:
+    """The text, the problems found, and the names that the module level defines."""
+
+    def __init__(self, source: Source, report: Report) -> None:
+        self.source = source
+        self.report = report
+        self.line_offset = 0  # lines before the chunk whose `ast` is being read
+        self.column_offset = 0  # columns that were cut off its lines
+        self.type_vars: dict[str, DType] = {}  # `n = TypeVar("n")`: each function makes its own variable of it
+        self.metadata: dict[str, list[Any]] = {}
+        self.has_metadata = False
+        self.functions: set[str] = set()
+        self.module_names: set[str] = {"cls"}
+        self.old_marks = 0  # constructs that only the older surface has
+        self.new_marks = 0
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of an `ast` node."""
+        line = node.lineno + self.line_offset  # type: ignore[attr-defined]  # every node asked about has a place
+        end = node.end_lineno + self.line_offset  # type: ignore[attr-defined]
+        column, end_column = node.col_offset + self.column_offset, node.end_col_offset + self.column_offset  # type: ignore[attr-defined]
+        if self.source.is_ascii:
+            return Span(self.source, line, column, end, end_column)
+        return Span(self.source, line, self.source.column(line, column), end, self.source.column(end, end_column))
+
+    def say(self, code: Code, message: str, node: ast.AST, label: str = "", **more: Any) -> Diagnostic:
+        """Report a problem at an `ast` node."""
+        return self.report.say(code, message, self.span(node), label, **more)
+
+    def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **more: Any) -> Skip:
+        """Report a problem at an `ast` node; the caller raises what is returned."""
+        self.say(code, message, node, label, **more)
+        return Skip(message)
+
+    def type_var_dtype(self, name: str) -> DType | None:
+        """The dtype of module-level variable `name`; None when there is none."""
+        return self.type_vars.get(name)
+
+    def declare(self, name: str, dtype: DType = INT64) -> None:
+        """Note a module-level shape variable."""
+        self.type_vars[name] = dtype

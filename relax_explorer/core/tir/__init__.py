@@ -1,0 +1,1 @@
+"""PrimFuncs as data: buffer, expr, stmt, walk."""

@@ -1,0 +1,113 @@
+"""Scalar expressions that occur only inside PrimFuncs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_explorer.core.ir import prim_text
+from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.ir.prim import PrimExpr, PrimVar
+from relax_explorer.core.tir.buffer import Buffer
+
+_TABLE: dict[Any, Any] = {}
+
+
+class BufferLoad(PrimExpr):
+    """`buffer[indices]`; the indices may be Ramps."""
+
+    __slots__ = ("buffer", "indices")
+    buffer: Buffer
+    indices: tuple[PrimExpr, ...]
+
+    def __new__(cls, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> BufferLoad:
+        key = (cls, buffer, indices)
+        hit = _TABLE.get(key)
+        if hit is None:
+            hit = object.__new__(cls)
+            hit.buffer, hit.indices = buffer, indices
+            lanes = indices[-1].dtype.lanes if indices else 1
+            hit.dtype = buffer.dtype if lanes == 1 else buffer.dtype.with_lanes(lanes)
+            _TABLE[key] = hit
+        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+
+    def children(self) -> tuple[PrimExpr, ...]:
+        """The indices."""
+        return self.indices
+
+    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
+        """The same buffer at other indices."""
+        return BufferLoad(self.buffer, children)
+
+
+class BufferPtr(PrimExpr):
+    """`buffer.data`, or the buffer itself as an argument: `how` is `data`, `buffer` or another attribute name."""
+
+    __slots__ = ("buffer", "how")
+    buffer: Buffer
+    how: str
+
+    def __new__(cls, buffer: Buffer, how: str = "data") -> BufferPtr:
+        key = (cls, buffer, how)
+        hit = _TABLE.get(key)
+        if hit is None:
+            hit = object.__new__(cls)
+            hit.buffer, hit.how, hit.dtype = buffer, how, HANDLE
+            _TABLE[key] = hit
+        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+
+    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
+        """A pointer has no operands: itself."""
+        return self
+
+
+class Ramp(PrimExpr):
+    """The vector `base, base + stride, …` of `lanes` elements."""
+
+    __slots__ = ("base", "lanes", "stride")
+    base: PrimExpr
+    stride: PrimExpr
+    lanes: int
+    operands = ("base", "stride")
+
+    def __new__(cls, base: PrimExpr, stride: PrimExpr, lanes: int) -> Ramp:
+        key = (cls, base, stride, lanes)
+        hit = _TABLE.get(key)
+        if hit is None:
+            hit = object.__new__(cls)
+            hit.base, hit.stride, hit.lanes, hit.dtype = base, stride, lanes, base.dtype.with_lanes(lanes)
+            _TABLE[key] = hit
+        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+
+    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
+        """The same lanes over other operands."""
+        return Ramp(children[0], children[1], self.lanes)
+
+
+class Let(PrimExpr):
+    """`body` with `var` standing for `value`."""
+
+    __slots__ = ("body", "value", "var")
+    var: PrimVar
+    value: PrimExpr
+    body: PrimExpr
+    operands = ("value", "body")
+
+    def __new__(cls, var: PrimVar, value: PrimExpr, body: PrimExpr) -> Let:
+        key = (cls, var, value, body)
+        hit = _TABLE.get(key)
+        if hit is None:
+            hit = object.__new__(cls)
+            hit.var, hit.value, hit.body, hit.dtype = var, value, body, body.dtype
+            _TABLE[key] = hit
+        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+
+    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
+        """The same variable over another value and body."""
+        return Let(self.var, children[0], children[1])
+
+
+def _load_text(out: prim_text.PrimText, expr: BufferLoad) -> tuple[str, int]:
+    return f"{out.name(expr.buffer)}[{out.listed(expr.indices) or '()'}]", prim_text.ATOM  # type: ignore[arg-type]
+
+
+prim_text.WRITERS[BufferLoad] = _load_text

@@ -1,0 +1,179 @@
+"""Statements of PrimFuncs, and PrimFunc itself: lowered code as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.expr import Expr
+from relax_explorer.core.ir.node import node, owner_node
+from relax_explorer.core.ir.prim import PrimExpr, PrimVar
+from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.source import Span
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
+
+
+class Stmt:
+    """Any statement; each has `span`."""
+
+    __slots__ = ()
+    span: Span | None
+
+
+@node
+class BufferStore(Stmt):
+    """`buffer[indices] = value`."""
+
+    buffer: Buffer
+    indices: tuple[PrimExpr, ...]
+    value: PrimExpr
+    span: Span | None = None
+
+
+@node
+class Evaluate(Stmt):
+    """An expression evaluated for its effect."""
+
+    value: PrimExpr
+    span: Span | None = None
+
+
+@node
+class LetStmt(Stmt):
+    """`var: T.let[…] = value`, seen by the statements after it in the same sequence."""
+
+    var: PrimVar
+    value: PrimExpr
+    span: Span | None = None
+
+
+@node
+class SeqStmt(Stmt):
+    """Statements in order."""
+
+    stmts: tuple[Stmt, ...]
+    span: Span | None = None
+
+
+@node
+class For(Stmt):
+    """A loop over `extent` values from `start`; `kind` is serial, parallel, vectorized, unroll or thread_binding."""
+
+    var: PrimVar
+    start: PrimExpr
+    extent: PrimExpr
+    body: Stmt
+    kind: str = "serial"
+    thread: str | None = None
+    annotations: Attrs = EMPTY
+    step: PrimExpr | None = None
+    span: Span | None = None
+
+
+@node
+class While(Stmt):
+    """A loop while `condition` holds."""
+
+    condition: PrimExpr
+    body: Stmt
+    span: Span | None = None
+
+
+@node
+class IfThenElse(Stmt):
+    """A choice between statements."""
+
+    condition: PrimExpr
+    then_case: Stmt
+    else_case: Stmt | None = None
+    span: Span | None = None
+
+
+@node
+class IterVar:
+    """An axis of a block: `var` ranges over `domain`; `kind` is spatial, reduce, opaque or scan."""
+
+    var: PrimVar
+    domain: Range
+    kind: str = "spatial"
+
+
+@node
+class MatchBufferRegion:
+    """`buffer` as a view of a region of another one."""
+
+    buffer: Buffer
+    source: BufferRegion
+
+
+@node
+class SBlock(Stmt):
+    """A block of the schedulable IR together with the values that its axes take (`iter_values`), and its predicate.
+
+    `reads` and `writes` are None when the text leaves them to be found.
+    """
+
+    name: str
+    iter_vars: tuple[IterVar, ...]
+    iter_values: tuple[PrimExpr, ...]
+    body: Stmt
+    predicate: PrimExpr | None = None
+    reads: tuple[BufferRegion, ...] | None = None
+    writes: tuple[BufferRegion, ...] | None = None
+    init: Stmt | None = None
+    alloc_buffers: tuple[Buffer, ...] = ()
+    match_buffers: tuple[MatchBufferRegion, ...] = ()
+    annotations: Attrs = EMPTY
+    span: Span | None = None
+
+
+@node
+class AllocBuffer(Stmt):
+    """A buffer allocated for the statements after it (`T.alloc_buffer`, `T.alloc_local`, `T.decl_buffer`: `how`)."""
+
+    buffer: Buffer
+    how: str = "alloc_buffer"
+    annotations: Attrs = EMPTY
+    span: Span | None = None
+
+
+@node
+class AttrStmt(Stmt):
+    """`T.attr(subject, key, value)`, or a launched thread, around `body`."""
+
+    subject: Any
+    key: str
+    value: PrimExpr
+    body: Stmt
+    span: Span | None = None
+
+
+@node
+class AssertStmt(Stmt):
+    """A check at run time with a message."""
+
+    condition: PrimExpr
+    message: str
+    span: Span | None = None
+
+
+@owner_node
+class PrimFunc(Expr):
+    """A function over buffers and scalars, in destination-passing style.
+
+    `params` are buffers and scalar variables in order; `body` is the statement, with the root block's allocations in
+    `root` when the function is schedulable (`s_tir`).
+    """
+
+    params: tuple[Buffer | PrimVar, ...]
+    body: Stmt
+    ret_type: StructInfo | None = None
+    attrs: Attrs = EMPTY
+    s_tir: bool = True
+    struct_info: StructInfo | None = None
+    span: Span | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only the module itself can call the function."""
+        return "global_symbol" not in self.attrs

@@ -1,0 +1,277 @@
+"""A graph to be looked at: nodes with text, edges with shapes, clusters, and the operations that choose a part of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from relax_explorer.viz.ranks import break_cycles, longest_path
+
+if TYPE_CHECKING:
+    from relax_explorer.viz.dot import Engine
+    from relax_explorer.viz.picture import Picture
+
+DEFAULT_MAX_NODES = 200
+DEFAULT_RADIUS = 2
+
+
+class Kind(StrEnum):
+    """What a node stands for; each kind has its own colour and outline."""
+
+    PARAMETER = "parameter"
+    CONSTANT = "constant"
+    OPERATOR = "operator"
+    CALL = "call"
+    TUPLE = "tuple"
+    OUTPUT = "output"
+    MATCH_CAST = "match_cast"
+    BRANCH = "branch"
+    MORE = "more"
+
+
+class EdgeKind(StrEnum):
+    """What flows along an edge: a value, a symbolic length, the order of effects, or something that is not shown."""
+
+    DATA = "data"
+    SHAPE = "shape"
+    ORDER = "order"
+    MORE = "more"
+
+
+class Mark(StrEnum):
+    """What is special about a node at the moment; each mark has a glyph, for colour is not enough."""
+
+    CHANGED = "changed"
+    CURRENT = "current"
+    SELECTED = "selected"
+
+    @property
+    def glyph(self) -> str:
+        """One narrow ASCII character that stands before the title of a marked node."""
+        return {"changed": "~", "current": ">", "selected": "*"}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One box: `title` in bold, `lines` below it, `shape_text` of its value, and `detail` which a tooltip shows.
+
+    All texts may be anything at all: whatever draws them escapes them.
+    """
+
+    id: str
+    title: str
+    lines: tuple[str, ...] = ()
+    kind: Kind = Kind.OPERATOR
+    shape_text: str = ""
+    detail: str = ""
+    cluster: str | None = None
+    marks: frozenset[Mark] = frozenset()
+
+    @property
+    def marked_title(self) -> str:
+        """The title with the glyphs of the marks before it."""
+        glyphs = "".join(mark.glyph for mark in Mark if mark in self.marks)
+        return f"{glyphs} {self.title}" if glyphs else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow from the producer of a value to its user; the label is usually the shape of the value."""
+
+    source: str
+    target: str
+    label: str = ""
+    kind: EdgeKind = EdgeKind.DATA
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A box around nodes, for instance a dataflow block or a branch; clusters nest through `parent`."""
+
+    id: str
+    title: str
+    parent: str | None = None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes in program order, the edges between them, and notes on what is not shown.
+
+    Raises ValueError when ids are not unique, or when an edge or a cluster refers to something that is missing.
+    """
+
+    title: str
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    clusters: tuple[Cluster, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        _require_unique("node", [node.id for node in self.nodes])
+        _require_unique("cluster", [cluster.id for cluster in self.clusters])
+        for edge in self.edges:
+            if edge.source not in self.number or edge.target not in self.number:
+                raise ValueError(f"edge {edge.source!r} -> {edge.target!r} refers to a node that does not exist")
+        for node in self.nodes:
+            if node.cluster is not None:
+                self.cluster_path(node.cluster)
+
+    @cached_property
+    def number(self) -> Mapping[str, int]:
+        """The position of each node id in `nodes`."""
+        return {node.id: index for index, node in enumerate(self.nodes)}
+
+    @cached_property
+    def _cluster_of(self) -> Mapping[str, Cluster]:
+        return {cluster.id: cluster for cluster in self.clusters}
+
+    def node(self, node_id: str) -> Node:
+        """The node with an id; KeyError when there is none."""
+        return self.nodes[self.number[node_id]]
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The edges as pairs of node numbers, in their order."""
+        return [(self.number[edge.source], self.number[edge.target]) for edge in self.edges]
+
+    @cached_property
+    def incoming(self) -> list[list[int]]:
+        """For each node number the numbers of the edges that end in it."""
+        return _by_end(len(self.nodes), (target for _, target in self.pairs))
+
+    @cached_property
+    def outgoing(self) -> list[list[int]]:
+        """For each node number the numbers of the edges that start in it."""
+        return _by_end(len(self.nodes), (source for source, _ in self.pairs))
+
+    def cluster_path(self, cluster_id: str | None) -> tuple[str, ...]:
+        """The ids of a cluster and of all around it, outermost first; ValueError for a missing or circular parent."""
+        path: list[str] = []
+        while cluster_id is not None:
+            if cluster_id in path or cluster_id not in self._cluster_of:
+                raise ValueError(f"cluster {cluster_id!r} does not exist or contains itself")
+            path.append(cluster_id)
+            cluster_id = self._cluster_of[cluster_id].parent
+        return tuple(reversed(path))
+
+    def topological_ranks(self) -> dict[str, int]:
+        """For each node the length of the longest path that leads to it; edges which close a cycle don't count."""
+        count = len(self.nodes)
+        ranks = longest_path(count, break_cycles(count, self.pairs))
+        return {node.id: rank for node, rank in zip(self.nodes, ranks, strict=True)}
+
+    def neighbourhood(self, node_id: str, radius: int = DEFAULT_RADIUS, max_nodes: int | None = None) -> Graph:
+        """The part within `radius` edges of a node, in either direction, with stubs where it was cut off.
+
+        At most `max_nodes` nodes are kept, nearest first; the note says how many of how many are shown.
+        """
+        distance = {self.number[node_id]: 0}
+        waiting = deque(distance)
+        while waiting:
+            current = waiting.popleft()
+            if distance[current] == radius:
+                continue
+            for other in self._neighbours(current):
+                if max_nodes is not None and len(distance) >= max_nodes:
+                    return self.part(distance)
+                if other not in distance:
+                    distance[other] = distance[current] + 1
+                    waiting.append(other)
+        return self.part(distance)
+
+    def scoped(
+        self, max_nodes: int = DEFAULT_MAX_NODES, around: str | None = None, radius: int = DEFAULT_RADIUS
+    ) -> Graph:
+        """The whole graph when it has at most `max_nodes` nodes, else the neighbourhood of one node.
+
+        The node is `around`, or the selected, the current or the first changed one, or the first of all.
+        """
+        if len(self.nodes) <= max_nodes:
+            return self
+        return self.neighbourhood(around or self._centre(), radius, max_nodes)
+
+    def part(self, kept: Collection[int]) -> Graph:
+        """The graph of some nodes, given by number; a stub says how many neighbours of a node are not shown."""
+        if len(kept) == len(self.nodes):
+            return self
+        members = sorted(kept)
+        nodes = [self.nodes[index] for index in members]
+        edges = [
+            edge
+            for edge, (source, target) in zip(self.edges, self.pairs, strict=True)
+            if source in kept and target in kept
+        ]
+        for index in members:
+            self._add_stubs(index, kept, nodes, edges)
+        note = f"showing {len(members):,} of {len(self.nodes):,} nodes".replace(",", " ")
+        return replace(self, nodes=tuple(nodes), edges=tuple(edges), notes=(*self.notes, note))
+
+    def dot(self) -> str:
+        """The graph in the DOT language of Graphviz, with every text escaped."""
+        from relax_explorer.viz.dot import dot_text
+
+        return dot_text(self)
+
+    def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
+        """A picture with a note on how it was laid out; formats are `svg` and `png`, `timeout` is in seconds per engine."""
+        from relax_explorer.viz.dot import draw
+
+        return draw(self, format=format, engine=engine, timeout=timeout)
+
+    def svg(self, engine: Engine = "auto") -> str:
+        """The graph as a self-contained SVG document."""
+        return self.draw("svg", engine).data.decode("utf-8")
+
+    def terminal(self, width: int = 80, ascii: bool = False) -> str:
+        """The graph for a terminal: boxes and lines when they fit in `width` cells, else an indented tree."""
+        from relax_explorer.viz.boxes import terminal_text
+
+        return terminal_text(self, width, ascii)
+
+    def _neighbours(self, index: int) -> Iterable[int]:
+        for number in self.incoming[index]:
+            yield self.pairs[number][0]
+        for number in self.outgoing[index]:
+            yield self.pairs[number][1]
+
+    def _centre(self) -> str:
+        for mark in (Mark.SELECTED, Mark.CURRENT, Mark.CHANGED):
+            for node in self.nodes:
+                if mark in node.marks:
+                    return node.id
+        return self.nodes[0].id
+
+    def _add_stubs(self, index: int, kept: Collection[int], nodes: list[Node], edges: list[Edge]) -> None:
+        node = self.nodes[index]
+        inputs = {self.pairs[number][0] for number in self.incoming[index]}.difference(kept)
+        users = {self.pairs[number][1] for number in self.outgoing[index]}.difference(kept)
+        if inputs:
+            stub = Node(f"more-in:{node.id}", _count(len(inputs), "input"), kind=Kind.MORE, cluster=node.cluster)
+            nodes.append(stub)
+            edges.append(Edge(stub.id, node.id, kind=EdgeKind.MORE))
+        if users:
+            stub = Node(f"more-out:{node.id}", _count(len(users), "user"), kind=Kind.MORE, cluster=node.cluster)
+            nodes.append(stub)
+            edges.append(Edge(node.id, stub.id, kind=EdgeKind.MORE))
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} more {noun}" + ("s" if count > 1 else "")
+
+
+def _require_unique(noun: str, ids: list[str]) -> None:
+    if len(set(ids)) != len(ids):
+        seen: set[str] = set()
+        repeated = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # a set's add returns None
+        raise ValueError(f"{noun} id {repeated!r} is used twice")
+
+
+def _by_end(count: int, ends: Iterable[int]) -> list[list[int]]:
+    lists: list[list[int]] = [[] for _ in range(count)]
+    for number, end in enumerate(ends):
+        lists[end].append(number)
+    return lists

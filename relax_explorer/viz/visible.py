@@ -1,0 +1,65 @@
+"""Text of a user's program made safe to show: what would steer a terminal or a parser becomes a visible escape."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+_COMBINING_LIMIT = 4
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def escape_character(character: str) -> str:
+    """The visible form of one character: `\\n`, `\\x1b`, `\\u202e` or `\\U000e0041`."""
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    if named is not None:
+        return named
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str, limit: int = 400) -> str:
+    """One line of text without control, format, bidi, unassigned or lone surrogate characters, cut at `limit`.
+
+    Unsafe characters become escapes; more than four combining marks in a row become escapes too, so that a flood
+    of them can't cover its neighbours. A cut is marked with `…`, and the result is never longer than `limit`.
+    """
+    head = text[: limit + 1]
+    if not (head.isascii() and head.isprintable()):
+        head = "".join(_pieces(head))
+    return head if len(head) <= limit else head[: limit - 1] + "…"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    marks = 0
+    for character in text:
+        category = unicodedata.category(character)
+        marks = marks + 1 if category in {"Mn", "Me"} else 0
+        yield escape_character(character) if category in _UNSAFE or marks > _COMBINING_LIMIT else character
+
+
+def columns(text: str) -> int:
+    """How many terminal cells a visible text takes: two for wide characters, none for combining marks."""
+    return len(text) if text.isascii() else sum(map(character_columns, text))
+
+
+def character_columns(character: str) -> int:
+    """How many terminal cells one visible character takes (0, 1 or 2)."""
+    if unicodedata.category(character) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def fit(text: str, width: int, ellipsis: str = "…") -> str:
+    """A visible text cut so that it takes at most `width` cells, with an ellipsis where something is missing."""
+    if columns(text) <= width:
+        return text
+    taken, kept = 0, []
+    for character in text:
+        taken += character_columns(character)
+        if taken > width - columns(ellipsis):
+            break
+        kept.append(character)
+    return ("".join(kept) + ellipsis)[: max(width, 0)]
