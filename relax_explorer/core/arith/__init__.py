@@ -1,1 +1,1 @@
-"""arith"""
+"""Arithmetic on dimensions: simplify (canonical form), prove (yes / no / unknown)."""

@@ -1,0 +1,164 @@
+"""How an operator is declared: one class with its operands, attributes, inference, evaluation and lowering.
+
+    class Matmul(Op, name="relax.matmul"):
+        x1: Tensor = operand("left matrix")
+        out_dtype: DType | None = attr(None, "dtype of the result")
+
+The order of the fields is the order of the arguments in TVMScript. An operator's `infer` gets a Site, then the StructInfo of
+each operand (None for an optional one left out), then each attribute by its declared name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, ClassVar
+
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
+from relax_explorer.core.ir.expr import Call, Expr
+from relax_explorer.core.ir.prim import PrimExpr
+from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
+
+REQUIRED: Any = object()
+
+
+class Fusion(IntEnum):
+    """How a kernel may be fused with its neighbours; the numbers are TVM's operator patterns."""
+
+    ELEMENTWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    REDUCE = 3
+    OUT_ELEMENTWISE = 4
+    TUPLE = 7
+    OPAQUE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of an operator: an operand (a value) or an attribute (a constant of the program).
+
+    `kind` is the annotation as written: for operands Tensor, Tensors (a tuple), Shape, Prim, Prims, Any, each perhaps with
+    `| None`; for attributes a Python type, DType, Axis or Axes.
+    """
+
+    name: str
+    kind: str
+    doc: str
+    is_operand: bool
+    default: Any = REQUIRED
+    unit: str = ""
+
+    @property
+    def required(self) -> bool:
+        """Whether the argument must be given."""
+        return self.default is REQUIRED
+
+
+def operand(doc: str, *, default: Any = REQUIRED) -> Any:
+    """A value that the operator takes; `default=None` makes it optional."""
+    return Parameter("", "", doc, True, default)
+
+
+def attr(default: Any, doc: str, *, unit: str = "") -> Any:
+    """A compile-time constant that the operator takes; REQUIRED as default makes it necessary."""
+    return Parameter("", "", doc, False, default, unit)
+
+
+class InferFailure(Exception):
+    """A call whose StructInfo can't be derived because the program is wrong; carries the diagnostic."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+@dataclass(slots=True)
+class Site:
+    """The call that an operator's rule is asked about: makes diagnostics with labels on operands, collects obligations."""
+
+    call: Call
+    op: type[Op] | None = None
+    report: Report = field(default_factory=Report)
+    obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
+
+    def arg(self, name: str) -> Expr | None:
+        """The operand called `name`, as an expression."""
+        if self.op is None:
+            return None
+        names = [parameter.name for parameter in self.op.operands]
+        index = names.index(name) if name in names else -1
+        return self.call.args[index] if 0 <= index < len(self.call.args) else None
+
+    def fail(self, code: Code, message: str, **labels: str) -> InferFailure:
+        """What a rule raises: a diagnostic whose labels are keyed by operand or attribute name."""
+        return InferFailure(self._diagnostic(code, message, labels))
+
+    def warn(self, code: Code, message: str, **labels: str) -> None:
+        """Report something that does not stop the inference."""
+        self.report.add(self._diagnostic(code, message, labels))
+
+    def _diagnostic(self, code: Code, message: str, labels: dict[str, str]) -> Diagnostic:
+        help_text = labels.pop("help", "") or code.fix
+        placed = [Label(self.arg(name) or self.call, text) for name, text in labels.items()]
+        name = self.op.name if self.op else ""
+        return Diagnostic(code, f"{name}: {message}" if name else message, (Label(self.call, "", True), *placed), help=help_text)
+
+    def equal(self, a: PrimExpr, b: PrimExpr) -> Answer:
+        """Whether two lengths are equal: yes, no, or unknown, which becomes an obligation checked at run time."""
+        answer = equal(a, b)
+        if answer is Answer.UNKNOWN:
+            self.obligations.append((a, b))
+        return answer
+
+
+Infer = Callable[..., StructInfo]
+
+
+class Op:
+    """Base of all operators; a subclass is a declaration and is never instantiated."""
+
+    name: ClassVar[str] = ""
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    operands: ClassVar[tuple[Parameter, ...]] = ()
+    attributes: ClassVar[tuple[Parameter, ...]] = ()
+    pure: ClassVar[bool] = True
+    fusion: ClassVar[Fusion] = Fusion.OPAQUE
+    examples: ClassVar[tuple[str, ...]] = ()
+    no_evaluate: ClassVar[str] = ""  # why the operator has no evaluation, when it has none
+    no_legalize: ClassVar[str] = ""  # why it has no lowering
+    variadic: ClassVar[bool] = False  # takes any number of operands after the declared ones
+    takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
+
+    evaluate: ClassVar[Callable[..., Any] | None] = None
+    legalize: ClassVar[Callable[..., Any] | None] = None
+    refine: ClassVar[Callable[..., Any] | None] = None  # (call, infos) -> call: completes arguments, as reshape does with -1
+
+    def __init_subclass__(cls, name: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if name:
+            cls.name = name
+        found: dict[str, Parameter] = {p.name: p for p in cls.parameters}
+        for field_name, kind in cls.__dict__.get("__annotations__", {}).items():
+            value = cls.__dict__.get(field_name)
+            if isinstance(value, Parameter):
+                made = Parameter(field_name, str(kind), value.doc, value.is_operand, value.default, value.unit)
+                found[field_name] = made
+        cls.parameters = tuple(found.values())
+        cls.operands = tuple(p for p in cls.parameters if p.is_operand)
+        cls.attributes = tuple(p for p in cls.parameters if not p.is_operand)
+
+    @staticmethod
+    def infer(at: Site, *args: Any, **attrs: Any) -> StructInfo:
+        """StructInfo of the result; raises `at.fail(…)` for a call that can't be right."""
+        return OBJECT
+
+    @classmethod
+    def signature(cls) -> str:
+        """The operator's signature as TVMScript text."""
+        parts = [p.name if p.required else f"{p.name}={p.default!r}" for p in cls.parameters]
+        if cls.variadic:
+            parts.append("*args")
+        return f"R.{cls.name.removeprefix('relax.')}({', '.join(parts)})"
