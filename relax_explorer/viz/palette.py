@@ -72,7 +72,6 @@ class Theme:
     text: str
     muted: str
     edge: str
-    cluster: str
     nodes: Mapping[str, Paint]
     changes: Mapping[str, Paint]
 
@@ -136,7 +135,6 @@ def _theme(name: str, background: str, text: str, towards: str, tint: float) -> 
         text=text,
         muted=mix(text, background, 0.68),
         edge=mix(text, background, 0.62),
-        cluster=mix(text, background, 0.05),
         nodes=paints(HUE_OF_NODE),
         changes=paints(HUE_OF_CHANGE),
     )

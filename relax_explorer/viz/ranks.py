@@ -70,8 +70,9 @@ def longest_path(count: int, pairs: Sequence[Pair]) -> list[int]:
 def tight_ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
     """Longest-path ranks, with nodes moved within their slack so that edges get shorter.
 
-    A node with more users than inputs (a weight used far below, say) moves down to its nearest user, one with more
-    inputs than users moves up. Every move shortens the sum of the edge lengths, so a few sweeps are enough.
+    A node with more users than inputs moves down to its nearest user, and so does a chain that hangs on one input of
+    the program only (a weight used far below, say, and its transpose); one with more inputs than users moves up. No
+    move lengthens the sum of the edge lengths.
     """
     rank = longest_path(count, pairs)
     incoming: list[list[int]] = [[] for _ in range(count)]
@@ -80,8 +81,9 @@ def tight_ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
         incoming[target].append(source)
         outgoing[source].append(target)
     order = sorted(range(count), key=rank.__getitem__)
+    loose = _loose(order, incoming, outgoing)
     for _ in range(_TIGHTEN_SWEEPS):
-        moved = _pull_down(reversed(order), rank, incoming, outgoing)
+        moved = _pull_down(reversed(order), rank, loose, outgoing)
         moved |= _pull_up(order, rank, incoming, outgoing)
         if not moved:
             break
@@ -89,10 +91,20 @@ def tight_ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
     return [value - lowest for value in rank]
 
 
-def _pull_down(order: Iterable[int], rank: list[int], incoming: list[list[int]], outgoing: list[list[int]]) -> bool:
+def _loose(order: list[int], incoming: list[list[int]], outgoing: list[list[int]]) -> list[bool]:
+    """Whether moving a node down, together with the chain of single inputs above it, shortens edges."""
+    loose = [False] * len(incoming)
+    for node in order:
+        inputs, users = incoming[node], len(outgoing[node])
+        chained = users == len(inputs) == 1 and loose[inputs[0]] and len(outgoing[inputs[0]]) == 1
+        loose[node] = users > len(inputs) or chained
+    return loose
+
+
+def _pull_down(order: Iterable[int], rank: list[int], loose: list[bool], outgoing: list[list[int]]) -> bool:
     moved = False
     for node in order:
-        if len(outgoing[node]) > len(incoming[node]):
+        if loose[node]:
             place = min(rank[target] for target in outgoing[node]) - 1
             moved |= place != rank[node]
             rank[node] = place

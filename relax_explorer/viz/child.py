@@ -1,0 +1,107 @@
+"""A child process with a time limit and bounded output: what it says is read, and then it is gone with its children."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
+
+_POSIX = os.name == "posix"
+_CHUNK = 65_536
+
+
+class ChildTimeout(Exception):
+    """The time limit passed; the child and its children were killed."""
+
+
+class ChildOutputTooLong(Exception):
+    """The child wrote more than it may; it and its children were killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a child ended: exit status (negative: the signal that ended it), standard output, start of standard error."""
+
+    status: int
+    output: bytes
+    errors: bytes
+
+
+class _Reader(threading.Thread):
+    """Reads a pipe to its end, keeps at most `limit` bytes, and knows whether there was more."""
+
+    def __init__(self, pipe: IO[bytes], limit: int) -> None:
+        super().__init__(daemon=True)
+        self.pipe, self.limit = pipe, limit
+        self.kept = bytearray()
+        self.overflow = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        """Read until the other side closes the pipe."""
+        with contextlib.suppress(ValueError, OSError):  # the pipe is closed under a reader whose child was killed
+            while chunk := os.read(self.pipe.fileno(), _CHUNK):
+                self.kept += chunk[: self.limit - len(self.kept)]
+                if len(chunk) and len(self.kept) >= self.limit:
+                    self.overflow.set()
+
+
+def run_child(
+    command: Sequence[str], given: bytes, timeout: float, limit: int = 64 << 20, error_limit: int = 16 << 10
+) -> Finished:
+    """Run a command without a shell, write `given` to it, and wait at most `timeout` seconds.
+
+    Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond `error_limit` are read and dropped. Raises
+    ChildTimeout, and OSError when the command can't be started.
+    """
+    child = subprocess.Popen(  # noqa: S603  # a list of arguments, no shell
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=_POSIX,
+    )
+    if child.stdin is None or child.stdout is None or child.stderr is None:
+        raise AssertionError("a child started with pipes has pipes")
+    output, errors = _Reader(child.stdout, limit), _Reader(child.stderr, error_limit)
+    writer = threading.Thread(target=_write, args=(child.stdin, given), daemon=True)
+    writer.start()
+    try:
+        child.wait(timeout)
+        output.join(timeout)
+        errors.join(1.0)
+        if output.is_alive():
+            raise ChildTimeout
+    except subprocess.TimeoutExpired:
+        # A child that is blocked on a full pipe can't be here: the readers drain what they don't keep.
+        raise (ChildOutputTooLong if output.overflow.is_set() else ChildTimeout) from None
+    finally:
+        _kill(child)
+        writer.join(1.0)
+        for reader in (output, errors):
+            reader.join(1.0)
+            reader.pipe.close()
+    if output.overflow.is_set():
+        raise ChildOutputTooLong
+    return Finished(child.returncode, bytes(output.kept), bytes(errors.kept))
+
+
+def _write(pipe: IO[bytes], given: bytes) -> None:
+    with contextlib.suppress(OSError, ValueError):  # a child that reads nothing has its own reasons, told by its status
+        pipe.write(given)
+        pipe.close()
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """End the child, and its children where it leads a process group of its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if _POSIX:
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
+    child.wait()

@@ -1,0 +1,221 @@
+"""The door to Graphviz: DOT text, and pictures laid out by Graphviz in a child process or by our own engine.
+
+Graphviz comes from the wheels of `pygraphviz`, else from a `dot` on the PATH. It only computes places and PNG bytes:
+SVG is always written by `svg`. No user text can act in the DOT text: ids are `n0`, `n1` …, there are no HTML labels, URLs,
+or attributes with user text besides `label`, and every label goes through `dot_label`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal
+from xml.parsers import expat
+
+import graphviz
+
+from relax_explorer.viz.child import ChildOutputTooLong, ChildTimeout, run_child
+from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Mark, Node
+from relax_explorer.viz.graphviz_json import LayoutError, read_layout
+from relax_explorer.viz.layout import (
+    LABEL_LIMIT,
+    Layout,
+    edge_text,
+    lay_out,
+    line_texts,
+    node_size,
+    title_text,
+)
+from relax_explorer.viz.measure import LABEL_SIZE, LINE_SIZE
+from relax_explorer.viz.palette import LIGHT
+from relax_explorer.viz.picture import Picture
+from relax_explorer.viz.svg import svg_text
+from relax_explorer.viz.visible import visible
+
+Engine = Literal["auto", "pygraphviz", "dot", "builtin"]
+Format = Literal["svg", "png"]
+ENGINES: tuple[Engine, ...] = ("auto", "pygraphviz", "dot", "builtin")
+
+GRAPHVIZ_MAX_NODES = 3_000
+GRAPHVIZ_MAX_EDGES = 6_000
+
+_FACE = "Helvetica,Arial,sans-serif"
+_SHAPES = {
+    Kind.PARAMETER: "invtrapezium",
+    Kind.CONSTANT: "box",
+    Kind.CALL: "component",
+    Kind.TUPLE: "box",
+    Kind.OUTPUT: "box",
+    Kind.MATCH_CAST: "parallelogram",
+    Kind.BRANCH: "hexagon",
+}
+_EDGE_STYLES = {EdgeKind.SHAPE: "dotted", EdgeKind.ORDER: "dashed", EdgeKind.MORE: "dotted"}
+
+
+class DrawError(Exception):
+    """No picture could be made; the text says in one line why each engine failed."""
+
+
+class _EngineFailed(Exception):
+    """One engine gave no usable result; the text is a reason that completes 'not used: …'."""
+
+
+def dot_label(lines: Iterable[str], limit: int = LABEL_LIMIT) -> str:
+    """Lines of user text as a DOT label that shows exactly them: nothing in it is an escape, an entity or HTML."""
+    text = r"\n".join(graphviz.escape(visible(line, limit)).replace("&", "&amp;") for line in lines)
+    return graphviz.nohtml(text)
+
+
+def dot_text(graph: Graph) -> str:
+    """The graph in the DOT language, light colours; the same graph always gives the same text."""
+    dot = graphviz.Digraph("relax", comment=None)
+    dot.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.3", fontname=_FACE, fontsize="11")
+    dot.attr("graph", label=dot_label([graph.title, *graph.notes]), labelloc="t", labeljust="l")
+    dot.attr("graph", fontcolor=LIGHT.text, bgcolor=LIGHT.background)
+    dot.attr("node", shape="box", style="rounded,filled", margin="0.12,0.05", fontname=_FACE, fontsize="12", fixedsize="true")
+    dot.attr("node", fontcolor=LIGHT.text)
+    dot.attr("edge", color=LIGHT.edge, fontcolor=LIGHT.text, fontname=_FACE, fontsize=str(LABEL_SIZE), arrowsize="0.7")
+    _write_members(dot, graph)
+    for number, (source, target) in enumerate(graph.pairs):
+        edge = graph.edges[number]
+        text = edge_text(edge)
+        look = {"style": _EDGE_STYLES[edge.kind]} if edge.kind in _EDGE_STYLES else {}
+        if text:
+            look["label"] = dot_label([f" {text} "])
+        dot.edge(f"n{source}", f"n{target}", id=f"e{number}", **look)
+    return str(dot.source)
+
+
+def _write_members(dot: graphviz.Digraph, graph: Graph) -> None:
+    """The nodes of a graph, inside the clusters they belong to."""
+    paths = {cluster.id: graph.cluster_path(cluster.id) for cluster in graph.clusters}
+    drawings: dict[str | None, graphviz.Digraph] = {None: dot}
+    for number, cluster in enumerate(graph.clusters):
+        drawings[cluster.id] = graphviz.Digraph(f"cluster_{number}")
+        look = {"style": "dashed,rounded", "color": LIGHT.muted, "fontcolor": LIGHT.muted, "fontsize": str(LINE_SIZE)}
+        drawings[cluster.id].attr("graph", label=dot_label([cluster.title]), labelloc="t", labeljust="l", **look)
+    for number, node in enumerate(graph.nodes):
+        drawings[node.cluster].node(f"n{number}", **_node_attributes(node))
+    for cluster in sorted(graph.clusters, key=lambda item: -len(paths[item.id])):
+        drawings[cluster.parent].subgraph(drawings[cluster.id])
+
+
+def _node_attributes(node: Node) -> dict[str, str]:
+    width, height = node_size(node)
+    paint = LIGHT.node(node.kind)
+    marks = [mark for mark in (Mark.SELECTED, Mark.CURRENT, Mark.CHANGED) if mark in node.marks]
+    look = {
+        "label": dot_label([title_text(node), *line_texts(node)]),
+        "width": f"{width / 72:.3f}",
+        "height": f"{height / 72:.3f}",
+        "fillcolor": paint.fill,
+        "color": LIGHT.change(marks[0]).stroke if marks else paint.stroke,
+    }
+    if marks:
+        look["penwidth"] = "2.6"
+    if node.kind in _SHAPES:
+        look |= {"shape": _SHAPES[node.kind], "style": "rounded,filled" if node.kind is Kind.OUTPUT else "filled"}
+    if node.kind is Kind.MORE:
+        look["style"] = "rounded,filled,dashed"
+    return look
+
+
+def draw(graph: Graph, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
+    """Draw a graph with the first engine that can: pygraphviz, then `dot`, then our own; or with one that is named.
+
+    `timeout` is in seconds for each child process. Raises DrawError when a named engine fails, or when a PNG is wanted
+    and there is no Graphviz; ValueError for an unknown engine or format.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"unknown engine {engine!r}; there are {', '.join(ENGINES)}")
+    if format not in ("svg", "png"):
+        raise ValueError(f"unknown picture format {format!r}; there are svg and png")
+    notices: list[str] = []
+    timed_out = False
+    for name in ENGINES[1:] if engine == "auto" else (engine,):
+        try:
+            if timed_out and name == "dot":
+                raise _EngineFailed("the same layout program just ran out of time")
+            data, remarks = _draw_with(graph, format, name, timeout, engine == "auto")
+            return Picture(data, format, name, (*notices, *remarks))
+        except ChildTimeout:
+            timed_out = True
+            notices.append(f"{name} not used: stopped after {timeout:g} s")
+        except _EngineFailed as failure:
+            notices.append(f"{name} not used: {failure}")
+    raise DrawError("; ".join(notices))
+
+
+def _draw_with(graph: Graph, format: str, name: str, timeout: float, guarded: bool) -> tuple[bytes, tuple[str, ...]]:
+    if name == "builtin":
+        if format != "svg":
+            raise _EngineFailed("it writes SVG only; a PNG needs `pip install pygraphviz` or Graphviz's `dot`")
+        return _checked_svg(graph, lay_out(graph))
+    if guarded and (len(graph.nodes) > GRAPHVIZ_MAX_NODES or len(graph.edges) > GRAPHVIZ_MAX_EDGES):
+        raise _EngineFailed(f"too slow for {len(graph.nodes)} nodes and {len(graph.edges)} edges")
+    command = _COMMANDS[name]()
+    source = dot_text(graph).encode("utf-8")
+    if format == "png":
+        return _checked_png(_run(command("png"), source, timeout)), graph.notes
+    output = _run(command("json0"), source, timeout)
+    try:
+        layout = read_layout(output, graph)
+    except LayoutError as problem:
+        raise _EngineFailed(f"its answer can't be read ({problem})") from problem
+    return _checked_svg(graph, layout)
+
+
+def _run(command: list[str], source: bytes, timeout: float) -> bytes:
+    """Standard output of Graphviz; whatever it printed before it failed is dropped, for it may be half a picture."""
+    start = time.monotonic()
+    try:
+        finished = run_child(command, source, timeout)
+    except OSError as problem:
+        raise _EngineFailed(f"can't be started ({problem.strerror or problem})") from problem
+    except ChildOutputTooLong as problem:
+        raise _EngineFailed("it wrote more than 64 MiB") from problem
+    if finished.status == 0:
+        return finished.output
+    if finished.status < 0:
+        raise _EngineFailed(f"crashed with signal {-finished.status} after {time.monotonic() - start:.1f} s")
+    said = visible(" ".join(finished.errors.decode("utf-8", "replace").split()), 160)
+    raise _EngineFailed(f"exit status {finished.status}" + (f" ({said})" if said else ""))
+
+
+def _pygraphviz_command() -> Callable[[str], list[str]]:
+    if not sys.executable:
+        raise _EngineFailed("the path of the Python interpreter is not known")
+    program = Path(__file__).with_name("graphviz_child.py")
+    return lambda format: [sys.executable, "-P", str(program), format]
+
+
+def _dot_command() -> Callable[[str], list[str]]:
+    found = shutil.which("dot")
+    if found is None:
+        raise _EngineFailed("there is no `dot` on the PATH")
+    return lambda format: [found, f"-T{format}"]
+
+
+_COMMANDS: dict[str, Callable[[], Callable[[str], list[str]]]] = {
+    "pygraphviz": _pygraphviz_command,
+    "dot": _dot_command,
+}
+
+
+def _checked_svg(graph: Graph, layout: Layout) -> tuple[bytes, tuple[str, ...]]:
+    """The SVG of a layout, parsed once to be sure that it is well-formed XML."""
+    data = svg_text(graph, layout).encode("utf-8")
+    try:
+        expat.ParserCreate().Parse(data, True)
+    except expat.ExpatError as problem:
+        raise _EngineFailed(f"the SVG is not well-formed XML ({problem})") from problem
+    return data, (*graph.notes, *layout.notices)
+
+
+def _checked_png(data: bytes) -> bytes:
+    if not (data.startswith(b"\x89PNG\r\n\x1a\n") and data.endswith(b"IEND\xaeB`\x82")):
+        raise _EngineFailed("its answer is not a whole PNG file")
+    return data

@@ -1,0 +1,218 @@
+"""Layered layout (after Sugiyama) of boxes and edges without any outside program: iterative, deterministic, top-down.
+
+Steps: cycles are broken and ranks tightened (`ranks`), long edges get a dummy node per rank and labels get a place of
+their own, layers are ordered (`layers`), and x coordinates assigned (`coordinates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_explorer.viz.coordinates import Spacing, horizontal
+from relax_explorer.viz.layers import Layers, Path, common_group, order_layers
+from relax_explorer.viz.ranks import closing_edges, tight_ranks
+
+Size = tuple[float, float]
+Point = tuple[float, float]
+
+DUMMY_LIMIT = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where everything stands, y downwards; `routes` lead from source to target through the layers between.
+
+    `row_of` is the row of each node and `rows` gives top and bottom of each row; the first and last point of a route
+    lie on the border of its boxes. A self-loop has an empty route. `straight` counts edges that were too long to be led
+    round other boxes.
+    """
+
+    centres: list[Point]
+    routes: list[list[Point]]
+    labels: list[Point | None]
+    row_of: list[int]
+    rows: list[tuple[float, float]]
+    width: float
+    height: float
+    crossings: int
+    straight: int
+
+
+@dataclass(slots=True)
+class _Chain:
+    """The nodes of the layers that one edge runs through, from top to bottom, and the one that holds its label."""
+
+    nodes: list[int]
+    label: int | None
+    reversed: bool
+
+
+def place(
+    sizes: Sequence[Size],
+    pairs: Sequence[tuple[int, int]],
+    labels: Sequence[Size | None] | None = None,
+    groups: Sequence[Path] | None = None,
+    spacing: Spacing | None = None,
+) -> Placement:
+    """Lay out boxes of given (width, height), edges as pairs of box numbers, and the sizes of the edges' labels.
+
+    `groups` holds for each box the path of group numbers around it, outermost first; groups stay side by side with what
+    is outside. Time and memory are linear in boxes plus the ranks that edges span, up to a limit on the latter.
+    """
+    spacing = spacing or Spacing()
+    labels = labels or [None] * len(pairs)
+    groups = groups or [()] * len(sizes)
+    layers, chains, heights, widths, straight = _build(sizes, pairs, labels, groups)
+    count = order_layers(layers)
+    x = horizontal(layers, widths, len(sizes), spacing)
+    rows = _rows(layers, heights, len(sizes), spacing, groups)
+    left = min((x[node] - widths[node] / 2 for node in range(len(x))), default=0.0)
+    x = [value - left for value in x]
+    y = [(rows[rank][0] + rows[rank][1]) / 2 for rank in layers.rank]
+    spread = _ports(chains, x, sizes)
+    routes = [_route(chain, spread[number], x, y, heights) for number, chain in enumerate(chains)]
+    return Placement(
+        centres=[(x[node], y[node]) for node in range(len(sizes))],
+        routes=routes,
+        labels=[
+            (x[chain.label], y[chain.label]) if chain is not None and chain.label is not None else None
+            for chain in chains
+        ],
+        row_of=layers.rank[: len(sizes)],
+        rows=rows,
+        width=max((x[node] + widths[node] / 2 for node in range(len(x))), default=0.0),
+        height=rows[-1][1] if rows else 0.0,
+        crossings=count,
+        straight=straight,
+    )
+
+
+def _build(
+    sizes: Sequence[Size],
+    pairs: Sequence[tuple[int, int]],
+    labels: Sequence[Size | None],
+    groups: Sequence[Path],
+) -> tuple[Layers, list[_Chain | None], list[float], list[float], int]:
+    """Layers with their dummies, the chain of each edge, and the size of every node in a layer."""
+    closing = closing_edges(len(sizes), pairs)
+    downward = [(t, s) if number in closing else (s, t) for number, (s, t) in enumerate(pairs)]
+    ranks = tight_ranks(len(sizes), [pair for pair in downward if pair[0] != pair[1]])
+    step = 2 if any(labels) else 1
+    spans = [step * (ranks[lower] - ranks[upper]) for upper, lower in downward]
+    longest = _longest_drawn(spans)
+    layers = Layers(
+        rank=[step * rank for rank in ranks],
+        group=list(groups),
+        above=[[] for _ in sizes],
+        below=[[] for _ in sizes],
+    )
+    widths, heights = [width for width, _ in sizes], [height for _, height in sizes]
+    chains: list[_Chain | None] = []
+    straight = 0
+    for number, (upper, lower) in enumerate(downward):
+        if upper == lower:
+            chains.append(None)
+            continue
+        span = spans[number]
+        if span > longest:
+            straight += 1
+            chains.append(_Chain([upper, lower], None, number in closing))
+            continue
+        nodes = [upper]
+        group = common_group(groups[upper], groups[lower])
+        for offset in range(1, span):
+            nodes.append(layers.add(layers.rank[upper] + offset, group))
+        nodes.append(lower)
+        for one, other in zip(nodes, nodes[1:], strict=False):
+            layers.connect(one, other)
+        label = labels[number]
+        held = nodes[_label_place(span)] if label else None
+        widths.extend([0.0] * (len(layers.rank) - len(widths)))
+        heights.extend([0.0] * (len(layers.rank) - len(heights)))
+        if held is not None and label is not None:
+            widths[held], heights[held] = label
+        chains.append(_Chain(nodes, held, number in closing))
+    return layers, chains, heights, widths, straight
+
+
+def _label_place(span: int) -> int:
+    """The dummy that holds the label: an odd one near the middle, for odd layers hold no boxes."""
+    middle = span // 2
+    return middle if middle % 2 else middle + 1
+
+
+def _longest_drawn(spans: list[int]) -> int:
+    """The longest span for which dummies are made, so that there are at most DUMMY_LIMIT of them."""
+    total, longest = 0, 1
+    for span in sorted(spans):
+        total += max(0, span - 1)
+        if total > DUMMY_LIMIT:
+            return longest
+        longest = max(longest, span)
+    return longest
+
+
+def _rows(
+    layers: Layers, heights: list[float], real: int, spacing: Spacing, groups: Sequence[Path]
+) -> list[tuple[float, float]]:
+    """Top and bottom of each layer; there is more room where a group starts or ends."""
+    count = len(layers.rows)
+    starts: dict[Path, int] = {}
+    ends: dict[Path, int] = {}
+    for node in range(real):
+        for depth in range(1, len(groups[node]) + 1):
+            group, rank = groups[node][:depth], layers.rank[node]
+            starts[group] = min(starts.get(group, rank), rank)
+            ends[group] = max(ends.get(group, rank), rank)
+    before, after = [0.0] * count, [0.0] * count
+    for group, rank in starts.items():
+        before[rank] = max(before[rank], spacing.group * 2 * len(group))
+    for group, rank in ends.items():
+        after[rank] = max(after[rank], spacing.group * len(group))
+    rows: list[tuple[float, float]] = []
+    bottom = 0.0
+    for index, row in enumerate(layers.rows):
+        height = max([heights[node] for node in row], default=0.0)
+        boxes = any(node < real for node in row)
+        gap = 0.0 if not index else spacing.rank if boxes and not _holds_label(row, heights, real) else spacing.label_rank
+        top = bottom + gap + before[index]
+        rows.append((top, top + height))
+        bottom = top + height + after[index]
+    return rows
+
+
+def _holds_label(row: list[int], heights: list[float], real: int) -> bool:
+    """Whether a row holds the label of an edge."""
+    return any(node >= real and heights[node] for node in row)
+
+
+def _ports(
+    chains: list[_Chain | None], x: list[float], sizes: Sequence[Size]
+) -> list[tuple[float, float]]:
+    """For each chain the x at which it leaves its upper box and enters its lower one: spread, in order of direction."""
+    ends: list[list[float]] = [[0.0, 0.0] for _ in chains]
+    lower: list[list[tuple[float, int]]] = [[] for _ in sizes]
+    upper: list[list[tuple[float, int]]] = [[] for _ in sizes]
+    for number, chain in enumerate(chains):
+        if chain is not None:
+            upper[chain.nodes[0]].append((x[chain.nodes[1]], number))
+            lower[chain.nodes[-1]].append((x[chain.nodes[-2]], number))
+    for side, places in ((0, upper), (1, lower)):
+        for node, items in enumerate(places):
+            items.sort()
+            room = min(16.0, sizes[node][0] * 0.6 / max(1, len(items)))
+            for index, (_, number) in enumerate(items):
+                ends[number][side] = x[node] + (index - (len(items) - 1) / 2) * room
+    return [(top, bottom) for top, bottom in ends]
+
+
+def _route(
+    chain: _Chain | None, ports: tuple[float, float], x: list[float], y: list[float], heights: list[float]
+) -> list[Point]:
+    if chain is None:
+        return []
+    first, last = chain.nodes[0], chain.nodes[-1]
+    inner = [(x[node], y[node]) for node in chain.nodes[1:-1]]
+    points = [(ports[0], y[first] + heights[first] / 2), *inner, (ports[1], y[last] - heights[last] / 2)]
+    return points[::-1] if chain.reversed else points

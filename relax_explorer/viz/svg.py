@@ -1,0 +1,244 @@
+"""A laid-out graph as a self-contained SVG document: light and dark, readable by screen readers, without scripts.
+
+Every engine's layout is drawn by this one writer, so that all pictures look alike and user text enters an SVG in one
+place only. Colours stand twice: as attributes (the light theme, for viewers that know no style sheets) and as a style
+sheet that follows the reader's `prefers-color-scheme`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Graph, Kind, Mark, Node
+from relax_explorer.viz.layout import (
+    LABEL_LIMIT,
+    Box,
+    Curve,
+    Layout,
+    edge_text,
+    line_texts,
+    title_text,
+)
+from relax_explorer.viz.measure import FONT, LABEL_SIZE, LINE_HEIGHT, LINE_SIZE, TITLE_SIZE, text_width
+from relax_explorer.viz.palette import DARK, LIGHT, Theme
+from relax_explorer.viz.visible import visible
+
+MARGIN = 16.0
+_HEADER = 30.0
+_NOTE = 16.0
+_DETAIL_LIMIT = 2_000
+_DASHES = {EdgeKind.SHAPE: "2 3", EdgeKind.ORDER: "7 4", EdgeKind.MORE: "1 4"}
+_ARROW, _ARROW_HALF = 8.0, 3.4
+
+
+def svg_text(graph: Graph, layout: Layout) -> str:
+    """The SVG document of a graph; notes of the graph and of the layout stand below its title."""
+    notes = [visible(note, LABEL_LIMIT) for note in (*graph.notes, *layout.notices)]
+    return "\n".join(_document(graph, layout, notes)) + "\n"
+
+
+def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
+    title = visible(graph.title, LABEL_LIMIT)
+    head = _HEADER + _NOTE * len(notes)
+    texts = [text_width(title, 16, bold=True), *(text_width(note, LINE_SIZE) for note in notes)]
+    width = max([layout.width, *texts]) + 2 * MARGIN
+    height = layout.height + head + 2 * MARGIN
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" '
+        f'viewBox="0 0 {_n(width)} {_n(height)}" role="img" aria-labelledby="rx-title rx-desc">'
+    )
+    yield f'<title id="rx-title">{escape(title)}</title>'
+    yield f'<desc id="rx-desc">{escape(_description(graph))}</desc>'
+    yield f"<style>\n{style_sheet()}</style>"
+    yield f'<rect class="paper" width="100%" height="100%" fill="{LIGHT.background}"/>'
+    yield _text("heading", MARGIN, MARGIN + 15, title, 16, LIGHT.text, bold=True, anchor="start")
+    for index, note in enumerate(notes):
+        y = MARGIN + 15 + _NOTE * (index + 1)
+        yield _text("note", MARGIN, y, note, LINE_SIZE, LIGHT.muted, anchor="start")
+    shift = (width - layout.width) / 2
+    yield f'<g transform="translate({_n(shift)} {_n(head + MARGIN)})">'
+    yield from _clusters(graph, layout)
+    for edge, curve in zip(graph.edges, layout.edges, strict=True):
+        yield from _edge(graph, edge, curve)
+    for node, box in zip(graph.nodes, layout.nodes, strict=True):
+        yield from _node(node, box)
+    for edge, curve in zip(graph.edges, layout.edges, strict=True):
+        yield from _edge_label(edge, curve)
+    yield "</g>"
+    yield "</svg>"
+
+
+def _description(graph: Graph) -> str:
+    """What a screen reader says about the picture."""
+    nodes, edges = len(graph.nodes), len(graph.edges)
+    outputs = [visible(node.title, 40) for node in graph.nodes if node.kind is Kind.OUTPUT]
+    parts = [f"Dataflow graph, drawn from top to bottom, of {nodes} nodes and {edges} edges."]
+    if outputs:
+        parts.append(f"Outputs: {', '.join(outputs[:8])}.")
+    return " ".join([*parts, *(visible(note, LABEL_LIMIT) for note in graph.notes)])
+
+
+def style_sheet() -> str:
+    """The style sheet of every graph: classes for kinds and marks, the dark theme inside a media query."""
+    rules = [f"text {{ font-family: {FONT}; }}", ".node:hover .shape { stroke-width: 2.6; }"]
+    dark = "".join(f"  {rule}\n" for rule in _rules(DARK))
+    light = "".join(f"{rule}\n" for rule in [*rules, *_rules(LIGHT)])
+    return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
+
+
+def _rules(theme: Theme) -> Iterator[str]:
+    yield f".paper {{ fill: {theme.background}; }}"
+    yield f".heading, .title, .line {{ fill: {theme.text}; }}"
+    yield f".note, .frame-title {{ fill: {theme.muted}; }}"
+    yield f".frame {{ fill: none; stroke: {theme.muted}; }}"
+    yield f".wire {{ fill: none; stroke: {theme.edge}; }}"
+    yield f".head {{ fill: {theme.edge}; }}"
+    yield f".label {{ fill: {theme.text}; }}"
+    yield f".backing {{ fill: {theme.background}; }}"
+    for kind in Kind:
+        paint = theme.node(kind)
+        yield f".{kind} .shape {{ fill: {paint.fill}; stroke: {paint.stroke}; }}"
+    for mark in Mark:
+        yield f".{mark} .shape {{ stroke: {theme.change(mark).stroke}; }}"
+
+
+def _clusters(graph: Graph, layout: Layout) -> Iterator[str]:
+    """Frames, the outer ones first so that the inner ones lie on top."""
+    items = [
+        (len(graph.cluster_path(cluster.id)), cluster, box)
+        for cluster, box in zip(graph.clusters, layout.clusters, strict=True)
+        if box is not None
+    ]
+    for _, cluster, box in sorted(items, key=lambda item: item[0]):
+        yield from _cluster(cluster, box)
+
+
+def _cluster(cluster: Cluster, box: Box) -> Iterator[str]:
+    yield (
+        f'<rect class="frame" x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" height="{_n(box.height)}" '
+        f'rx="8" fill="none" stroke="{LIGHT.muted}" stroke-width="0.8" stroke-dasharray="5 3"/>'
+    )
+    title = visible(cluster.title, 80)
+    yield _text("frame-title", box.left + 8, box.top + 13, title, LINE_SIZE, LIGHT.muted, anchor="start")
+
+
+def _edge(graph: Graph, edge: Edge, curve: Curve) -> Iterator[str]:
+    if len(curve.points) < 4:
+        return
+    tail, arrow = _arrow(curve)
+    path = f"M{_point(tail[0])} C" + " ".join(_point(point) for point in tail[1:])
+    dashes = _DASHES.get(edge.kind)
+    dash = f' stroke-dasharray="{dashes}"' if dashes else ""
+    ends = f"{graph.node(edge.source).title} → {graph.node(edge.target).title}"
+    words = f"{ends}: {edge.label}" if edge.label else ends
+    yield f'<g class="edge"><title>{escape(visible(words, LABEL_LIMIT))}</title>'
+    yield f'<path class="wire" d="{path}" fill="none" stroke="{LIGHT.edge}" stroke-width="1.2"{dash}/>'
+    yield f'<path class="head" d="M{" L".join(_point(point) for point in arrow)} Z" fill="{LIGHT.edge}"/></g>'
+
+
+def _arrow(curve: Curve) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """The curve shortened by the length of an arrow head, and the corners of the head."""
+    points = list(curve.points)
+    tip = points[-1]
+    before = next((point for point in reversed(points[:-1]) if point != tip), (tip[0], tip[1] - 1))
+    dx, dy = tip[0] - before[0], tip[1] - before[1]
+    length = (dx * dx + dy * dy) ** 0.5
+    dx, dy = dx / length, dy / length
+    base = (tip[0] - dx * _ARROW, tip[1] - dy * _ARROW)
+    side = (-dy * _ARROW_HALF, dx * _ARROW_HALF)
+    points[-1] = base
+    return points, [tip, (base[0] + side[0], base[1] + side[1]), (base[0] - side[0], base[1] - side[1])]
+
+
+def _edge_label(edge: Edge, curve: Curve) -> Iterator[str]:
+    text = edge_text(edge)
+    if text and curve.label:
+        x, y = curve.label
+        yield _backing(text, x, y)
+        yield (
+            f'<text class="label" x="{_n(x)}" y="{_n(y + LABEL_SIZE * 0.35)}" text-anchor="middle" '
+            f'font-family={quoteattr(FONT)} font-size="{LABEL_SIZE}" fill="{LIGHT.text}">{escape(text)}</text>'
+        )
+
+
+def _backing(text: str, x: float, y: float) -> str:
+    """A patch of paper under a label, so that the edge which runs through it doesn't strike it out."""
+    width, height = text_width(text, LABEL_SIZE) + 2, LABEL_SIZE * LINE_HEIGHT
+    return (
+        f'<rect class="backing" x="{_n(x - width / 2)}" y="{_n(y - height / 2)}" width="{_n(width)}" '
+        f'height="{_n(height)}" rx="3" fill="{LIGHT.background}" fill-opacity="0.9"/>'
+    )
+
+
+def _node(node: Node, box: Box) -> Iterator[str]:
+    classes = " ".join(["node", node.kind, *(mark for mark in Mark if mark in node.marks)])
+    yield f'<g class="{classes}"><title>{escape(tooltip(node))}</title>'
+    yield _outline(node, box)
+    lines = line_texts(node)
+    y = box.y - (TITLE_SIZE + len(lines) * LINE_SIZE) * LINE_HEIGHT / 2 + TITLE_SIZE
+    yield _text("title", box.x, y, title_text(node), TITLE_SIZE, LIGHT.text, bold=True)
+    for index, line in enumerate(lines):
+        yield _text("line", box.x, y + (index + 1) * LINE_SIZE * LINE_HEIGHT, line, LINE_SIZE, LIGHT.text)
+    yield "</g>"
+
+
+def tooltip(node: Node) -> str:
+    """Everything that is known about a node, line by line; long texts are cut at 2,000 characters a line."""
+    parts = [node.title, node.shape_text, *node.detail.splitlines()]
+    words = [f"{mark}" for mark in Mark if mark in node.marks]
+    if words:
+        parts.append(f"({', '.join(words)})")
+    return "\n".join(visible(part, _DETAIL_LIMIT) for part in parts if part)
+
+
+def _outline(node: Node, box: Box) -> str:
+    paint = LIGHT.node(node.kind)
+    mark = next((mark for mark in (Mark.SELECTED, Mark.CURRENT, Mark.CHANGED) if mark in node.marks), None)
+    stroke = LIGHT.change(mark).stroke if mark else paint.stroke
+    dash = ' stroke-dasharray="3 3"' if node.kind is Kind.MORE else ' stroke-dasharray="7 3"' if mark is Mark.CHANGED else ""
+    look = f'class="shape" fill="{paint.fill}" stroke="{stroke}" stroke-width="{2.6 if mark else 1.2}"{dash}'
+    corners = _CORNERS.get(node.kind)
+    if corners is not None:
+        points = " ".join(
+            _point((box.x + side * box.width / 2 - inset, box.y + level * box.height / 2))
+            for side, level, inset in corners
+        )
+        return f'<polygon {look} points="{points}" stroke-linejoin="round"/>'
+    radius = {Kind.OPERATOR: 5.0, Kind.CALL: 5.0, Kind.OUTPUT: box.height / 2, Kind.TUPLE: 0.0}.get(node.kind, 3.0)
+    frame = (
+        f'<rect {look} x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" height="{_n(box.height)}" '
+        f'rx="{_n(radius)}"/>'
+    )
+    if node.kind is not Kind.CALL:
+        return frame
+    bars = " ".join(f"M{_n(x)} {_n(box.top)} V{_n(box.bottom)}" for x in (box.left + 5, box.right - 5))
+    return f'{frame}<path class="shape" d="{bars}" fill="none" stroke="{stroke}" stroke-width="1"/>'
+
+
+# Corners as (side, level, inset to the left): -1 is left or top, 1 is right or bottom.
+_CORNERS = {
+    Kind.PARAMETER: ((-1, -1, 0.0), (1, -1, 0.0), (1, 1, 7.0), (-1, 1, -7.0)),
+    Kind.BRANCH: ((-1, 0, 0.0), (-1, -1, -10.0), (1, -1, 10.0), (1, 0, 0.0), (1, 1, 10.0), (-1, 1, -10.0)),
+    Kind.MATCH_CAST: ((-1, -1, -10.0), (1, -1, 0.0), (1, 1, 10.0), (-1, 1, 0.0)),
+}
+
+
+def _text(
+    css: str, x: float, y: float, text: str, size: float, fill: str, *, bold: bool = False, anchor: str = "middle"
+) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text class="{css}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-family={quoteattr(FONT)} '
+        f'font-size="{_n(size)}" fill="{fill}"{weight}>{escape(text)}</text>'
+    )
+
+
+def _point(point: tuple[float, float]) -> str:
+    return f"{_n(point[0])},{_n(point[1])}"
+
+
+def _n(value: float) -> str:
+    """A number with at most two decimals and without needless zeros."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
