@@ -1,0 +1,1 @@
+"""Tests, their data and the benchmarks."""

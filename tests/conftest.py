@@ -1,0 +1,89 @@
+"""Fixtures that all tests may use, and the rules of a session."""
+
+from __future__ import annotations
+
+import os
+
+# Nodes are frozen only when checks are on, and that is decided when the package is first imported.
+os.environ["RELAX_EXPLORER_CHECKS"] = "1"
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.golden import Golden
+from tests.support.oracle import Oracle
+
+ROOT = Path(__file__).resolve().parent.parent
+COUNTS = pytest.StashKey[dict[str, Any]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="rewrite goldens and recorded data in place")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update") and os.environ.get("CI"):
+        raise pytest.UsageError("--update is for people who read the difference; CI may not use it")
+    config.stash[COUNTS] = {"asked": 0, "refused": []}
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether recorded data may be rewritten in place."""
+    return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest, update: bool) -> Golden:
+    """Texts kept beside the test, in `golden/`."""
+    path = request.path.relative_to(ROOT)
+    return Golden(request.path.parent / "golden", update, f"pytest {path} --update")
+
+
+@pytest.fixture(scope="session")
+def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
+    """Apache TVM in a child process, started by the first question."""
+    oracle = Oracle()
+    yield oracle
+    oracle.close()
+    _count(request.config, oracle.asked, oracle.refused)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if "oracle" in getattr(item, "fixturenames", ()) and not Oracle.is_installed():
+        _count(item.config, 0, [f"{item.nodeid}: TVM is not installed"])
+        pytest.skip("TVM is not installed: pip install '.[tvm]'")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    # Only a worker of xdist has somewhere to send its counts.
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["oracle"] = session.config.stash[COUNTS]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": []})
+    _count(node.config, counts["asked"], counts["refused"])
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    counts = config.stash[COUNTS]
+    if not counts["asked"] and not counts["refused"]:
+        return
+    refused = counts["refused"]
+    terminalreporter.write_line(
+        f"oracle: {counts['asked']} questions asked, {len(refused)} could not be asked"
+    )
+    for reason in sorted(set(refused)) if config.getoption("verbose") > 0 else ():
+        terminalreporter.write_line(f"  {refused.count(reason)} x {reason}")
+
+
+def _count(config: pytest.Config, asked: int, refused: list[str]) -> None:
+    counts = config.stash[COUNTS]
+    counts["asked"] += asked
+    counts["refused"] += refused

@@ -1,0 +1,326 @@
+"""Asks Apache TVM about TVMScript text, in one child process per test session.
+
+TVM can crash, so it never lives in the process of the tests. A child that died is started again for the next
+question, and its death is an answer like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Generic, NamedTuple, TypeVar
+
+from tests.support import wire
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTION_SECONDS = 60.0
+"""How long a question may take, unless it says otherwise; the first one also pays for TVM's import."""
+STARTUP_SECONDS = 60.0
+
+T = TypeVar("T")
+U = TypeVar("U")
+Pass = str | tuple[str, dict[str, Any]]
+"""A Relax transform by TVM's name, with options or without, or `pipeline:NAME`."""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A module that the child keeps, for text which TVM prints but does not re-read."""
+
+    child: int
+    name: str
+
+
+Program = str | Handle
+
+
+class OracleRefusal(AssertionError):
+    """TVM gave an error, crashed or took too long where the test needed a value."""
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What came back: a value, or the reason why there is none.
+
+    `kind` is "" for a value, "crashed", "timeout", or the name of the exception that TVM raised. `crashed` is
+    the signal which ended the child (a negative number is an exit status).
+    """
+
+    value: T | None = None
+    error: str = ""
+    kind: str = ""
+    crashed: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a value."""
+        return not self.kind
+
+    def get(self) -> T:
+        """Return the value, or raise OracleRefusal with TVM's own words."""
+        if not self.ok:
+            raise OracleRefusal(f"{self.kind}: {self.error}")
+        return self.value  # type: ignore[return-value]  # T itself may be optional
+
+
+class BindingType(NamedTuple):
+    """One binding as TVM sees it; `kind` is an operator, `call:` and a callee class, or a class of value."""
+
+    function: str
+    name: str
+    type: str
+    kind: str
+
+
+class Signature(NamedTuple):
+    """The types of a Relax function's parameters and result, and whether it is pure."""
+
+    function: str
+    params: list[str]
+    result: str
+    pure: bool
+
+
+class Equality(NamedTuple):
+    """Structural equality of two modules, with free variables mapped to one another and without.
+
+    `mismatch` is the path to the first difference that remains when they are mapped.
+    """
+
+    mapped: bool
+    exact: bool
+    mismatch: str
+
+
+class WellFormed(NamedTuple):
+    """TVM's verdict about a module, and the first reason if it is negative."""
+
+    well_formed: bool
+    message: str
+
+
+class Applied(NamedTuple):
+    """A module after passes: TVM's print of it, and the module itself for further questions."""
+
+    text: str
+    handle: Handle
+
+
+@dataclass
+class Oracle:
+    """The child process and the count of what it was asked.
+
+    Every method takes text or a handle, except where it says text, and takes `seconds`, the time limit.
+    """
+
+    asked: int = 0
+    refused: list[str] = field(default_factory=list)
+    _child: subprocess.Popen[bytes] | None = None
+    _generation: int = 0
+    _lines: queue.Queue[bytes] = field(default_factory=queue.Queue)
+    _reader: threading.Thread | None = None
+    _stderr: IO[bytes] | None = None
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Whether TVM can be found, without loading it."""
+        return importlib.util.find_spec("tvm") is not None
+
+    def could_not_ask(self, reason: str) -> None:
+        """Count a comparison that was given up because TVM cannot answer; the session prints the count."""
+        self.refused.append(reason)
+
+    def version(self) -> str:
+        """Return TVM's version."""
+        answer: Answer[str] = self._ask("version", QUESTION_SECONDS)
+        return answer.get()
+
+    def parse(
+        self, program: Program, *, check_well_formed: bool = True, seconds: float = QUESTION_SECONDS
+    ) -> Answer[Handle]:
+        """Parse text and keep the module; the answer is an error where TVM rejects the text."""
+        answer: Answer[str] = self._ask(
+            "parse", seconds, program=self._wire(program), check=check_well_formed
+        )
+        return _converted(answer, lambda name: Handle(self._generation, name))
+
+    def script(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[str]:
+        """Print the module as TVM does, with its metadata."""
+        return self._ask("script", seconds, program=self._wire(program))
+
+    def equal(self, a: Program, b: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[Equality]:
+        """Compare two modules by their structure."""
+        answer: Answer[dict[str, Any]] = self._ask("equal", seconds, a=self._wire(a), b=self._wire(b))
+        return _converted(answer, lambda value: Equality(**value))
+
+    def types(
+        self, program: Program, *, strip: bool = False, seconds: float = QUESTION_SECONDS
+    ) -> Answer[list[BindingType]]:
+        """List every binding of every Relax function, functions by name and bindings in order.
+
+        The bindings inside an `If` or a local function come before the binding that holds it; a local
+        function is called `outer.inner`. With `strip` (text only) the annotations of bindings are removed
+        first, so that the types are those which TVM infers.
+        """
+        if strip and isinstance(program, Handle):
+            raise ValueError("annotations can be removed from text only")
+        answer: Answer[list[list[str]]] = self._ask(
+            "types", seconds, program=self._wire(program), strip=strip
+        )
+        return _converted(answer, lambda rows: [BindingType(*row) for row in rows])
+
+    def signatures(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[list[Signature]]:
+        """List the Relax functions by name with the types of their parameters and results."""
+        answer: Answer[list[list[Any]]] = self._ask("signatures", seconds, program=self._wire(program))
+        return _converted(answer, lambda rows: [Signature(*row) for row in rows])
+
+    def well_formed(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[WellFormed]:
+        """Ask whether the module is well formed; text is parsed without that check."""
+        answer: Answer[dict[str, Any]] = self._ask("well_formed", seconds, program=self._wire(program))
+        return _converted(answer, lambda value: WellFormed(**value))
+
+    def apply(
+        self, program: Program, passes: Sequence[Pass], *, seconds: float = QUESTION_SECONDS
+    ) -> Answer[Applied]:
+        """Apply passes in order, for the target llvm."""
+        answer: Answer[dict[str, str]] = self._ask(
+            "apply", seconds, program=self._wire(program), passes=_with_options(passes)
+        )
+        return _converted(
+            answer, lambda value: Applied(value["text"], Handle(self._generation, value["handle"]))
+        )
+
+    def run(
+        self,
+        program: Program,
+        func: str,
+        inputs: Sequence[Any],
+        *,
+        passes: Sequence[Pass] = (),
+        seconds: float = QUESTION_SECONDS,
+    ) -> Answer[Any]:
+        """Compile with TVM's default pipeline for llvm and call `func` on the virtual machine.
+
+        Inputs and results: arrays, tuples, scalars, and tuples of integers for shapes. `passes` run before
+        the pipeline; a program with local functions needs `LambdaLift` there.
+        """
+        answer: Answer[dict[str, Any]] = self._ask(
+            "run",
+            seconds,
+            program=self._wire(program),
+            func=func,
+            inputs=[wire.encode(value) for value in inputs],
+            passes=_with_options(passes),
+        )
+        return _converted(answer, wire.decode)
+
+    def time(
+        self, text: str, what: Sequence[str], *, repeat: int = 3, seconds: float = 600
+    ) -> Answer[dict[str, float]]:
+        """Return the median seconds of `parse`, `script`, `well_formed` or a pass by its name."""
+        return self._ask("time", seconds, program={"text": text}, what=list(what), repeat=repeat)
+
+    def die(self, signal: int) -> Answer[None]:
+        """Make the child end by a signal, as a crash of TVM does."""
+        return self._ask("die", QUESTION_SECONDS, signal=signal)
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        if self._child is not None:
+            self._child.kill()
+            self._reap()
+
+    def _ask(self, ask: str, seconds: float, **arguments: Any) -> Answer[Any]:
+        self.asked += 1
+        limit = seconds
+        if self._child is None:
+            self._start()
+            limit += STARTUP_SECONDS
+        child = self._child
+        assert child is not None
+        assert child.stdin is not None
+        try:
+            child.stdin.write(json.dumps({"ask": ask, **arguments}).encode() + b"\n")
+            child.stdin.flush()
+            line = self._lines.get(timeout=limit)
+        except queue.Empty:
+            return self._lost("timeout", f"{ask}: no answer in {limit:g} s")
+        except BrokenPipeError:
+            line = b""
+        if not line:
+            return self._lost("crashed", f"{ask}: the process of TVM ended")
+        reply = json.loads(line)
+        if reply["ok"]:
+            return Answer(reply["value"])
+        return Answer(error=reply["error"], kind=reply["kind"])
+
+    def _start(self) -> None:
+        self._generation += 1
+        self._lines = queue.Queue()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the child is reaped
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.oracle_child"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+        )
+        self._reader = threading.Thread(target=_forward, args=(self._child.stdout, self._lines), daemon=True)
+        self._reader.start()
+
+    def _lost(self, kind: str, error: str) -> Answer[Any]:
+        assert self._child is not None
+        if kind == "timeout":
+            self._child.kill()
+        status, last_words = self._reap()
+        message = f"{error}\n{last_words}".rstrip()
+        self.could_not_ask(message.splitlines()[0])
+        return Answer(error=message, kind=kind, crashed=-status if kind == "crashed" else None)
+
+    def _reap(self) -> tuple[int, str]:
+        child = self._child
+        assert child is not None
+        status = child.wait()
+        self._child = None
+        assert self._reader is not None
+        self._reader.join()
+        for pipe in (child.stdin, child.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        assert self._stderr is not None
+        with self._stderr as stream:
+            stream.seek(0)
+            return status, stream.read()[-2000:].decode(errors="replace")
+
+    def _wire(self, program: Program) -> dict[str, str]:
+        if isinstance(program, str):
+            return {"text": program}
+        if program.child != self._generation or self._child is None:
+            raise OracleRefusal("the module of this handle was lost with the process that kept it")
+        return {"handle": program.name}
+
+
+def _forward(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
+    for line in stream:
+        lines.put(line)
+    lines.put(b"")
+
+
+def _with_options(passes: Sequence[Pass]) -> list[tuple[str, dict[str, Any]]]:
+    return [(item, {}) if isinstance(item, str) else item for item in passes]
+
+
+def _converted(answer: Answer[T], convert: Callable[[T], U]) -> Answer[U]:
+    if not answer.ok:
+        return Answer(None, answer.error, answer.kind, answer.crashed)
+    return Answer(convert(answer.get()))

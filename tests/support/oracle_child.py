@@ -1,0 +1,251 @@
+"""The oracle's process: loads Apache TVM and answers questions, one JSON line for each.
+
+Run by `tests.support.oracle`, never imported by a test: TVM can take its process down.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal
+
+from tests.support import wire
+from tests.support.annotations import strip_binding_annotations
+
+Module = Any
+PassList = list[tuple[str, dict[str, Any]]]
+
+REAL_IMPORT = re.compile(r"^(?=(?:import|from) )", re.MULTILINE)
+KEPT_PARSES = 16
+
+
+class Programs:
+    """Modules by handle, and the last parsed texts, so that questions about one text parse it once."""
+
+    def __init__(self) -> None:
+        self._by_handle: dict[str, Module] = {}
+        self._by_text: dict[tuple[str, bool], Module] = {}
+
+    def keep(self, module: Module) -> str:
+        handle = f"h{len(self._by_handle) + 1}"
+        self._by_handle[handle] = module
+        return handle
+
+    def get(self, program: dict[str, str], *, check: bool = False) -> Module:
+        """Return the module of a handle or a text; `check` makes TVM refuse text that is not well formed."""
+        if "handle" in program:
+            return self._by_handle[program["handle"]]
+        key = (program["text"], check)
+        if key not in self._by_text:
+            while len(self._by_text) >= KEPT_PARSES:
+                del self._by_text[next(iter(self._by_text))]
+            self._by_text[key] = parse(*key)
+        return self._by_text[key]
+
+
+def parse(text: str, check: bool) -> Module:
+    """Return TVM's module for a text; its imports become comments, which is how TVM prints them."""
+    head, separator, rest = text.partition("@I.ir_module")
+    return tvm.script.from_source(REAL_IMPORT.sub("# ", head) + separator + rest, check_well_formed=check)
+
+
+def bindings(expr: Any, function: str) -> Iterator[list[str]]:
+    """Yield [function, variable, type, kind] of every binding, preceded by the bindings inside it."""
+    if not isinstance(expr, relax.SeqExpr):
+        return
+    for block in expr.blocks:
+        for binding in block.bindings:
+            name = str(binding.var.name)
+            if isinstance(binding, relax.MatchCast):
+                yield [function, name, str(binding.var.ty), "MatchCast"]
+                continue
+            value = binding.value
+            if isinstance(value, relax.If):
+                yield from bindings(value.true_branch, function)
+                yield from bindings(value.false_branch, function)
+            elif isinstance(value, relax.Function):
+                yield from bindings(value.body, f"{function}.{name}")
+            elif isinstance(value, relax.SeqExpr):
+                yield from bindings(value, function)
+            yield [function, name, str(binding.var.ty), kind_of(value)]
+
+
+def kind_of(value: Any) -> str:
+    """Return the operator's name, `call:` and the class of what is called, or the class of the value."""
+    if not isinstance(value, relax.Call):
+        return type(value).__name__
+    if isinstance(value.op, tvm.ir.Op):
+        return str(value.op.name)
+    return f"call:{type(value.op).__name__}"
+
+
+def relax_functions(module: Module) -> list[tuple[str, Any]]:
+    found = [(str(ref.name_hint), function) for ref, function in module.functions_items()]
+    return sorted((name, function) for name, function in found if isinstance(function, relax.Function))
+
+
+def applied(module: Module, passes: PassList) -> Module:
+    with tvm.target.Target("llvm"):
+        for name, options in passes:
+            if name.startswith("pipeline:"):
+                module = relax.get_pipeline(name.removeprefix("pipeline:"), **options)(module)
+            else:
+                module = getattr(relax.transform, name)(**options)(module)
+    return module
+
+
+def to_wire(value: Any) -> dict[str, Any]:
+    if isinstance(value, tvm.runtime.Tensor):
+        return wire.encode_tensor(value.numpy())
+    if isinstance(value, Shape):
+        return {"shape": [int(length) for length in value]}
+    if isinstance(value, list | tuple) or type(value).__name__ == "Array":
+        return {"tuple": [to_wire(item) for item in value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return {"scalar": value}
+    raise TypeError(f"a result of type {type(value).__name__} has no form on the wire")
+
+
+PROGRAMS = Programs()
+
+
+def tvm_shape(lengths: list[int]) -> Any:
+    return Shape(lengths)
+
+
+def timed(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def ask_version() -> str:
+    return str(tvm.__version__)
+
+
+def ask_parse(program: dict[str, str], check: bool) -> str:
+    return PROGRAMS.keep(PROGRAMS.get(program, check=check))
+
+
+def ask_script(program: dict[str, str]) -> str:
+    return str(PROGRAMS.get(program).script(show_meta=True))
+
+
+def ask_equal(a: dict[str, str], b: dict[str, str]) -> dict[str, Any]:
+    left, right = PROGRAMS.get(a), PROGRAMS.get(b)
+    mismatch = get_first_structural_mismatch(left, right, map_free_vars=True)
+    return {
+        "mapped": mismatch is None,
+        "exact": bool(structural_equal(left, right, map_free_vars=False)),
+        "mismatch": "" if mismatch is None else " / ".join(str(path) for path in mismatch),
+    }
+
+
+def ask_types(program: dict[str, str], strip: bool) -> list[list[str]]:
+    if strip:
+        program = {"text": strip_binding_annotations(program["text"])}
+    functions = relax_functions(PROGRAMS.get(program))
+    return [row for name, function in functions for row in bindings(function.body, name)]
+
+
+def ask_signatures(program: dict[str, str]) -> list[list[Any]]:
+    functions = relax_functions(PROGRAMS.get(program))
+    return [
+        [name, [str(param.ty) for param in function.params], str(function.ret_ty), bool(function.is_pure)]
+        for name, function in functions
+    ]
+
+
+def ask_well_formed(program: dict[str, str]) -> dict[str, Any]:
+    module = PROGRAMS.get(program)
+    if relax.analysis.check_well_formed(module):
+        return {"well_formed": True, "message": ""}
+    try:
+        relax.analysis.well_formed(module)
+    except (ValueError, RuntimeError, TypeError) as error:
+        return {"well_formed": False, "message": str(error)}
+    raise AssertionError("TVM calls the module ill-formed but gives no reason")
+
+
+def ask_apply(program: dict[str, str], passes: PassList) -> dict[str, str]:
+    module = applied(PROGRAMS.get(program), passes)
+    return {"handle": PROGRAMS.keep(module), "text": str(module.script(show_meta=True))}
+
+
+def ask_run(
+    program: dict[str, str], func: str, inputs: list[dict[str, Any]], passes: PassList
+) -> dict[str, Any]:
+    executable = tvm.compile(applied(PROGRAMS.get(program), passes), target="llvm")
+    machine = relax.VirtualMachine(executable, tvm.cpu())
+    values = [wire.decode(value, tensor=tvm.runtime.tensor, shape=tvm_shape) for value in inputs]
+    return to_wire(machine[func](*values))
+
+
+def ask_time(program: dict[str, str], what: list[str], repeat: int) -> dict[str, float]:
+    text = program["text"]
+    module = parse(text, True)
+    works: dict[str, Callable[[], Any]] = {
+        "parse": lambda: parse(text, True),
+        "script": lambda: module.script(),
+        "well_formed": lambda: relax.analysis.check_well_formed(module),
+    }
+    medians = {}
+    for name in what:
+        work = works.get(name) or partial(applied, module, [(name, {})])
+        medians[name] = statistics.median(timed(work) for _ in range(repeat))
+    return medians
+
+
+def ask_die(signal: int) -> None:
+    """End as a crash of TVM would, so that the tests can see what the other side makes of it."""
+    os.kill(os.getpid(), signal)
+
+
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__.removeprefix("ask_"): function
+    for function in (
+        ask_version,
+        ask_parse,
+        ask_script,
+        ask_equal,
+        ask_types,
+        ask_signatures,
+        ask_well_formed,
+        ask_apply,
+        ask_run,
+        ask_time,
+        ask_die,
+    )
+}
+
+
+def answer(question: dict[str, Any]) -> dict[str, Any]:
+    """Answer one question; whatever TVM raises, and it raises anything, is the answer."""
+    ask = QUESTIONS[question.pop("ask")]
+    try:
+        return {"ok": True, "value": ask(**question)}
+    except Exception as error:  # the parent decides what an error means
+        return {"ok": False, "error": str(error) or type(error).__name__, "kind": type(error).__name__}
+
+
+def serve() -> None:
+    """Answer until the questions end; what TVM or a program prints goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        answers.write(json.dumps(answer(json.loads(line))) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    serve()
