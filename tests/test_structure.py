@@ -12,11 +12,15 @@ import pytest
 from tests.support.module_sizes import PACKAGE, ROOT, module_sizes, stale_exceptions, table
 
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
-SKIPPED_DIRECTORIES = {".git", "build", "dist", "corpus", "htmlcov"}
+SKIPPED_DIRECTORIES = {"build", "dist", "corpus", "htmlcov", "__pycache__"}
+HIDDEN = (".git", ".venv", ".mypy", ".ruff", ".pytest", ".hypothesis", ".import", ".idea", ".vscode")
 TEXT_SUFFIXES = {".py", ".md", ".toml", ".cfg", ".tcss", ".json", ".yml", ".yaml", ".txt", ""}
 
 KERNEL_SITE = "relax_explorer/core/exec/tir_numba.py"
 """The one place that executes generated code: kernels printed from a TIR tree, with names of our own."""
+
+FUNCTION_LIMIT = 40
+"""Lines of a function without its docstring."""
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -34,6 +38,16 @@ def test_file_names_are_nouns_of_the_subject() -> None:
 
 def test_every_package_has_an_init() -> None:
     assert not {path.parent for path in MODULES if not (path.parent / "__init__.py").exists()}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_functions_fit_on_a_screen(path: Path) -> None:
+    lengths = {
+        f"{node.name}, line {node.lineno}": code_lines(node)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert not {name: lines for name, lines in lengths.items() if lines > FUNCTION_LIMIT}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -68,9 +82,8 @@ def test_harmless_relatives_are_not_reported() -> None:
 
 def test_nothing_refers_to_a_place_outside_the_project() -> None:
     # Spelt in pieces, for this file is searched as well.
-    outside = re.compile(
-        r"(?<![\w.])/(?:" + "|".join(["tm" + "p", "wor" + "k", "hom" + "e", "roo" + "t"]) + r")\b"
-    )
+    places = "|".join(["tm" + "p", "wor" + "k", "hom" + "e", "roo" + "t"])
+    outside = re.compile(rf"(?<![\w.])/(?:{places})\b")
     shared = ".." + "/shared"
     for path in project_files():
         text = path.read_text(encoding="utf-8")
@@ -82,16 +95,21 @@ def test_nothing_refers_to_a_place_outside_the_project() -> None:
 def project_files() -> Iterator[Path]:
     """Yield the text files which belong to the project."""
     for path in ROOT.rglob("*"):
-        parts = path.relative_to(ROOT).parts
-        if any(part in SKIPPED_DIRECTORIES or part.startswith((".venv", "__pycache__")) for part in parts):
+        directories = path.relative_to(ROOT).parts[:-1]
+        if any(name in SKIPPED_DIRECTORIES or name.startswith(HIDDEN) for name in directories):
             continue
-        if (
-            any(part.startswith(".") and part != ".ci" for part in parts[:-1])
-            or path.suffix not in TEXT_SUFFIXES
-        ):
-            continue
-        if path.is_file() and not path.name.startswith(".coverage"):
+        if path.is_file() and path.suffix in TEXT_SUFFIXES and not path.name.startswith(".coverage"):
             yield path
+
+
+def code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines from `def` to the end, without the docstring."""
+    has_docstring = ast.get_docstring(node, clean=False) is not None
+    return line_count(node) - (line_count(node.body[0]) if has_docstring else 0)
+
+
+def line_count(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 BANNED_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
