@@ -1,0 +1,67 @@
+"""Run benchmarks: `python -m tests.perf [NAME…]`, with TVM beside them where it is installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from dataclasses import asdict
+
+from tests.perf.benchmark import Benchmark, Result
+from tests.perf.text import TEXT
+from tests.support.oracle import Oracle
+
+BENCHMARKS: list[Benchmark] = [*TEXT]
+ROW = "{:<24} {:>12} {:>12} {:>8} {:>6}  {}"
+
+
+def main() -> int:
+    """Measure what was asked for, print one row for each, and return 1 if a goal was missed."""
+    arguments = _arguments()
+    chosen = [item for item in BENCHMARKS if item.name in (arguments.names or {item.name})]
+    oracle = Oracle() if Oracle.is_installed() and not arguments.no_tvm else None
+    if oracle is None:
+        print("TVM is not asked: no ratios", file=sys.stderr)
+    results = []
+    for benchmark in chosen:
+        result = benchmark.measure(oracle)
+        results.append(result)
+        if not arguments.json:
+            print(_row(result), flush=True)
+    if arguments.json:
+        rows = [{**asdict(result), "ratio": result.ratio, "verdict": result.verdict} for result in results]
+        print(json.dumps({"python": platform.python_version(), "seconds": rows}, indent=1))
+    if oracle is not None:
+        oracle.close()
+    return int(any(result.verdict == "below the goal" for result in results))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.perf", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks (all of them)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
+    parser.add_argument("--no-tvm", action="store_true", help="measure our side only")
+    parser.add_argument("--list", action="store_true", help="print the names of the benchmarks")
+    arguments = parser.parse_args()
+    names = [item.name for item in BENCHMARKS]
+    if arguments.list:
+        print("\n".join(names))
+        parser.exit()
+    unknown = sorted(set(arguments.names) - set(names))
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(names)}")
+    if not arguments.json:
+        print(ROW.format("benchmark", "ours, ms", "TVM, ms", "ratio", "goal", "").rstrip())
+    return arguments
+
+
+def _row(result: Result) -> str:
+    tvm = "-" if result.tvm is None else f"{result.tvm * 1000:.1f}"
+    ratio = "-" if result.ratio is None else f"{result.ratio:.1f}"
+    goal = "-" if result.goal is None else f"{result.goal:g}"
+    return ROW.format(result.name, f"{result.ours * 1000:.1f}", tvm, ratio, goal, result.verdict).rstrip()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,66 @@
+"""A benchmark, what it measured, and the registry in which the benchmarks are listed."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.support.oracle import Oracle
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Medians in seconds; `tvm` is None where TVM was not asked or has nothing like it."""
+
+    name: str
+    ours: float
+    tvm: float | None
+    goal: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast as TVM we are."""
+        return None if self.tvm is None else self.tvm / self.ours
+
+    @property
+    def verdict(self) -> str:
+        """Return whether the goal is met, or an empty text where there is nothing to compare."""
+        if self.goal is None or self.ratio is None:
+            return ""
+        return "ok" if self.ratio >= self.goal else "below the goal"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One measured piece of work.
+
+    `prepare` makes the text and the work on it, outside of the measured time; `tvm` is what the oracle is
+    asked to time on the same text (see `Oracle.time`); `goal` is the smallest ratio we accept.
+    """
+
+    name: str
+    prepare: Callable[[], tuple[str, Work]]
+    tvm: str | None = None
+    goal: float | None = None
+    repeat: int = 5
+    tvm_repeat: int = 3
+
+    def measure(self, oracle: Oracle | None) -> Result:
+        """Measure both sides, one after the other."""
+        text, work = self.prepare()
+        work()
+        ours = statistics.median(_seconds(work) for _ in range(self.repeat))
+        if oracle is None or self.tvm is None:
+            return Result(self.name, ours, None, self.goal)
+        medians = oracle.time(text, [self.tvm], repeat=self.tvm_repeat).get()
+        return Result(self.name, ours, medians[self.tvm], self.goal)
+
+
+def _seconds(work: Work) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
