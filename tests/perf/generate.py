@@ -1,8 +1,8 @@
 """Writes transformer-like Relax modules of any length, as TVM 0.27 prints them.
 
 Every layer is 34 bindings: among them a dead one, a duplicated expression, an alias, a tuple that is split
-and projected, and a call_tir of a PrimFunc that all layers share. The text is byte for byte what TVM prints for
-the module that it parses from it, so printing it again can be compared as well.
+and projected, and a call_tir of a PrimFunc that all layers share. The text is byte for byte what TVM prints
+for the module that it parses from it, so printing it again can be compared as well.
 """
 
 from __future__ import annotations
