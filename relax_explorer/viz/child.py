@@ -1,4 +1,6 @@
-"""A child process with a time limit and bounded output: what it says is read, and then it is gone with its children."""
+"""A child process with a time limit and bounded output: what it says is read, and then it is gone with its
+children.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class ChildOutputTooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a child ended: exit status (negative: the signal that ended it), standard output, start of standard error."""
+    """How a child ended: exit status (negative: the signal that ended it), standard output, start of
+    standard error.
+    """
 
     status: int
     output: bytes
@@ -44,7 +48,9 @@ class _Reader(threading.Thread):
 
     def run(self) -> None:
         """Read until the other side closes the pipe."""
-        with contextlib.suppress(ValueError, OSError):  # the pipe is closed under a reader whose child was killed
+        with contextlib.suppress(
+            ValueError, OSError
+        ):  # the pipe is closed under a reader whose child was killed
             while chunk := os.read(self.pipe.fileno(), _CHUNK):
                 self.kept += chunk[: self.limit - len(self.kept)]
                 if len(chunk) and len(self.kept) >= self.limit:
@@ -56,10 +62,10 @@ def run_child(
 ) -> Finished:
     """Run a command without a shell, write `given` to it, and wait at most `timeout` seconds.
 
-    Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond `error_limit` are read and dropped. Raises
-    ChildTimeout, and OSError when the command can't be started.
+    Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond `error_limit` are read and dropped.
+    Raises ChildTimeout, and OSError when the command can't be started.
     """
-    child = subprocess.Popen(  # noqa: S603  # a list of arguments, no shell
+    child = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -92,7 +98,9 @@ def run_child(
 
 
 def _write(pipe: IO[bytes], given: bytes) -> None:
-    with contextlib.suppress(OSError, ValueError):  # a child that reads nothing has its own reasons, told by its status
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # a child that reads nothing has its own reasons, told by its status
         pipe.write(given)
         pipe.close()
 

@@ -1,8 +1,10 @@
-"""Horizontal coordinates of ordered layers, after Brandes and Köpf (2002): four aligned drawings, then their median.
+"""Horizontal coordinates of ordered layers, after Brandes and Köpf (2002): four aligned drawings, then their
+median.
 
-Each drawing puts nodes that are median neighbours of each other into one vertical block, and then packs the blocks. The
-packing here is a longest path over the blocks with a second pass that closes gaps, so that it needs no recursion; the
-walls of a group (its left and right side) are blocks too, which keeps outsiders out of the group.
+Each drawing puts nodes that are median neighbours of each other into one vertical block, and then packs the
+blocks. The packing here is a longest path over the blocks with a second pass that closes gaps, so that it
+needs no recursion; the walls of a group (its left and right side) are blocks too, which keeps outsiders out
+of the group.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relax_explorer.viz.layers import Layers, Path
 
@@ -28,7 +31,9 @@ class Spacing:
 
 
 def horizontal(layers: Layers, widths: Sequence[float], real: int, spacing: Spacing) -> list[float]:
-    """The centre of each node; nodes with a number below `real` are real, the rest are dummies of long edges."""
+    """The centre of each node; nodes with a number below `real` are real, the rest are dummies of long
+    edges.
+    """
     if not layers.rows:
         return []
     conflicts = _conflicts(layers, real)
@@ -44,7 +49,9 @@ def horizontal(layers: Layers, widths: Sequence[float], real: int, spacing: Spac
 
 @dataclass(slots=True)
 class _Drawing:
-    """One of the four: centres, whether it was packed to the right, and whether outsiders stay outside the walls."""
+    """One of the four: centres, whether it was packed to the right, and whether outsiders stay outside the
+    walls.
+    """
 
     x: list[float]
     from_right: bool
@@ -55,7 +62,7 @@ def _conflicts(layers: Layers, real: int) -> Conflicts:
     """Edge pieces that cross a piece between two dummies: long edges stay straight, so these must bend."""
     found: Conflicts = set()
     position = layers.position
-    for upper_row, row in zip(layers.rows, layers.rows[1:], strict=False):
+    for upper_row, row in pairwise(layers.rows):
         low, start = 0, 0
         for place, node in enumerate(row):
             inner = next((up for up in layers.above[node] if up >= real), None) if node >= real else None
@@ -126,7 +133,7 @@ def _gaps(
 ) -> Iterator[tuple[int, int, float]]:
     """For each pair of neighbours in a layer: their blocks and the least distance between the centres."""
     for row in rows:
-        for left, right in zip(row, row[1:], strict=False):
+        for left, right in pairwise(row):
             room = spacing.node if left < real and right < real else spacing.dummy
             yield root[left], root[right], (widths[left] + widths[right]) / 2 + room
 
@@ -166,7 +173,7 @@ def _wall_pairs(
 ) -> Iterator[tuple[int, int, float]]:
     """Distances between the walls of groups that stand side by side in some layer."""
     for row in rows:
-        for left, right in zip(row, row[1:], strict=False):
+        for left, right in pairwise(row):
             one, other = layers.group[left], layers.group[right]
             for depth in range(1, min(len(one), len(other)) + 1):
                 if one[:depth] != other[:depth]:
@@ -183,21 +190,8 @@ def _pack(count: int, gaps: list[tuple[int, int, float]]) -> list[float] | None:
     for left, right, gap in gaps:
         if gap > nearest[left].get(right, -1.0):
             nearest[left][right] = gap
-    missing = [0] * count
-    for rights in nearest:
-        for right in rights:
-            missing[right] += 1
-    ready = deque(block for block in range(count) if not missing[block])
-    order = []
     x = [0.0] * count
-    while ready:
-        block = ready.popleft()
-        order.append(block)
-        for right, gap in nearest[block].items():
-            x[right] = max(x[right], x[block] + gap)
-            missing[right] -= 1
-            if not missing[right]:
-                ready.append(right)
+    order = _pushed_right(nearest, x)
     if len(order) < count:
         return None
     for block in reversed(order):
@@ -206,8 +200,31 @@ def _pack(count: int, gaps: list[tuple[int, int, float]]) -> list[float] | None:
     return x
 
 
+def _pushed_right(nearest: list[dict[int, float]], x: list[float]) -> list[int]:
+    """Move each block, in place, right of those it must be right of; return the blocks in that order,
+    without rings.
+    """
+    missing = [0] * len(x)
+    for rights in nearest:
+        for right in rights:
+            missing[right] += 1
+    ready = deque(block for block in range(len(x)) if not missing[block])
+    order = []
+    while ready:
+        block = ready.popleft()
+        order.append(block)
+        for right, gap in nearest[block].items():
+            x[right] = max(x[right], x[block] + gap)
+            missing[right] -= 1
+            if not missing[right]:
+                ready.append(right)
+    return order
+
+
 def _align_to_narrowest(drawings: list[_Drawing], widths: Sequence[float]) -> None:
-    """Shift the drawings in place: those packed to the left to the left edge of the narrowest, the others to its right."""
+    """Shift the drawings in place: those packed to the left to the left edge of the narrowest, the others to
+    its right.
+    """
     edges = []
     for drawing in drawings:
         left = min([x - width / 2 for x, width in zip(drawing.x, widths, strict=True)])

@@ -1,8 +1,9 @@
 """The door to Graphviz: DOT text, and pictures laid out by Graphviz in a child process or by our own engine.
 
-Graphviz comes from the wheels of `pygraphviz`, else from a `dot` on the PATH. It only computes places and PNG bytes:
-SVG is always written by `svg`. No user text can act in the DOT text: ids are `n0`, `n1` …, there are no HTML labels, URLs,
-or attributes with user text besides `label`, and every label goes through `dot_label`.
+Graphviz comes from the wheels of `pygraphviz`, else from a `dot` on the PATH. It only computes places and
+PNG bytes: SVG is always written by `svg`. No user text can act in the DOT text: ids are `n0`, `n1` …, there
+are no HTML labels, URLs, or attributes with user text besides `label`, and every label goes through
+`dot_label`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from xml.parsers import expat
 import graphviz
 
 from relax_explorer.viz.child import ChildOutputTooLong, ChildTimeout, run_child
-from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Mark, Node
+from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Node
 from relax_explorer.viz.graphviz_json import LayoutError, read_layout
 from relax_explorer.viz.layout import (
     LABEL_LIMIT,
@@ -64,9 +65,12 @@ class _EngineFailed(Exception):
 
 
 def dot_label(lines: Iterable[str], limit: int = LABEL_LIMIT) -> str:
-    """Lines of user text as a DOT label that shows exactly them: nothing in it is an escape, an entity or HTML."""
+    """Lines of user text as a DOT label that shows exactly them: nothing in it is an escape, an entity or
+    HTML.
+    """
     text = r"\n".join(graphviz.escape(visible(line, limit)).replace("&", "&amp;") for line in lines)
-    return graphviz.nohtml(text)
+    label: str = graphviz.nohtml(text)
+    return label
 
 
 def dot_text(graph: Graph) -> str:
@@ -75,18 +79,34 @@ def dot_text(graph: Graph) -> str:
     dot.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.3", fontname=_FACE, fontsize="11")
     dot.attr("graph", label=dot_label([graph.title, *graph.notes]), labelloc="t", labeljust="l")
     dot.attr("graph", fontcolor=LIGHT.text, bgcolor=LIGHT.background)
-    dot.attr("node", shape="box", style="rounded,filled", margin="0.12,0.05", fontname=_FACE, fontsize="12", fixedsize="true")
+    dot.attr(
+        "node",
+        shape="box",
+        style="rounded,filled",
+        margin="0.12,0.05",
+        fontname=_FACE,
+        fontsize="12",
+        fixedsize="true",
+    )
     dot.attr("node", fontcolor=LIGHT.text)
-    dot.attr("edge", color=LIGHT.edge, fontcolor=LIGHT.text, fontname=_FACE, fontsize=str(LABEL_SIZE), arrowsize="0.7")
+    dot.attr(
+        "edge",
+        color=LIGHT.edge,
+        fontcolor=LIGHT.text,
+        fontname=_FACE,
+        fontsize=str(LABEL_SIZE),
+        arrowsize="0.7",
+    )
     _write_members(dot, graph)
     for number, (source, target) in enumerate(graph.pairs):
         edge = graph.edges[number]
-        text = edge_text(edge)
+        shown = edge_text(edge)
         look = {"style": _EDGE_STYLES[edge.kind]} if edge.kind in _EDGE_STYLES else {}
-        if text:
-            look["label"] = dot_label([f" {text} "])
+        if shown:
+            look["label"] = dot_label([f" {shown} "])
         dot.edge(f"n{source}", f"n{target}", id=f"e{number}", **look)
-    return str(dot.source)
+    text: str = dot.source
+    return text
 
 
 def _write_members(dot: graphviz.Digraph, graph: Graph) -> None:
@@ -95,8 +115,15 @@ def _write_members(dot: graphviz.Digraph, graph: Graph) -> None:
     drawings: dict[str | None, graphviz.Digraph] = {None: dot}
     for number, cluster in enumerate(graph.clusters):
         drawings[cluster.id] = graphviz.Digraph(f"cluster_{number}")
-        look = {"style": "dashed,rounded", "color": LIGHT.muted, "fontcolor": LIGHT.muted, "fontsize": str(LINE_SIZE)}
-        drawings[cluster.id].attr("graph", label=dot_label([cluster.title]), labelloc="t", labeljust="l", **look)
+        look = {
+            "style": "dashed,rounded",
+            "color": LIGHT.muted,
+            "fontcolor": LIGHT.muted,
+            "fontsize": str(LINE_SIZE),
+        }
+        drawings[cluster.id].attr(
+            "graph", label=dot_label([cluster.title]), labelloc="t", labeljust="l", **look
+        )
     for number, node in enumerate(graph.nodes):
         drawings[node.cluster].node(f"n{number}", **_node_attributes(node))
     for cluster in sorted(graph.clusters, key=lambda item: -len(paths[item.id])):
@@ -106,28 +133,32 @@ def _write_members(dot: graphviz.Digraph, graph: Graph) -> None:
 def _node_attributes(node: Node) -> dict[str, str]:
     width, height = node_size(node)
     paint = LIGHT.node(node.kind)
-    marks = [mark for mark in (Mark.SELECTED, Mark.CURRENT, Mark.CHANGED) if mark in node.marks]
+    mark = node.strongest_mark
     look = {
         "label": dot_label([title_text(node), *line_texts(node)]),
         "width": f"{width / 72:.3f}",
         "height": f"{height / 72:.3f}",
         "fillcolor": paint.fill,
-        "color": LIGHT.change(marks[0]).stroke if marks else paint.stroke,
+        "color": LIGHT.change(mark).stroke if mark else paint.stroke,
     }
-    if marks:
+    if mark:
         look["penwidth"] = "2.6"
     if node.kind in _SHAPES:
-        look |= {"shape": _SHAPES[node.kind], "style": "rounded,filled" if node.kind is Kind.OUTPUT else "filled"}
+        look |= {
+            "shape": _SHAPES[node.kind],
+            "style": "rounded,filled" if node.kind is Kind.OUTPUT else "filled",
+        }
     if node.kind is Kind.MORE:
         look["style"] = "rounded,filled,dashed"
     return look
 
 
 def draw(graph: Graph, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
-    """Draw a graph with the first engine that can: pygraphviz, then `dot`, then our own; or with one that is named.
+    """Draw a graph with the first engine that can: pygraphviz, then `dot`, then our own; or with one that is
+    named.
 
-    `timeout` is in seconds for each child process. Raises DrawError when a named engine fails, or when a PNG is wanted
-    and there is no Graphviz; ValueError for an unknown engine or format.
+    `timeout` is in seconds for each child process. Raises DrawError when a named engine fails, or when a PNG
+    is wanted and there is no Graphviz; ValueError for an unknown engine or format.
     """
     if engine not in ENGINES:
         raise ValueError(f"unknown engine {engine!r}; there are {', '.join(ENGINES)}")
@@ -149,10 +180,14 @@ def draw(graph: Graph, format: str = "svg", engine: Engine = "auto", timeout: fl
     raise DrawError("; ".join(notices))
 
 
-def _draw_with(graph: Graph, format: str, name: str, timeout: float, guarded: bool) -> tuple[bytes, tuple[str, ...]]:
+def _draw_with(
+    graph: Graph, format: str, name: str, timeout: float, guarded: bool
+) -> tuple[bytes, tuple[str, ...]]:
     if name == "builtin":
         if format != "svg":
-            raise _EngineFailed("it writes SVG only; a PNG needs `pip install pygraphviz` or Graphviz's `dot`")
+            raise _EngineFailed(
+                "it writes SVG only; a PNG needs `pip install pygraphviz` or Graphviz's `dot`"
+            )
         return _checked_svg(graph, lay_out(graph))
     if guarded and (len(graph.nodes) > GRAPHVIZ_MAX_NODES or len(graph.edges) > GRAPHVIZ_MAX_EDGES):
         raise _EngineFailed(f"too slow for {len(graph.nodes)} nodes and {len(graph.edges)} edges")
@@ -169,7 +204,9 @@ def _draw_with(graph: Graph, format: str, name: str, timeout: float, guarded: bo
 
 
 def _run(command: list[str], source: bytes, timeout: float) -> bytes:
-    """Standard output of Graphviz; whatever it printed before it failed is dropped, for it may be half a picture."""
+    """Standard output of Graphviz; whatever it printed before it failed is dropped, for it may be half a
+    picture.
+    """
     start = time.monotonic()
     try:
         finished = run_child(command, source, timeout)

@@ -1,4 +1,6 @@
-"""A graph to be looked at: nodes with text, edges with shapes, clusters, and the operations that choose a part of it."""
+"""A graph to be looked at: nodes with text, edges with shapes, clusters, and the operations that choose a
+part of it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Kind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """What flows along an edge: a value, a symbolic length, the order of effects, or something that is not shown."""
+    """What flows along an edge: a value, a symbolic length, the order of effects, or something that is not
+    shown.
+    """
 
     DATA = "data"
     SHAPE = "shape"
@@ -57,7 +61,8 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One box: `title` in bold, `lines` below it, `shape_text` of its value, and `detail` which a tooltip shows.
+    """One box: `title` in bold, `lines` below it, `shape_text` of its value, and `detail` which a tooltip
+    shows.
 
     All texts may be anything at all: whatever draws them escapes them.
     """
@@ -72,9 +77,19 @@ class Node:
     marks: frozenset[Mark] = frozenset()
 
     @property
+    def marks_in_order(self) -> tuple[Mark, ...]:
+        """Its marks, always in the same order."""
+        return tuple(mark for mark in Mark if mark in self.marks)
+
+    @property
+    def strongest_mark(self) -> Mark | None:
+        """The mark that decides the outline: selected before current before changed."""
+        return self.marks_in_order[-1] if self.marks else None
+
+    @property
     def marked_title(self) -> str:
         """The title with the glyphs of the marks before it."""
-        glyphs = "".join(mark.glyph for mark in Mark if mark in self.marks)
+        glyphs = "".join(mark.glyph for mark in self.marks_in_order)
         return f"{glyphs} {self.title}" if glyphs else self.title
 
 
@@ -101,7 +116,8 @@ class Cluster:
 class Graph:
     """Nodes in program order, the edges between them, and notes on what is not shown.
 
-    Raises ValueError when ids are not unique, or when an edge or a cluster refers to something that is missing.
+    Raises ValueError when ids are not unique, or when an edge or a cluster refers to something that is
+    missing.
     """
 
     title: str
@@ -110,12 +126,14 @@ class Graph:
     clusters: tuple[Cluster, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # the class says what is refused
         _require_unique("node", [node.id for node in self.nodes])
         _require_unique("cluster", [cluster.id for cluster in self.clusters])
         for edge in self.edges:
             if edge.source not in self.number or edge.target not in self.number:
-                raise ValueError(f"edge {edge.source!r} -> {edge.target!r} refers to a node that does not exist")
+                raise ValueError(
+                    f"edge {edge.source!r} -> {edge.target!r} refers to a node that does not exist"
+                )
         for node in self.nodes:
             if node.cluster is not None:
                 self.cluster_path(node.cluster)
@@ -149,7 +167,9 @@ class Graph:
         return _by_end(len(self.nodes), (source for source, _ in self.pairs))
 
     def cluster_path(self, cluster_id: str | None) -> tuple[str, ...]:
-        """The ids of a cluster and of all around it, outermost first; ValueError for a missing or circular parent."""
+        """The ids of a cluster and of all around it, outermost first; ValueError for a missing or circular
+        parent.
+        """
         path: list[str] = []
         while cluster_id is not None:
             if cluster_id in path or cluster_id not in self._cluster_of:
@@ -159,12 +179,16 @@ class Graph:
         return tuple(reversed(path))
 
     def topological_ranks(self) -> dict[str, int]:
-        """For each node the length of the longest path that leads to it; edges which close a cycle don't count."""
+        """For each node the length of the longest path that leads to it; edges which close a cycle don't
+        count.
+        """
         count = len(self.nodes)
         ranks = longest_path(count, break_cycles(count, self.pairs))
         return {node.id: rank for node, rank in zip(self.nodes, ranks, strict=True)}
 
-    def neighbourhood(self, node_id: str, radius: int = DEFAULT_RADIUS, max_nodes: int | None = None) -> Graph:
+    def neighbourhood(
+        self, node_id: str, radius: int = DEFAULT_RADIUS, max_nodes: int | None = None
+    ) -> Graph:
         """The part within `radius` edges of a node, in either direction, with stubs where it was cut off.
 
         At most `max_nodes` nodes are kept, nearest first; the note says how many of how many are shown.
@@ -195,7 +219,7 @@ class Graph:
         return self.neighbourhood(around or self._centre(), radius, max_nodes)
 
     def part(self, kept: Collection[int]) -> Graph:
-        """The graph of some nodes, given by number; a stub says how many neighbours of a node are not shown."""
+        """The graph of some nodes, given by number; stubs count the neighbours that are not shown."""
         if len(kept) == len(self.nodes):
             return self
         members = sorted(kept)
@@ -217,7 +241,9 @@ class Graph:
         return dot_text(self)
 
     def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
-        """A picture with a note on how it was laid out; formats are `svg` and `png`, `timeout` is in seconds per engine."""
+        """A picture with a note on how it was laid out; formats are `svg` and `png`, `timeout` is in seconds
+        per engine.
+        """
         from relax_explorer.viz.dot import draw
 
         return draw(self, format=format, engine=engine, timeout=timeout)
@@ -250,11 +276,15 @@ class Graph:
         inputs = {self.pairs[number][0] for number in self.incoming[index]}.difference(kept)
         users = {self.pairs[number][1] for number in self.outgoing[index]}.difference(kept)
         if inputs:
-            stub = Node(f"more-in:{node.id}", _count(len(inputs), "input"), kind=Kind.MORE, cluster=node.cluster)
+            stub = Node(
+                f"more-in:{node.id}", _count(len(inputs), "input"), kind=Kind.MORE, cluster=node.cluster
+            )
             nodes.append(stub)
             edges.append(Edge(stub.id, node.id, kind=EdgeKind.MORE))
         if users:
-            stub = Node(f"more-out:{node.id}", _count(len(users), "user"), kind=Kind.MORE, cluster=node.cluster)
+            stub = Node(
+                f"more-out:{node.id}", _count(len(users), "user"), kind=Kind.MORE, cluster=node.cluster
+            )
             nodes.append(stub)
             edges.append(Edge(node.id, stub.id, kind=EdgeKind.MORE))
 

@@ -1,4 +1,6 @@
-"""Reads places from the JSON that Graphviz writes (`json0`); texts in it are ignored, for the graph has its own."""
+"""Reads places from the JSON that Graphviz writes (`json0`); texts in it are ignored, for the graph has its
+own.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import math
 from typing import Any
 
 from relax_explorer.viz.graph import Graph
-from relax_explorer.viz.layout import Box, Curve, Layout
 from relax_explorer.viz.layered import Point
+from relax_explorer.viz.layout import Box, Curve, Layout
 
 _INCH = 72.0
 
@@ -20,7 +22,7 @@ class LayoutError(Exception):
 def read_layout(output: bytes, graph: Graph) -> Layout:
     """The layout of a graph from Graphviz's answer; LayoutError unless every node and edge has its place."""
     try:
-        # Graphviz escapes control characters wrongly in some versions; strict=False reads on, and texts don't matter.
+        # Some versions leave control characters in texts as they are; strict=False reads on.
         answer = json.loads(output.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError) as problem:
         raise LayoutError("not JSON") from problem
@@ -37,7 +39,9 @@ def _layout(answer: dict[str, Any], graph: Graph) -> Layout:
     return Layout(
         nodes=tuple(_node(objects[f"n{number}"], height) for number in range(len(graph.nodes))),
         edges=tuple(_curve(edges[f"e{number}"], height) for number in range(len(graph.edges))),
-        clusters=tuple(_cluster(objects.get(f"cluster_{number}"), height) for number in range(len(graph.clusters))),
+        clusters=tuple(
+            _cluster(objects.get(f"cluster_{number}"), height) for number in range(len(graph.clusters))
+        ),
         width=width,
         height=height,
     )

@@ -1,13 +1,15 @@
-"""Layered layout (after Sugiyama) of boxes and edges without any outside program: iterative, deterministic, top-down.
+"""Layered layout (after Sugiyama) of boxes and edges without any outside program: iterative, deterministic,
+top-down.
 
-Steps: cycles are broken and ranks tightened (`ranks`), long edges get a dummy node per rank and labels get a place of
-their own, layers are ordered (`layers`), and x coordinates assigned (`coordinates`).
+Steps: cycles are broken and ranks tightened (`ranks`), long edges get a dummy node per rank and labels get a
+place of their own, layers are ordered (`layers`), and x coordinates assigned (`coordinates`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relax_explorer.viz.coordinates import Spacing, horizontal
 from relax_explorer.viz.layers import Layers, Path, common_group, order_layers
@@ -23,9 +25,9 @@ DUMMY_LIMIT = 30_000
 class Placement:
     """Where everything stands, y downwards; `routes` lead from source to target through the layers between.
 
-    `row_of` is the row of each node and `rows` gives top and bottom of each row; the first and last point of a route
-    lie on the border of its boxes. A self-loop has an empty route. `straight` counts edges that were too long to be led
-    round other boxes.
+    `row_of` is the row of each node and `rows` gives top and bottom of each row; the first and last point of
+    a route lie on the border of its boxes. A self-loop has an empty route. `straight` counts edges that were
+    too long to be led round other boxes.
     """
 
     centres: list[Point]
@@ -41,7 +43,9 @@ class Placement:
 
 @dataclass(slots=True)
 class _Chain:
-    """The nodes of the layers that one edge runs through, from top to bottom, and the one that holds its label."""
+    """The nodes of the layers that one edge runs through, from top to bottom, and the one that holds its
+    label.
+    """
 
     nodes: list[int]
     label: int | None
@@ -55,10 +59,12 @@ def place(
     groups: Sequence[Path] | None = None,
     spacing: Spacing | None = None,
 ) -> Placement:
-    """Lay out boxes of given (width, height), edges as pairs of box numbers, and the sizes of the edges' labels.
+    """Lay out boxes of given (width, height), edges as pairs of box numbers, and the sizes of the edges'
+    labels.
 
-    `groups` holds for each box the path of group numbers around it, outermost first; groups stay side by side with what
-    is outside. Time and memory are linear in boxes plus the ranks that edges span, up to a limit on the latter.
+    `groups` holds for each box the path of group numbers around it, outermost first; groups stay side by
+    side with what is outside. Time and memory are linear in boxes plus the ranks that edges span, up to a
+    limit on the latter.
     """
     spacing = spacing or Spacing()
     labels = labels or [None] * len(pairs)
@@ -124,7 +130,7 @@ def _build(
         for offset in range(1, span):
             nodes.append(layers.add(layers.rank[upper] + offset, group))
         nodes.append(lower)
-        for one, other in zip(nodes, nodes[1:], strict=False):
+        for one, other in pairwise(nodes):
             layers.connect(one, other)
         label = labels[number]
         held = nodes[_label_place(span)] if label else None
@@ -175,7 +181,13 @@ def _rows(
     for index, row in enumerate(layers.rows):
         height = max([heights[node] for node in row], default=0.0)
         boxes = any(node < real for node in row)
-        gap = 0.0 if not index else spacing.rank if boxes and not _holds_label(row, heights, real) else spacing.label_rank
+        gap = (
+            0.0
+            if not index
+            else spacing.rank
+            if boxes and not _holds_label(row, heights, real)
+            else spacing.label_rank
+        )
         top = bottom + gap + before[index]
         rows.append((top, top + height))
         bottom = top + height + after[index]
@@ -187,10 +199,10 @@ def _holds_label(row: list[int], heights: list[float], real: int) -> bool:
     return any(node >= real and heights[node] for node in row)
 
 
-def _ports(
-    chains: list[_Chain | None], x: list[float], sizes: Sequence[Size]
-) -> list[tuple[float, float]]:
-    """For each chain the x at which it leaves its upper box and enters its lower one: spread, in order of direction."""
+def _ports(chains: list[_Chain | None], x: list[float], sizes: Sequence[Size]) -> list[tuple[float, float]]:
+    """For each chain the x at which it leaves its upper box and enters its lower one: spread, in order of
+    direction.
+    """
     ends: list[list[float]] = [[0.0, 0.0] for _ in chains]
     lower: list[list[tuple[float, int]]] = [[] for _ in sizes]
     upper: list[list[tuple[float, int]]] = [[] for _ in sizes]

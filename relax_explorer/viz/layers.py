@@ -1,4 +1,6 @@
-"""Layers of a drawing: real nodes and the dummy nodes of long edges, and the order in each layer with few crossings."""
+"""Layers of a drawing: real nodes and the dummy nodes of long edges, and the order in each layer with few
+crossings.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class Layers:
 
 
 def order_layers(layers: Layers) -> int:
-    """Order every layer so that few edges cross, members of a group side by side; return the number of crossings."""
+    """Order every layer so that few edges cross, members of a group side by side; return the number of
+    crossings.
+    """
     _start(layers)
     grouped = any(layers.group)
     if grouped:

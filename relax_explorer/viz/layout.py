@@ -1,9 +1,10 @@
-"""A graph with places: boxes of nodes and clusters and the curves of edges, whichever engine computed them."""
+"""A graph with places: boxes of nodes and clusters and curves of edges, from any engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relax_explorer.viz.coordinates import Spacing
 from relax_explorer.viz.graph import Edge, Graph, Kind, Node
@@ -50,7 +51,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An edge: the 3n+1 control points of a Bezier curve from source to target, and the centre of its label."""
+    """An edge: 3n+1 control points of a Bezier curve from source to target, and its label's centre."""
 
     points: tuple[Point, ...]
     label: Point | None = None
@@ -87,7 +88,10 @@ def edge_text(edge: Edge) -> str:
 def node_size(node: Node) -> Size:
     """Width and height in points of the box of a node."""
     lines = line_texts(node)
-    widths = [text_width(title_text(node), TITLE_SIZE, bold=True), *(text_width(line, LINE_SIZE) for line in lines)]
+    widths = [
+        text_width(title_text(node), TITLE_SIZE, bold=True),
+        *(text_width(line, LINE_SIZE) for line in lines),
+    ]
     height = TITLE_SIZE * LINE_HEIGHT + len(lines) * LINE_SIZE * LINE_HEIGHT
     slant = 14.0 if node.kind in (Kind.PARAMETER, Kind.BRANCH, Kind.MATCH_CAST) else 0.0
     return max(widths) + 2 * PAD_X + slant, height + 2 * PAD_Y
@@ -131,14 +135,20 @@ def _curve(route: list[Point], box: Box) -> tuple[Point, ...]:
     for index in range(len(points) - 1):
         (x0, y0), (x1, y1) = points[index], points[index + 1]
         third = (y1 - y0) / 3
-        control += [(x0 + slopes[index] * third, y0 + third), (x1 - slopes[index + 1] * third, y1 - third), (x1, y1)]
+        control += [
+            (x0 + slopes[index] * third, y0 + third),
+            (x1 - slopes[index + 1] * third, y1 - third),
+            (x1, y1),
+        ]
     return tuple(control if downward else control[::-1])
 
 
 def _slopes(points: list[Point]) -> list[float]:
-    """Change of x per y at each point: none at the ends, between them the harmonic mean, so that no curve overshoots."""
-    steps = [(x1 - x0) / max(y1 - y0, 1e-6) for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False)]
-    inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in zip(steps, steps[1:], strict=False)]
+    """Change of x per y at each point: none at the ends, between them the harmonic mean, so that no curve
+    overshoots.
+    """
+    steps = [(x1 - x0) / max(y1 - y0, 1e-6) for (x0, y0), (x1, y1) in pairwise(points)]
+    inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in pairwise(steps)]
     return [0.0, *inner, 0.0]
 
 
@@ -185,10 +195,17 @@ def _around(boxes: Iterable[Box], pad: float, above: float) -> Box:
 
 
 def _overlap(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+    return (
+        one.left < other.right
+        and other.left < one.right
+        and one.top < other.bottom
+        and other.top < one.bottom
+    )
 
 
-def _framed(boxes: list[Box], curves: list[Curve], clusters: list[Box | None], notices: tuple[str, ...]) -> Layout:
+def _framed(
+    boxes: list[Box], curves: list[Curve], clusters: list[Box | None], notices: tuple[str, ...]
+) -> Layout:
     """The layout moved so that everything lies in the positive quadrant, and its size."""
     everything = [*boxes, *(box for box in clusters if box is not None)]
     xs = [x for curve in curves for x, _ in curve.points]

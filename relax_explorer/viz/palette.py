@@ -1,8 +1,9 @@
 """Every colour of the project: names, roles and two themes, safe for colour-blind readers.
 
-The hues are those of Okabe and Ito (2008), which stay distinct under the three common kinds of colour blindness.
-Text keeps a contrast of at least 4.5:1 against what it stands on and outlines at least 3:1 (WCAG 2.1, 1.4.3 and 1.4.11).
-Colour is never the only carrier of a meaning: shapes, line styles and marks say the same.
+The hues are those of Okabe and Ito (2008), which stay distinct under the three common kinds of colour
+blindness. Text keeps a contrast of at least 4.5:1 against what it stands on and outlines at least 3:1 (WCAG
+2.1, 1.4.3 and 1.4.11). Colour is never the only carrier of a meaning: shapes, line styles and marks say the
+same.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ HUE_OF_CHANGE: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Colours of one role: `text` is readable on `fill` and on the background, `stroke` is visible on both."""
+    """Colours of one role: `text` is readable, and `stroke` visible, on `fill` and on the background."""
 
     fill: str
     stroke: str
@@ -111,7 +112,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def readable(hue: str, grounds: tuple[str, ...], ratio: float, towards: str) -> str:
-    """The colour nearest to `hue`, on its way to `towards`, that has at least `ratio` on each of `grounds`."""
+    """The colour nearest to `hue`, on its way to `towards`, with at least `ratio` on all `grounds`."""
     for step in range(21):
         colour = mix(towards, hue, step / 20)
         if all(contrast(colour, ground) >= ratio for ground in grounds):

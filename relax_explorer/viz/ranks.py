@@ -1,4 +1,4 @@
-"""Ranks of a directed graph: cycles broken, longest paths, and slack taken out; iterative, linear per sweep."""
+"""Ranks of a directed graph: cycles broken, longest paths, slack taken out; linear per sweep."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def closing_edges(count: int, pairs: Sequence[Pair]) -> set[int]:
         stack = [(root, iter(outgoing[root]))]
         while stack:
             node, rest = stack[-1]
-            number = next(rest, None)
-            if number is None:
+            number = next(rest, -1)
+            if number < 0:
                 state[node] = 2
                 stack.pop()
                 continue
@@ -70,9 +70,9 @@ def longest_path(count: int, pairs: Sequence[Pair]) -> list[int]:
 def tight_ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
     """Longest-path ranks, with nodes moved within their slack so that edges get shorter.
 
-    A node with more users than inputs moves down to its nearest user, and so does a chain that hangs on one input of
-    the program only (a weight used far below, say, and its transpose); one with more inputs than users moves up. No
-    move lengthens the sum of the edge lengths.
+    A node with more users than inputs moves down to its nearest user, and so does a chain that hangs on one
+    input of the program only (a weight used far below, say, and its transpose); one with more inputs than
+    users moves up. No move lengthens the sum of the edge lengths.
     """
     rank = longest_path(count, pairs)
     incoming: list[list[int]] = [[] for _ in range(count)]
@@ -111,7 +111,9 @@ def _pull_down(order: Iterable[int], rank: list[int], loose: list[bool], outgoin
     return moved
 
 
-def _pull_up(order: Iterable[int], rank: list[int], incoming: list[list[int]], outgoing: list[list[int]]) -> bool:
+def _pull_up(
+    order: Iterable[int], rank: list[int], incoming: list[list[int]], outgoing: list[list[int]]
+) -> bool:
     moved = False
     for node in order:
         if len(incoming[node]) > len(outgoing[node]):

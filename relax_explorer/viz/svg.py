@@ -1,8 +1,9 @@
-"""A laid-out graph as a self-contained SVG document: light and dark, readable by screen readers, without scripts.
+"""A laid-out graph as a self-contained SVG document: light and dark, readable by screen readers, without
+scripts.
 
-Every engine's layout is drawn by this one writer, so that all pictures look alike and user text enters an SVG in one
-place only. Colours stand twice: as attributes (the light theme, for viewers that know no style sheets) and as a style
-sheet that follows the reader's `prefers-color-scheme`.
+Every engine's layout is drawn by this one writer, so that all pictures look alike and user text enters an
+SVG in one place only. Colours stand twice: as attributes (the light theme, for viewers that know no style
+sheets) and as a style sheet that follows the reader's `prefers-color-scheme`.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _clusters(graph: Graph, layout: Layout) -> Iterator[str]:
 
 def _cluster(cluster: Cluster, box: Box) -> Iterator[str]:
     yield (
-        f'<rect class="frame" x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" height="{_n(box.height)}" '
+        f'<rect class="frame" {_rectangle(box)} '
         f'rx="8" fill="none" stroke="{LIGHT.muted}" stroke-width="0.8" stroke-dasharray="5 3"/>'
     )
     title = visible(cluster.title, 80)
@@ -159,7 +160,8 @@ def _edge_label(edge: Edge, curve: Curve) -> Iterator[str]:
         yield _backing(text, x, y)
         yield (
             f'<text class="label" x="{_n(x)}" y="{_n(y + LABEL_SIZE * 0.35)}" text-anchor="middle" '
-            f'font-family={quoteattr(FONT)} font-size="{LABEL_SIZE}" fill="{LIGHT.text}">{escape(text)}</text>'
+            f'font-family={quoteattr(FONT)} font-size="{LABEL_SIZE}" fill="{LIGHT.text}">'
+            f"{escape(text)}</text>"
         )
 
 
@@ -173,7 +175,7 @@ def _backing(text: str, x: float, y: float) -> str:
 
 
 def _node(node: Node, box: Box) -> Iterator[str]:
-    classes = " ".join(["node", node.kind, *(mark for mark in Mark if mark in node.marks)])
+    classes = " ".join(["node", node.kind, *node.marks_in_order])
     yield f'<g class="{classes}"><title>{escape(tooltip(node))}</title>'
     yield _outline(node, box)
     lines = line_texts(node)
@@ -187,7 +189,7 @@ def _node(node: Node, box: Box) -> Iterator[str]:
 def tooltip(node: Node) -> str:
     """Everything that is known about a node, line by line; long texts are cut at 2,000 characters a line."""
     parts = [node.title, node.shape_text, *node.detail.splitlines()]
-    words = [f"{mark}" for mark in Mark if mark in node.marks]
+    words = [str(mark) for mark in node.marks_in_order]
     if words:
         parts.append(f"({', '.join(words)})")
     return "\n".join(visible(part, _DETAIL_LIMIT) for part in parts if part)
@@ -195,9 +197,15 @@ def tooltip(node: Node) -> str:
 
 def _outline(node: Node, box: Box) -> str:
     paint = LIGHT.node(node.kind)
-    mark = next((mark for mark in (Mark.SELECTED, Mark.CURRENT, Mark.CHANGED) if mark in node.marks), None)
+    mark = node.strongest_mark
     stroke = LIGHT.change(mark).stroke if mark else paint.stroke
-    dash = ' stroke-dasharray="3 3"' if node.kind is Kind.MORE else ' stroke-dasharray="7 3"' if mark is Mark.CHANGED else ""
+    dash = (
+        ' stroke-dasharray="3 3"'
+        if node.kind is Kind.MORE
+        else ' stroke-dasharray="7 3"'
+        if mark is Mark.CHANGED
+        else ""
+    )
     look = f'class="shape" fill="{paint.fill}" stroke="{stroke}" stroke-width="{2.6 if mark else 1.2}"{dash}'
     corners = _CORNERS.get(node.kind)
     if corners is not None:
@@ -206,11 +214,10 @@ def _outline(node: Node, box: Box) -> str:
             for side, level, inset in corners
         )
         return f'<polygon {look} points="{points}" stroke-linejoin="round"/>'
-    radius = {Kind.OPERATOR: 5.0, Kind.CALL: 5.0, Kind.OUTPUT: box.height / 2, Kind.TUPLE: 0.0}.get(node.kind, 3.0)
-    frame = (
-        f'<rect {look} x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" height="{_n(box.height)}" '
-        f'rx="{_n(radius)}"/>'
+    radius = {Kind.OPERATOR: 5.0, Kind.CALL: 5.0, Kind.OUTPUT: box.height / 2, Kind.TUPLE: 0.0}.get(
+        node.kind, 3.0
     )
+    frame = f'<rect {look} {_rectangle(box)} rx="{_n(radius)}"/>'
     if node.kind is not Kind.CALL:
         return frame
     bars = " ".join(f"M{_n(x)} {_n(box.top)} V{_n(box.bottom)}" for x in (box.left + 5, box.right - 5))
@@ -226,13 +233,25 @@ _CORNERS = {
 
 
 def _text(
-    css: str, x: float, y: float, text: str, size: float, fill: str, *, bold: bool = False, anchor: str = "middle"
+    css: str,
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    fill: str,
+    *,
+    bold: bool = False,
+    anchor: str = "middle",
 ) -> str:
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text class="{css}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-family={quoteattr(FONT)} '
         f'font-size="{_n(size)}" fill="{fill}"{weight}>{escape(text)}</text>'
     )
+
+
+def _rectangle(box: Box) -> str:
+    return f'x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" height="{_n(box.height)}"'
 
 
 def _point(point: tuple[float, float]) -> str:

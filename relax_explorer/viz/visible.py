@@ -1,4 +1,6 @@
-"""Text of a user's program made safe to show: what would steer a terminal or a parser becomes a visible escape."""
+"""Text of a user's program made safe to show: what would steer a terminal or a parser becomes a visible
+escape.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,12 @@ def escape_character(character: str) -> str:
 
 
 def visible(text: str, limit: int = 400) -> str:
-    """One line of text without control, format, bidi, unassigned or lone surrogate characters, cut at `limit`.
+    """One line of text without control, format, bidi, unassigned or lone surrogate characters, cut at
+    `limit`.
 
-    Unsafe characters become escapes; more than four combining marks in a row become escapes too, so that a flood
-    of them can't cover its neighbours. A cut is marked with `…`, and the result is never longer than `limit`.
+    Unsafe characters become escapes; more than four combining marks in a row become escapes too, so that a
+    flood of them can't cover its neighbours. A cut is marked with `…`, and the result is never longer than
+    `limit`.
     """
     head = text[: limit + 1]
     if not (head.isascii() and head.isprintable()):
@@ -53,7 +57,9 @@ def character_columns(character: str) -> int:
 
 
 def fit(text: str, width: int, ellipsis: str = "…") -> str:
-    """A visible text cut so that it takes at most `width` cells, with an ellipsis where something is missing."""
+    """A visible text cut so that it takes at most `width` cells, with an ellipsis where something is
+    missing.
+    """
     if columns(text) <= width:
         return text
     taken, kept = 0, []
