@@ -84,3 +84,9 @@ def freeze(value: Any) -> Any:
 
 
 EMPTY = Attrs()
+
+
+class Verbatim(str):
+    """A value kept as the text it was written in, such as `T.target({"kind": "llvm"})`; printed as it is."""
+
+    __slots__ = ()

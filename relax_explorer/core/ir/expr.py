@@ -10,7 +10,7 @@ from typing import Any
 
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.node import node, owner_node
+from relax_explorer.core.ir.node import node, owner_node, replace
 from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.source import Span
@@ -246,6 +246,11 @@ class OpaqueFunction(Expr):
     attrs: Attrs = EMPTY
     struct_info: StructInfo | None = None
     span: Span | None = None
+
+
+def replace_span(expr: Expr, span: Span | None) -> Expr:
+    """A copy of `expr` that stands at another place."""
+    return replace(expr, span=span)
 
 
 LEAVES: frozenset[type] = frozenset(

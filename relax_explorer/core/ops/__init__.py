@@ -1,1 +1,43 @@
-"""ops"""
+"""The operators, in reading order. Nothing registers itself: an operator that isn't listed here does not exist."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from relax_explorer.core.ops.decl import Op
+
+# One module per family; the listing of this folder is the index of operators.
+FAMILIES: tuple[str, ...] = ()
+
+
+@cache
+def table() -> dict[str, type[Op]]:
+    """Every operator by name, in reading order."""
+    found: dict[str, type[Op]] = {}
+    for family in FAMILIES:
+        for value in vars(import_module(f"relax_explorer.core.ops.{family}")).values():
+            if isinstance(value, type) and issubclass(value, Op) and value.name and value.__module__.endswith(f".{family}"):
+                found[value.name] = value
+    return found
+
+
+def find(name: str) -> type[Op] | None:
+    """The operator called `name` (with its `relax.` prefix), None when there is none."""
+    return table().get(name)
+
+
+def get(name: str) -> type[Op]:
+    """The operator called `name`; raises KeyError, with near names, when there is none."""
+    hit = find(name) or find(f"relax.{name}")
+    if hit is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, table(), 3)
+        raise KeyError(f"no operator {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    return hit
+
+
+def names() -> list[str]:
+    """Names of all operators, in reading order."""
+    return list(table())

@@ -1,0 +1,81 @@
+"""Derived columns of a function: its bindings numbered in text order, who defines what, who uses what, last uses.
+
+Facts are built on demand and kept for as long as the function object lives.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings, operands, sequences
+
+_CACHE: WeakKeyDictionary[e.Function, Facts] = WeakKeyDictionary()
+
+
+class Facts:
+    """Columns indexed by binding number; the result of the function counts as one more reader, number `len(bindings)`."""
+
+    def __init__(self, fn: e.Function) -> None:
+        self.bindings: list[e.Binding] = list(bindings(fn))
+        self.number: dict[e.Binding, int] = {binding: i for i, binding in enumerate(self.bindings)}
+        self.defs: dict[e.Var, int] = {b.var: i for i, b in enumerate(self.bindings) if b.var is not None}
+        self.params: tuple[e.Var, ...] = fn.params
+        self.uses: dict[e.Var, list[int]] = {}
+        self.operands: list[list[e.Var]] = []
+        for i, binding in enumerate(self.bindings):
+            read = variables(binding.value)
+            self.operands.append(read)
+            for var in read:
+                self.uses.setdefault(var, []).append(i)
+        for var in variables(fn.body.body):
+            self.uses.setdefault(var, []).append(len(self.bindings))
+
+    def users(self, var: e.Var) -> list[int]:
+        """Numbers of the bindings that read `var`."""
+        return self.uses.get(var, [])
+
+    def last_use(self, var: e.Var) -> int:
+        """Number of the last binding that reads `var`; -1 when none does."""
+        return max(self.users(var), default=-1)
+
+
+def variables(expr: e.Expr) -> list[e.Var]:
+    """Variables that a binding's value reads, in order, each once: operands, and results of its branches."""
+    found: dict[e.Var, None] = {}
+    stack = [expr]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, e.Var):
+            found[item] = None
+            continue
+        if type(item) is e.If:
+            stack.extend(seq.body for seq in sequences(item))
+        elif type(item) is e.Function:
+            found.update(dict.fromkeys(free_variables(item)))
+        stack.extend(reversed(operands(item)))
+    return list(found)
+
+
+def free_variables(fn: e.Function) -> list[e.Var]:
+    """Variables that a function captures from around it, in order."""
+    bound = set(fn.params)
+    read: dict[e.Var, None] = {}
+    for binding in bindings(fn):
+        for var in variables(binding.value) if type(binding.value) is not e.Function else ():
+            read[var] = None
+        if binding.var is not None:
+            bound.add(binding.var)
+        if type(binding.value) is e.Function:
+            bound.update(binding.value.params)
+            read.update(dict.fromkeys(variables(binding.value.body.body)))
+    read.update(dict.fromkeys(variables(fn.body.body)))
+    return [var for var in read if var not in bound]
+
+
+def facts(fn: e.Function) -> Facts:
+    """The facts of `fn`, built once."""
+    hit = _CACHE.get(fn)
+    if hit is None:
+        hit = _CACHE[fn] = Facts(fn)
+    return hit

@@ -1,0 +1,180 @@
+"""Walking and rewriting Relax: tables by node type, no recursion along bindings, and unchanged means the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+
+Map = Callable[[e.Expr], e.Expr]
+
+
+def operands(expr: e.Expr) -> tuple[e.Expr, ...]:
+    """The expressions directly inside `expr`, in evaluation order; not those of nested sequences and functions."""
+    getter = _OPERANDS.get(type(expr))
+    return getter(expr) if getter is not None else ()
+
+
+_OPERANDS: dict[type, Callable[[Any], tuple[e.Expr, ...]]] = {
+    e.Call: lambda x: (x.op, *x.args),
+    e.Tuple: lambda x: x.fields,
+    e.TupleGetItem: lambda x: (x.tuple,),
+    e.If: lambda x: (x.condition,),
+}
+
+
+def sequences(expr: e.Expr) -> tuple[e.SeqExpr, ...]:
+    """The sequences nested in the value of a binding: branches of an If, the body of a function."""
+    if type(expr) is e.If:
+        return tuple([b for b in (expr.true_branch, expr.false_branch) if isinstance(b, e.SeqExpr)])
+    return (expr.body,) if type(expr) is e.Function else ()
+
+
+def bindings(fn: e.Function, nested: bool = True) -> Iterator[e.Binding]:
+    """Every binding of a function in order of the text; with `nested` those of branches and inner functions too."""
+    stack: list[Iterator[Any]] = [iter(fn.body.blocks)]
+    while stack:
+        item = next(stack[-1], None)
+        if item is None:
+            stack.pop()
+        elif isinstance(item, e.BindingBlock):
+            stack.append(iter(item.bindings))
+        else:
+            yield item
+            if nested and type(item.value) in (e.If, e.Function):
+                stack.extend(iter(seq.blocks) for seq in reversed(sequences(item.value)))
+
+
+def any_expr(fn: e.Function, test: Callable[[e.Expr], bool]) -> bool:
+    """Whether `test` holds for some expression in a function."""
+    return any(test(expr) for expr in exprs(fn))
+
+
+def exprs(fn: e.Function) -> Iterator[e.Expr]:
+    """Every expression of a function, operands of nested calls and results of sequences included."""
+    todo: list[e.Expr] = [fn.body.body]
+    for binding in bindings(fn):
+        todo.append(binding.value)
+        todo.extend(seq.body for seq in sequences(binding.value))
+        while todo:
+            item = todo.pop()
+            yield item
+            todo.extend(operands(item))
+    while todo:
+        item = todo.pop()
+        yield item
+        todo.extend(operands(item))
+
+
+def map_operands(expr: e.Expr, change: Map) -> e.Expr:
+    """`expr` with `change` applied to each operand; the same object when none changes."""
+    mapper = _MAPPERS.get(type(expr))
+    return mapper(expr, change) if mapper is not None else expr
+
+
+def _map_call(expr: e.Call, change: Map) -> e.Expr:
+    op = change(expr.op)
+    args = _map_all(expr.args, change)
+    if op is expr.op and args is expr.args:
+        return expr
+    return e.Call(op, args, expr.attrs, expr.sinfo_args, expr.struct_info, expr.span)
+
+
+def _map_all(items: tuple[e.Expr, ...], change: Map) -> tuple[e.Expr, ...]:
+    new = tuple([change(item) for item in items])
+    return items if all(map(_is, items, new)) else new
+
+
+def _is(a: object, b: object) -> bool:
+    return a is b
+
+
+def _map_tuple(expr: e.Tuple, change: Map) -> e.Expr:
+    fields = _map_all(expr.fields, change)
+    return expr if fields is expr.fields else e.Tuple(fields, expr.struct_info, expr.span)
+
+
+_MAPPERS: dict[type, Callable[[Any, Map], e.Expr]] = {
+    e.Call: _map_call,
+    e.Tuple: _map_tuple,
+    e.TupleGetItem: lambda x, change: replace(x, tuple=change(x.tuple)),
+    e.If: lambda x, change: replace(x, condition=change(x.condition)),
+}
+
+
+def info_vars(info: s.StructInfo) -> tuple[p.PrimVar, ...]:
+    """The shape variables that a StructInfo mentions, in order; those inside function infos are their own affair."""
+    hit = _INFO_VARS.get(info)
+    if hit is None:
+        hit = _INFO_VARS[info] = tuple(dict.fromkeys(_info_vars(info)))
+    return hit
+
+
+_INFO_VARS: dict[s.StructInfo, tuple[p.PrimVar, ...]] = {}
+
+
+def _info_vars(info: s.StructInfo) -> list[p.PrimVar]:
+    if type(info) is s.TensorStructInfo:
+        return p.free_vars(*info.dims) if info.dims is not None else []
+    if type(info) is s.ShapeStructInfo:
+        return p.free_vars(*(info.values or ()))
+    if type(info) is s.TupleStructInfo:
+        return [var for field in info.fields for var in _info_vars(field)]
+    if type(info) is s.PrimStructInfo and info.value is not None:
+        return p.free_vars(info.value)
+    return []
+
+
+def substitute_info(info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None) -> s.StructInfo:
+    """`info` with shape variables (and variables that hold shapes) replaced; the same object when none occurs."""
+    kind = type(info)
+    if kind is s.TensorStructInfo:
+        shape = info.shape  # type: ignore[attr-defined]  # `kind` says so
+        if type(shape) is tuple:
+            new = tuple([p.substitute(dim, dims) for dim in shape])
+        else:
+            new = _shape_value(shape, variables)
+        return info if new is shape or new == shape else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)  # type: ignore[attr-defined]
+    if kind is s.ShapeStructInfo and info.values is not None:  # type: ignore[attr-defined]
+        return s.ShapeStructInfo(tuple([p.substitute(dim, dims) for dim in info.values]))  # type: ignore[attr-defined]
+    if kind is s.TupleStructInfo:
+        return s.TupleStructInfo(tuple([substitute_info(field, dims, variables) for field in info.fields]))  # type: ignore[attr-defined]
+    if kind is s.PrimStructInfo and info.value is not None:  # type: ignore[attr-defined]
+        return s.PrimStructInfo(info.dtype, p.substitute(info.value, dims))  # type: ignore[attr-defined]
+    return info
+
+
+def _shape_value(shape: Any, variables: dict[e.Var, e.Expr] | None) -> Any:
+    found = variables.get(shape, shape) if variables and shape is not None else shape
+    return found.values if isinstance(found, e.ShapeExpr) else found if isinstance(found, e.Var) else shape
+
+
+def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e.Binding, ...]]) -> e.SeqExpr:
+    """A sequence with `change` applied to each binding: the same one, another, several, or () to drop it.
+
+    Lists are copied on the first change only; an unchanged sequence is the same object. A block left empty is dropped.
+    """
+    blocks: list[e.BindingBlock] | None = None
+    for number, block in enumerate(seq.blocks):
+        new = map_block(block, change)
+        if new is not block and blocks is None:
+            blocks = list(seq.blocks[:number])
+        if blocks is not None and new.bindings:
+            blocks.append(new)
+    return seq if blocks is None else replace(seq, blocks=tuple(blocks))
+
+
+def map_block(block: e.BindingBlock, change: Callable[[e.Binding], e.Binding | tuple[e.Binding, ...]]) -> e.BindingBlock:
+    """One block with `change` applied to each binding."""
+    made: list[e.Binding] | None = None
+    for number, binding in enumerate(block.bindings):
+        new = change(binding)
+        if new is not binding and made is None:
+            made = list(block.bindings[:number])
+        if made is not None:
+            made.extend(new) if type(new) is tuple else made.append(new)  # type: ignore[arg-type]  # a tuple of bindings or a binding
+    return block if made is None else replace(block, bindings=tuple(made))

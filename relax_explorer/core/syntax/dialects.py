@@ -1,0 +1,50 @@
+"""What differs between the surfaces of TVMScript: the only place that knows the older spellings.
+
+`tvm-0.27` is what Apache TVM 0.27 prints; `tvm-0.19` stands for the surface of 0.16 to 0.23.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Spellings of one surface."""
+
+    name: str
+    object_name: str
+    out_keyword: str
+    args_keyword: str
+    constant_key: str
+    tir_module: str
+    type_vars: bool  # shape variables are declared above the module, `n = TypeVar("n")`
+    bare_prims: bool  # scalar arguments print as `1`, not `R.prim_value(1)`
+    old: bool
+
+
+NEW = Dialect("tvm-0.27", "R.Any", "out_ty", "ty_args", "ir.GenericConst", "tirx", True, True, False)
+OLD = Dialect("tvm-0.19", "R.Object", "out_sinfo", "sinfo_args", "relax.expr.Constant", "tir", False, False, True)
+DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD}
+
+OUT_KEYWORDS = frozenset({"out_ty", "out_sinfo"})
+ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", "type_args"})
+OBJECT_NAMES = frozenset({"Any", "Object"})
+CONSTANT_KEYS = ("ir.GenericConst", "relax.expr.Constant")
+
+_OLD_MARKS = ("out_sinfo=", "sinfo_args=", "tir_vars=", "T.block(", "R.Object", "relax.expr.Constant", "import tir as T", '"tir.noalias')
+_NEW_MARKS = ("out_ty=", "ty_args=", "T.sblock(", "R.Any", "ir.GenericConst", "import tirx as T", "TypeVar(", "s_tir=")
+
+
+def dialect(name: str) -> Dialect:
+    """The surface called `name`; raises ValueError when there is none."""
+    hit = DIALECTS.get(name)
+    if hit is None:
+        raise ValueError(f"no dialect {name!r}; there are {', '.join(DIALECTS)}")
+    return hit
+
+
+def guess(text: str) -> Dialect:
+    """The surface that a text is written in: the newer one unless only older spellings occur."""
+    old = any(mark in text for mark in _OLD_MARKS)
+    return OLD if old and not any(mark in text for mark in _NEW_MARKS) else NEW

@@ -1,0 +1,39 @@
+"""Printed text with its way back to the nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Line:
+    """One line: its text, the node that it prints (a binding, a function, a statement; None for the rest), its function."""
+
+    text: str
+    node: Any = None
+    function: str = ""
+
+
+@dataclass(slots=True)
+class Printed:
+    """The lines of a module or function as they were printed."""
+
+    lines: list[Line] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=dict)  # function name -> the Names it was printed with
+    _where: dict[int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "\n".join([line.text for line in self.lines]) + "\n"
+
+    def line_of(self, node: Any) -> int | None:
+        """Number (from 0) of the line that prints `node`."""
+        if self._where is None:
+            where: dict[int, int] = {}
+            for number, line in enumerate(self.lines):
+                if line.node is not None:
+                    where.setdefault(id(line.node), number)
+            self._where = where
+        return self._where.get(id(node))

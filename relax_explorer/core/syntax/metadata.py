@@ -1,0 +1,140 @@
+"""The JSON block in which TVM prints constants that are no scalars, read into numpy and written back bit for bit.
+
+The block is a graph: `nodes` refer to each other by index. A tensor is a base64 DLTensor: 8 bytes magic 0xDD5E40F096B4A13F,
+8 reserved, device (2 x i32), ndim i32, dtype (code u8, bits u8, lanes u16), shape i64[ndim], byte count i64, data; little endian.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir.attrs import Verbatim
+from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
+from relax_explorer.core.syntax.context import Context
+
+MAGIC = 0xDD5E40F096B4A13F
+_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+_CODE_OF = {name: code for code, name in _CODES.items()}
+_FLOAT8 = {7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu"}  # fmt: skip
+_DEPTH_LIMIT = 200
+
+
+def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
+    """Fill `ctx.metadata` from the JSON text; raises Skip after reporting a damaged block."""
+    try:
+        graph = json.loads(text)
+        nodes = graph["nodes"]
+        root = nodes[graph["root_index"]]
+        pairs = _pairs(nodes, root)
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise ctx.fail(codes.BAD_METADATA, f"the metadata block can't be read: {str(error)[:80]}", node, help=codes.BAD_METADATA.fix) from None
+    ctx.has_metadata = True
+    for key, items in pairs:
+        ctx.metadata[key] = [_item(nodes, index, ctx, node) for index in items]
+
+
+def _pairs(nodes: list[Any], root: Any) -> list[tuple[str, list[int]]]:
+    """(key, node indices) of the root map, in either version of the JSON."""
+    if isinstance(root.get("data"), list):
+        flat = root["data"]
+        return [(nodes[flat[i]]["data"], nodes[flat[i + 1]]["data"]) for i in range(0, len(flat), 2)]
+    keys, data = root["keys"], root["data"]  # the older graph: a Map node with keys
+    return [(key, nodes[index]["data"]) for key, index in zip(keys, data, strict=True)]
+
+
+def _item(nodes: list[Any], index: int, ctx: Context, node: ast.AST) -> Any:
+    entry = nodes[index]
+    kind = entry.get("type") or entry.get("type_key")
+    try:
+        if kind in ("ir.GenericConst", "relax.expr.Constant"):
+            return _tensor(nodes[entry["data"]["value"]]["data"])
+        if kind == "ffi.Tensor":
+            return _tensor(entry["data"])
+    except (ValueError, KeyError, TypeError, IndexError, struct.error, binascii.Error) as error:
+        raise ctx.fail(codes.BAD_METADATA, f"constant {index} of the metadata block is damaged: {str(error)[:80]}", node) from None
+    return Verbatim(json.dumps(entry)[:200])
+
+
+def _tensor(text: str) -> Any:
+    raw = base64.b64decode(text, validate=True)
+    magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
+    if magic != MAGIC:
+        raise ValueError("not a tensor")
+    if not 0 <= ndim <= 64 or lanes != 1:
+        raise ValueError(f"{ndim} dimensions of {lanes} lanes")
+    shape = struct.unpack_from(f"<{ndim}q", raw, 32)
+    (size,) = struct.unpack_from("<q", raw, 32 + 8 * ndim)
+    data = raw[40 + 8 * ndim :]
+    if len(data) != size:
+        raise ValueError(f"{len(data)} bytes of data, {size} announced")
+    array = np.frombuffer(data, dtype=_dtype(code, bits).to_numpy()).reshape(shape)
+    array.setflags(write=False)
+    return array
+
+
+def _dtype(code: int, bits: int) -> DType:
+    if code in _FLOAT8:
+        return dtype(_FLOAT8[code])
+    kind = _CODES[code]
+    return dtype("bool" if kind == "bool" or (kind == "uint" and bits == 1) else f"{kind}{bits}")
+
+
+def _tensor_text(array: Any) -> str:
+    found = from_numpy(array.dtype)
+    code = _CODE_OF.get(found.kind, 2)
+    if found.name.startswith("float8"):
+        code = next(number for number, name in _FLOAT8.items() if name == found.name)
+    data = np.ascontiguousarray(array).tobytes()
+    head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, found.bits, 1)
+    sizes = struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data))
+    return base64.b64encode(head + sizes + data).decode("ascii")
+
+
+class _Graph:
+    """Builds the JSON graph node by node; equal simple nodes are shared."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self._shared: dict[str, int] = {}
+
+    def add(self, kind: str, data: Any = None, share: bool = False) -> int:
+        """Index of a node."""
+        key = json.dumps([kind, data]) if share else ""
+        if share and key in self._shared:
+            return self._shared[key]
+        self.nodes.append({"type": kind} if data is None and kind == "None" else {"type": kind, "data": data})
+        self._shared[key] = len(self.nodes) - 1
+        return len(self.nodes) - 1
+
+
+def write_metadata(arrays: Sequence[Any]) -> str:
+    """The JSON text that TVM 0.27 reads `arrays` from, as `metadata["ir.GenericConst"][i]`."""
+    graph = _Graph()
+    name = graph.add("ffi.String", "ir.GenericConst")
+    none = graph.add("None", share=True)
+    int64 = graph.add("ir.PrimType", {"span": none, "dtype": "int64"}, share=True)
+    items = [_write_constant(graph, array, none, int64) for array in arrays]
+    listed = graph.add("ffi.Array", items)
+    root = graph.add("ffi.Map", [name, listed])
+    document = {"root_index": root, "nodes": graph.nodes, "metadata": {"tvm_version": "0.27.0.post1"}}
+    return json.dumps(document, indent=2)
+
+
+def _write_constant(graph: _Graph, array: Any, none: int, int64: int) -> int:
+    dims = [graph.add("ir.IntImm", {"span": none, "ty": int64, "value": graph.add("int", int(n), share=True)}, share=True) for n in array.shape]
+    values = graph.add("ffi.Array", dims)
+    shape_type = graph.add("relax.ShapeType", {"span": none, "values": values, "ndim": array.ndim})
+    shape = graph.add("relax.expr.ShapeExpr", {"span": none, "ty": shape_type, "values": values})
+    element = graph.add("ir.PrimType", {"span": none, "dtype": from_numpy(array.dtype).name}, share=True)
+    info = graph.add("relax.TensorType", {"span": none, "shape": shape, "dtype": element, "vdevice": none, "ndim": array.ndim})
+    tensor = graph.add("ffi.Tensor", _tensor_text(array))
+    return graph.add("ir.GenericConst", {"span": none, "ty": info, "value": tensor})

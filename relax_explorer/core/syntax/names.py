@@ -1,0 +1,59 @@
+"""Display names: unique within a function, and as near to the hints as Python's grammar allows."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+from typing import Any
+
+# `T`, `R` and `I` head every construct; a variable of that name would hide them.
+RESERVED = frozenset({"R", "T", "I", "cls", "self", "metadata", "TypeVar", "Module", *keyword.kwlist})
+_BAD = re.compile(r"\W", re.ASCII)
+
+
+def usable(hint: str) -> str:
+    """`hint` as a Python identifier that hides nothing."""
+    name = hint if hint.isascii() and hint.isidentifier() else _BAD.sub("_", hint) or "v"
+    if name[0].isdigit():
+        name = f"v{name}"
+    return f"{name}_" if name in RESERVED else name
+
+
+class Names:
+    """Gives each variable of a scope a name of its own: the first to ask gets its hint, a later one `hint_1`."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._names: dict[Any, str] = {}
+        self._used: set[str] = set(taken)
+        self._next: dict[str, int] = {}
+
+    def __call__(self, var: Any) -> str:
+        """The name of `var`."""
+        hit = self._names.get(var)
+        return hit if hit is not None else self.assign(var, var.name)
+
+    def assign(self, var: Any, hint: str) -> str:
+        """Name `var` after `hint`."""
+        name = base = usable(hint)
+        if base == "_":  # any number of results may be thrown away
+            self._names[var] = "_"
+            return "_"
+        count = self._next.get(base, 0)
+        while name in self._used:
+            count += 1
+            name = f"{base}_{count}"
+        if count:
+            self._next[base] = count
+        self._used.add(name)
+        self._names[var] = name
+        return name
+
+    def fix(self, var: Any, name: str) -> None:
+        """Give `var` exactly this name, shared or not."""
+        self._names[var] = name
+        self._used.add(name)
+
+    def known(self, var: Any) -> bool:
+        """Whether `var` has a name."""
+        return var in self._names

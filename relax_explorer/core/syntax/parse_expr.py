@@ -1,0 +1,537 @@
+"""Reads Relax expressions. What an expression reads as is a Relax expression, a scalar expression, or a Python constant."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import operators as op_codes
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
+from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
+from relax_explorer.core.ops import find as find_op
+from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, CONSTANT_KEYS, OUT_KEYWORDS
+from relax_explorer.core.syntax.parse_info import PRIM_OPERATORS, InfoReader, align, dotted, dtype_of_prefix
+
+TENSOR_OPERATORS: dict[type, str] = {
+    ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",
+    ast.FloorDiv: "relax.floor_divide", ast.Mod: "relax.mod", ast.Pow: "relax.power", ast.MatMult: "relax.matmul",
+    ast.Eq: "relax.equal", ast.NotEq: "relax.not_equal", ast.Lt: "relax.less", ast.LtE: "relax.less_equal",
+    ast.Gt: "relax.greater", ast.GtE: "relax.greater_equal",
+}  # fmt: skip
+# Operators whose first argument is a function and whose second is the tuple of its arguments.
+CALL_FORMS = frozenset({"call_tir", "call_tir_inplace", "call_tir_with_grad", "call_dps_packed", "dist.call_tir", "dist.call_tir_local_view"})
+PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed"})
+
+
+class ExprReader:
+    """Reads expressions in one function; `names` is the scope, kept by the statement reader."""
+
+    def __init__(self, ctx: Context, names: dict[str, Any], info: InfoReader) -> None:
+        self.ctx, self.names, self.info = ctx, names, info
+        self._attrs_seen: dict[tuple[type[Op], str], Attrs] = {}
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr) -> e.Expr:
+        """`node` as a Relax expression; Python numbers become scalars."""
+        return self.as_expr(self.read(node), node)
+
+    def bound_value(self, node: ast.expr, annotation: s.StructInfo | None) -> e.Expr:
+        """`node` as the right side of a binding, where TVM reads a bare number as a constant tensor."""
+        raw = self.read(node)
+        if isinstance(raw, (bool, int, float)) and not isinstance(annotation, s.PrimStructInfo):
+            return self._scalar_constant(raw, None, node)
+        if isinstance(raw, (bool, int, float)) and isinstance(annotation, s.PrimStructInfo):
+            return e.PrimValue(p.as_prim(raw, annotation.dtype), None, self.ctx.span(node))
+        return self.as_expr(raw, node)
+
+    def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
+        """What was read as a Relax expression."""
+        if isinstance(raw, e.Expr):
+            return raw
+        if isinstance(raw, p.PrimExpr):
+            return e.PrimValue(raw, None, self.ctx.span(node))
+        if isinstance(raw, (bool, int, float)):
+            return e.PrimValue(self._literal(raw, node), None, self.ctx.span(node))
+        if isinstance(raw, str):
+            return e.StringImm(raw, None, self.ctx.span(node))
+        if isinstance(raw, tuple):
+            elements = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node] * len(raw)
+            fields = tuple([self.as_expr(item, at) for item, at in zip(raw, elements, strict=True)])
+            return e.Tuple(fields, None, self.ctx.span(node))
+        raise self._not_an_expression(node)
+
+    def _literal(self, raw: float, node: ast.expr) -> p.PrimExpr:
+        try:
+            return p.as_prim(raw)
+        except OverflowError:
+            raise self.ctx.fail(codes.BAD_LITERAL, f"{str(raw)[:40]} does not fit int64", node) from None
+
+    def _not_an_expression(self, node: ast.expr, help: str = "") -> Skip:
+        text = ast.unparse(node)[:60]
+        return self.ctx.fail(codes.BAD_EXPRESSION, f"{text!r} is no expression of Relax", node, help=help or codes.BAD_EXPRESSION.why)
+
+    def read(self, node: ast.expr) -> Any:
+        """What `node` says: a Relax expression, a PrimExpr, a number, a string, None or a tuple of these."""
+        reader = _READERS.get(type(node))
+        if reader is None:
+            raise self._not_an_expression(node)
+        return reader(self, node)
+
+    def _name(self, node: ast.Name) -> Any:
+        found = self.names.get(node.id)
+        if found is not None:
+            return found
+        declared = self.ctx.type_var_dtype(node.id)
+        if declared is not None:
+            return self.info.define(node.id, declared)
+        if node.id in self.ctx.functions and node.id not in self.ctx.module_names:
+            return e.GlobalVar(node.id, None, self.ctx.span(node))
+        from difflib import get_close_matches
+
+        near = get_close_matches(node.id, self.names, 1)
+        hint = f"did you mean {near[0]}?" if near else codes.UNDEFINED.fix
+        raise self.ctx.fail(codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint)
+
+    def _constant(self, node: ast.Constant) -> Any:
+        value = node.value
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        raise self._not_an_expression(node)
+
+    def _sequence(self, node: ast.Tuple | ast.List) -> Any:
+        return tuple([self.read(item) for item in node.elts])
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        name = dotted(node)
+        head, _, member = name.partition(".")
+        if head in self.ctx.module_names and member and "." not in member and head not in self.names:
+            return e.GlobalVar(member, None, self.ctx.span(node))
+        raise self._not_an_expression(node)
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.value, ast.Subscript) and isinstance(node.value.value, ast.Name) and node.value.value.id == "metadata":
+            return self._metadata(node)
+        index = node.slice
+        negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
+        if not isinstance(index, ast.Constant) or type(index.value) is not int:
+            text = "a tuple index can't be negative" if negative else "a tuple index is an integer literal"
+            raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help="for elements of a tensor use R.take or R.strided_slice")
+        inner = self.read(node.value)
+        if isinstance(inner, tuple) and 0 <= index.value < len(inner):
+            return inner[index.value]
+        if isinstance(inner, tuple):
+            raise self.ctx.fail(op_codes.TUPLE_INDEX, f"the tuple has {len(inner)} fields, no field {index.value}", node)
+        return e.TupleGetItem(self.as_expr(inner, node.value), index.value, None, self.ctx.span(node))
+
+    def _metadata(self, node: ast.Subscript) -> e.Expr:
+        outer = node.value
+        key = outer.slice.value if isinstance(outer, ast.Subscript) and isinstance(outer.slice, ast.Constant) else None
+        index = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if not isinstance(key, str) or not isinstance(index, int):
+            raise self._not_an_expression(node)
+        items = self.ctx.metadata.get(key, [])
+        span = self.ctx.span(node)
+        if index < len(items):
+            item = items[index]
+            if isinstance(item, e.Expr):
+                return e.replace_span(item, span)
+            return e.Constant(item, _constant_info(item), "", span)
+        if self.ctx.has_metadata:
+            raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
+        self.ctx.say(codes.MISSING_METADATA, f"the data of {key}[{index}] is not in this text", node)
+        known = key in CONSTANT_KEYS
+        return e.Constant(None, s.TensorStructInfo() if known else s.OBJECT, f"{key}[{index}]", span)
+
+    # -- operators of Python --------------------------------------------------------------------------------------
+
+    def _binary(self, node: ast.BinOp) -> Any:
+        return self._combine(node, node.op, self.read(node.left), self.read(node.right))
+
+    def _compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) != 1:
+            raise self.ctx.fail(codes.BAD_EXPRESSION, "one comparison at a time", node)
+        return self._combine(node, node.ops[0], self.read(node.left), self.read(node.comparators[0]))
+
+    def _combine(self, node: ast.expr, operator: Any, left: Any, right: Any) -> Any:
+        if isinstance(left, e.Expr) or isinstance(right, e.Expr):
+            name = TENSOR_OPERATORS.get(type(operator))
+            for side in (left, right):
+                if isinstance(side, (int, float)):
+                    raise self.ctx.fail(codes.BAD_EXPRESSION, f"{side!r} is a Python number beside a tensor", node, help=f"write R.const({side!r}, dtype)")
+            if name is None:
+                raise self._not_an_expression(node)
+            args = (self.as_expr(left, node), self.as_expr(right, node))
+            op = find_op(name)
+            return e.Call(e.op_ref(name), args, default_attrs(op) if op else EMPTY, (), None, self.ctx.span(node))
+        kind = PRIM_OPERATORS.get(type(operator))
+        if kind is None or isinstance(left, (str, tuple)) or isinstance(right, (str, tuple)) or left is None or right is None:
+            raise self._not_an_expression(node)
+        return kind(*align(p.as_prim(left), p.as_prim(right)))
+
+    def _bool(self, node: ast.BoolOp) -> Any:
+        values = [self.read(value) for value in node.values]
+        if any(not isinstance(value, (p.PrimExpr, bool)) for value in values):
+            raise self._not_an_expression(node, "use R.logical_and and R.logical_or on tensors")
+        return self.info.prim(node)
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        inner = self.read(node.operand)
+        if isinstance(inner, e.Expr):
+            names: dict[type, str] = {ast.USub: "relax.negative", ast.Invert: "relax.bitwise_not"}
+            if type(node.op) not in names:
+                raise self._not_an_expression(node)
+            return e.Call(e.op_ref(names[type(node.op)]), (inner,), EMPTY, (), None, self.ctx.span(node))
+        if isinstance(node.op, ast.USub) and isinstance(inner, (int, float)):
+            return -inner
+        if isinstance(inner, p.PrimExpr):
+            return p.Not(inner) if isinstance(node.op, ast.Not) else -inner
+        raise self._not_an_expression(node)
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Any:
+        func = node.func
+        if type(func) is ast.Attribute:
+            name = dotted(func)
+            if name.startswith("R."):
+                return self._relax_call(node, name[2:])
+            if name.startswith("T."):
+                return self.info.prim(node)
+            if name.startswith("I."):
+                return Verbatim(ast.unparse(node))
+        callee = self.as_expr(self.read(func), func)
+        args = tuple([self.value(arg) for arg in node.args])
+        attrs, infos = self._generic_keywords(node, "")
+        return e.Call(callee, args, attrs, infos, None, self.ctx.span(node))
+
+    def _relax_call(self, node: ast.Call, name: str) -> Any:
+        form = _FORMS.get(name)
+        if form is not None:
+            return form(self, node)
+        op = find_op(f"relax.{name}")
+        if name in CALL_FORMS:
+            return self._call_form(node, name, op)
+        if name in PACKED_FORMS and node.args:
+            return self._packed_form(node, name)
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                raise self._not_an_expression(arg, "write the arguments out")
+        if op is None or op.variadic:
+            args = tuple([self.value(arg) for arg in node.args])
+            attrs, infos = self._generic_keywords(node, name)
+            return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
+        return self._operator(node, op)
+
+    def _operator(self, node: ast.Call, op: type[Op]) -> e.Call:
+        """A call of a declared operator: arguments are matched to its parameters by position and by name."""
+        parameters = op.parameters
+        if len(node.args) > len(parameters):
+            self._bad_arguments(node, op, f"takes at most {len(parameters)} arguments, {len(node.args)} given")
+        given: dict[str, ast.expr] = {q.name: arg for q, arg in zip(parameters, node.args, strict=False)}
+        infos: tuple[s.StructInfo, ...] = ()
+        known = {q.name for q in parameters}
+        for keyword in node.keywords:
+            name = keyword.arg or "**"
+            if name in ARGS_KEYWORDS or name in OUT_KEYWORDS:
+                infos = self._infos(keyword.value)
+            elif name not in known:
+                from difflib import get_close_matches
+
+                near = get_close_matches(name, known, 1)
+                self._bad_arguments(node, op, f"has no argument {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+            elif name in given:
+                self._bad_arguments(node, op, f"is given {name!r} twice")
+            else:
+                given[name] = keyword.value
+        args = self._operands(node, op, given)
+        attrs = self._attributes(node, op, given)
+        return e.Call(e.op_ref(op.name), args, attrs, infos, None, self.ctx.span(node))
+
+    def _bad_arguments(self, node: ast.Call, op: type[Op], problem: str) -> None:
+        raise self.ctx.fail(codes.BAD_CALL, f"{op.name} {problem}", node, help=f"signature: {op.signature()}")
+
+    def _operands(self, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> tuple[e.Expr, ...]:
+        args: list[e.Expr] = []
+        skipped = ""
+        for q in op.operands:
+            at = given.get(q.name)
+            if at is None or (not q.required and isinstance(at, ast.Constant) and at.value is None):
+                if q.required:
+                    self._bad_arguments(node, op, f"lacks its argument {q.name!r}")
+                skipped = skipped or q.name
+                continue
+            if skipped:
+                self._bad_arguments(node, op, f"is given {q.name!r} but not {skipped!r} before it")
+            args.append(self._operand(q, at))
+        return tuple(args)
+
+    def _operand(self, q: Parameter, node: ast.expr) -> e.Expr:
+        if type(node) is ast.Name:
+            found = self.names.get(node.id)
+            if isinstance(found, e.Expr):
+                return found
+        if q.kind.startswith("Shape") and isinstance(node, (ast.Tuple, ast.List)):
+            return e.ShapeExpr(tuple([self.info.dim(item) for item in node.elts]), None, self.ctx.span(node))
+        raw = self.read(node)
+        if q.kind.startswith("Shape") and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
+            return e.ShapeExpr((p.as_prim(raw),), None, self.ctx.span(node))
+        return self.as_expr(raw, node)
+
+    def _attributes(self, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> Attrs:
+        if not op.attributes:
+            return EMPTY
+        key = None
+        if len(node.keywords) == len(given) - len(node.args) and len(node.args) == len(op.operands) and node.lineno == node.end_lineno:
+            first = node.keywords[0].value if node.keywords else None
+            line = self.ctx.source.line(node.lineno + self.ctx.line_offset) if first is not None and self.ctx.source.is_ascii else ""
+            if line and first is not None:  # the keywords as text: equal text means equal attributes
+                key = (op, line[first.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset])
+                hit = self._attrs_seen.get(key)
+                if hit is not None:
+                    return hit
+        if not any(q.name in given for q in op.attributes):
+            return default_attrs(op)
+        pairs = []
+        for q in op.attributes:
+            at = given.get(q.name)
+            if at is None and q.required:
+                self._bad_arguments(node, op, f"lacks its argument {q.name!r}")
+            pairs.append((q.name, q.default if at is None else self._attribute_value(q, at)))
+        attrs = Attrs(pairs)
+        if key is not None and not any(q.kind.startswith(("Expr", "Callable")) for q in op.attributes):
+            self._attrs_seen[key] = attrs
+        return attrs
+
+    def _attribute_value(self, q: Parameter, node: ast.expr) -> Any:
+        if q.kind.startswith("DType"):
+            return self.info.dtype(node) if isinstance(node, ast.Constant) else self.constant(node)
+        value = self.constant(node)
+        if q.kind.startswith("float") and type(value) is int:
+            return float(value)
+        if q.kind.startswith("bool") and type(value) is int:
+            return bool(value)
+        if q.kind.startswith(("Axes", "Ints")) and type(value) is int and not q.kind.startswith("Axes | int"):
+            return (value,)
+        return value
+
+    def constant(self, node: ast.expr) -> Any:
+        """A compile-time constant: numbers, strings, lists, dicts, dtypes, StructInfo; anything else as its text."""
+        if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, int, float, str))):
+            return node.value
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return tuple([self.constant(item) for item in node.elts])
+        if isinstance(node, ast.Dict):
+            return freeze({str(self.constant(key)): self.constant(value) for key, value in zip(node.keys, node.values, strict=True) if key is not None})
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            return -node.operand.value  # type: ignore[operator]  # a string here is reported below
+        name = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
+        if name.startswith("T.") and isinstance(node, ast.Call) and dtype_of_prefix(name) is not None:
+            return self.info.prim(node)
+        if isinstance(node, ast.Name) and isinstance(self.names.get(node.id), p.PrimExpr):
+            return self.names[node.id]
+        if isinstance(node, ast.BinOp):
+            return self.info.prim(node)
+        if name == "R.dtype" or name.startswith(("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")):
+            return self._as_constant_call(node)
+        return Verbatim(ast.unparse(node))
+
+    def _as_constant_call(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Call) and dotted(node.func) == "R.dtype":
+            return self.info.dtype(node.args[0])
+        return self.info.read(node)
+
+    def _generic_keywords(self, node: ast.Call, name: str) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
+        infos: tuple[s.StructInfo, ...] = ()
+        pairs = []
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self._not_an_expression(keyword.value, "write the arguments out")
+            if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
+                infos = self._infos(keyword.value)
+            else:
+                pairs.append((keyword.arg, self.constant(keyword.value)))
+        return (Attrs(pairs) if pairs else EMPTY), infos
+
+    def _infos(self, node: ast.expr) -> tuple[s.StructInfo, ...]:
+        items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+        return tuple([self.info.read(item) for item in items])
+
+    def _call_form(self, node: ast.Call, name: str, op: type[Op] | None) -> e.Call:
+        """`R.call_tir(f, (args…), out_ty=…)` and its kin."""
+        if not node.args:
+            raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
+        callee = self.read(node.args[0])
+        func = e.ExternFunc(callee, None, self.ctx.span(node.args[0])) if isinstance(callee, str) else self.as_expr(callee, node.args[0])
+        given: dict[str, ast.expr] = dict(zip(("args", "out"), node.args[1:], strict=False))
+        pairs: list[tuple[str, Any]] = []
+        for keyword in node.keywords:
+            key = keyword.arg or "**"
+            if key in OUT_KEYWORDS or key in ARGS_KEYWORDS:
+                given["out"] = keyword.value
+            elif key in ("args", "tir_vars"):
+                given[key] = keyword.value
+            else:
+                pairs.append((key, self.constant(keyword.value)))
+        args = [func, self._argument_tuple(given.get("args"), node)]
+        if "tir_vars" in given:
+            args.append(self.value(given["tir_vars"]))
+        out = given.get("out")
+        if out is None:
+            raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs out_ty, the StructInfo of its result", node, help="add out_ty=R.Tensor(…)")
+        info = self.info.read(out) if not isinstance(out, (ast.List, ast.Tuple)) else s.TupleStructInfo(self._infos(out))
+        return e.Call(e.op_ref(f"relax.{name}"), tuple(args), Attrs(pairs) if pairs else EMPTY, (info,), None, self.ctx.span(node))
+
+    def _argument_tuple(self, node: ast.expr | None, call: ast.Call) -> e.Expr:
+        if node is None:
+            return e.Tuple((), None, self.ctx.span(call))
+        value = self.value(node)
+        is_tuple = isinstance(value, e.Tuple) or (isinstance(value, e.Var) and isinstance(value.struct_info, s.TupleStructInfo))
+        return value if is_tuple else e.Tuple((value,), None, self.ctx.span(node))
+
+    def _packed_form(self, node: ast.Call, name: str) -> e.Call:
+        first = self.read(node.args[0])
+        func = e.ExternFunc(first, None, self.ctx.span(node.args[0])) if isinstance(first, str) else self.as_expr(first, node.args[0])
+        args = (func, *[self.value(arg) for arg in node.args[1:]])
+        attrs, infos = self._generic_keywords(node, name)
+        return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
+
+    # -- forms that are no operators ------------------------------------------------------------------------------
+
+    def _call_packed(self, node: ast.Call) -> e.Call:
+        first = self.read(node.args[0]) if node.args else None
+        if not isinstance(first, str):
+            raise self.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
+        args = tuple([self.value(arg) for arg in node.args[1:]])
+        attrs, infos = self._generic_keywords(node, "call_packed")
+        return e.Call(e.ExternFunc(first, None, self.ctx.span(node.args[0])), args, attrs, infos, None, self.ctx.span(node))
+
+    def _one(self, node: ast.Call) -> ast.expr:
+        if len(node.args) != 1 or node.keywords:
+            raise self.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} takes one argument", node)
+        return node.args[0]
+
+    def _shape(self, node: ast.Call) -> e.Expr:
+        inner = self._one(node)
+        if not isinstance(inner, (ast.Tuple, ast.List)):
+            raise self.ctx.fail(codes.BAD_CALL, "R.shape takes a list of dimensions", node)
+        return e.ShapeExpr(tuple([self.info.dim(item) for item in inner.elts]), None, self.ctx.span(node))
+
+    def _tuple(self, node: ast.Call) -> e.Expr:
+        return e.Tuple(tuple([self.value(arg) for arg in node.args]), None, self.ctx.span(node))
+
+    def _str(self, node: ast.Call) -> e.Expr:
+        inner = self._one(node)
+        if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
+            raise self.ctx.fail(codes.BAD_CALL, "R.str takes a string literal", node)
+        return e.StringImm(inner.value, None, self.ctx.span(node))
+
+    def _dtype(self, node: ast.Call) -> e.Expr:
+        found = self.info.dtype(self._one(node))
+        if found is None:
+            raise self.ctx.fail(codes.BAD_DTYPE, "R.dtype needs a known dtype", node)
+        return e.DataTypeImm(found, None, self.ctx.span(node))
+
+    def _prim_value(self, node: ast.Call) -> e.Expr:
+        raw = self.read(self._one(node))
+        if not isinstance(raw, (bool, int, float, p.PrimExpr)):
+            raise self.ctx.fail(codes.BAD_CALL, "R.prim_value takes a scalar", node)
+        return e.PrimValue(p.as_prim(raw), None, self.ctx.span(node))
+
+    def _extern(self, node: ast.Call) -> e.Expr:
+        inner = self._one(node)
+        if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
+            raise self.ctx.fail(codes.BAD_CALL, "R.ExternFunc takes a name in quotes", node)
+        return e.ExternFunc(inner.value, None, self.ctx.span(node))
+
+    def _const(self, node: ast.Call) -> e.Expr:
+        """`R.const(value, dtype)`: numbers and lists of numbers."""
+        given: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
+        given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+        if "value" not in given or set(given) - {"value", "dtype"} or len(node.args) > 2:
+            raise self.ctx.fail(codes.BAD_CALL, "R.const takes a value and a dtype", node)
+        wanted = self.info.dtype(given["dtype"]) if "dtype" in given else None
+        return self._scalar_constant(self.read_number(given["value"]), wanted, node)
+
+    def read_number(self, node: ast.expr) -> Any:
+        """A number, or nested lists of numbers; `"inf"` and `"nan"` count."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [self.read_number(item) for item in node.elts]
+        raw = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self.read_number(node.operand)
+        if isinstance(node, ast.Call) and dotted(node.func) == "float" and len(node.args) == 1:
+            return float(self.read_number(node.args[0]))
+        if raw in ("inf", "-inf", "nan"):
+            return float(raw)  # type: ignore[arg-type]  # one of three strings
+        if isinstance(raw, (bool, int, float)):
+            return raw
+        raise self.ctx.fail(
+            codes.EXECUTES_PYTHON, f"{ast.unparse(node)[:60]!r} is no literal", node, help="R.const takes numbers and lists of numbers here; nothing is executed"
+        )
+
+    def _scalar_constant(self, value: Any, wanted: DType | None, node: ast.expr) -> e.Constant:
+        try:
+            array = np.asarray(value) if wanted is None else np.asarray(value, dtype=wanted.to_numpy())
+        except (OverflowError, ValueError, TypeError) as error:
+            raise self.ctx.fail(codes.BAD_LITERAL, f"this does not fit {wanted or 'an array'}: {str(error)[:80]}", node) from None
+        if wanted is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
+            array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
+        array.setflags(write=False)
+        return e.Constant(array, _constant_info(array), "", self.ctx.span(node))
+
+    def _executes(self, node: ast.Call) -> Any:
+        raise self.ctx.fail(codes.EXECUTES_PYTHON, f"{dotted(node.func)} calls a Python function", node, help=codes.EXECUTES_PYTHON.fix)
+
+    def _emit(self, node: ast.Call) -> Any:
+        return self.read(node.args[0]) if node.args else self._executes(node)
+
+
+def _constant_info(array: Any) -> s.StructInfo:
+    return s.TensorStructInfo(tuple([p.IntImm(int(n), INT64) for n in array.shape]), from_numpy(array.dtype))
+
+
+def default_attrs(op: type[Op]) -> Attrs:
+    """The attributes of a call that gives none."""
+    hit = _DEFAULTS.get(op)
+    if hit is None:
+        hit = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
+    return hit
+
+
+_DEFAULTS: dict[type[Op], Attrs] = {}
+_READERS: dict[type, Callable[[ExprReader, Any], Any]] = {
+    ast.Name: ExprReader._name,
+    ast.Constant: ExprReader._constant,
+    ast.Tuple: ExprReader._sequence,
+    ast.List: ExprReader._sequence,
+    ast.Attribute: ExprReader._attribute,
+    ast.Subscript: ExprReader._subscript,
+    ast.BinOp: ExprReader._binary,
+    ast.Compare: ExprReader._compare,
+    ast.BoolOp: ExprReader._bool,
+    ast.UnaryOp: ExprReader._unary,
+    ast.Call: ExprReader._call,
+}
+_FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
+    "call_packed": ExprReader._call_packed,
+    "shape": ExprReader._shape,
+    "tuple": ExprReader._tuple,
+    "str": ExprReader._str,
+    "dtype": ExprReader._dtype,
+    "prim_value": ExprReader._prim_value,
+    "ExternFunc": ExprReader._extern,
+    "const": ExprReader._const,
+    "emit_te": ExprReader._executes,
+    "call_te": ExprReader._executes,
+    "emit": ExprReader._emit,
+}

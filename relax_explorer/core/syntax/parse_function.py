@@ -1,0 +1,430 @@
+"""Reads a Relax function: its signature, then its statements. A statement that can't be read is reported and passed over."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.parse_expr import ExprReader
+from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
+
+MATCH_CASTS = frozenset({"R.match_cast"})
+
+
+class Blocks:
+    """The blocks of a sequence while it is read."""
+
+    __slots__ = ("bindings", "blocks")
+
+    def __init__(self) -> None:
+        self.blocks: list[e.BindingBlock] = []
+        self.bindings: list[e.Binding] = []
+
+    def close(self) -> tuple[e.BindingBlock, ...]:
+        """End the open block; all blocks so far."""
+        if self.bindings:
+            self.blocks.append(e.BindingBlock(tuple(self.bindings)))
+            self.bindings = []
+        return tuple(self.blocks)
+
+
+class FunctionReader:
+    """Reads one function; a nested function gets a reader of its own over the same names."""
+
+    def __init__(self, ctx: Context, outer: dict[str, Any] | None = None) -> None:
+        self.ctx = ctx
+        self.names: dict[str, Any] = dict(outer or {})
+        self.prim_params: set[str] = set()
+        self.info = InfoReader(ctx, self._resolve, self._define)
+        self.expr = ExprReader(ctx, self.names, self.info)
+        self.attrs: dict[str, Any] = {}
+        self.output_names: frozenset[str] | None = None  # inside a dataflow block: the names that R.output lists
+        self._infos: dict[str, s.StructInfo] = {}
+        self._returned = False
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _resolve(self, name: str) -> Any:
+        found = self.names.get(name)
+        if found is None and name in self.prim_params:
+            return self._define(name, _INT64)
+        return found
+
+    def _define(self, name: str, dtype: DType) -> p.PrimVar:
+        var = p.PrimVar(name, dtype)
+        self.names[name] = var
+        return var
+
+    def annotation(self, node: ast.expr) -> s.StructInfo:
+        """An annotation; equal texts in one function are read once."""
+        if node.lineno != node.end_lineno or not self.ctx.source.is_ascii:
+            return self.info.read(node)
+        line = self.ctx.source.line(node.lineno + self.ctx.line_offset)
+        text = line[node.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset]
+        hit = self._infos.get(text)
+        if hit is None:
+            hit = self.info.read(node)
+            self._infos[text] = hit
+        return hit
+
+    # -- the function ---------------------------------------------------------------------------------------------
+
+    def read(self, node: ast.FunctionDef, decorator: ast.expr, name: str = "") -> e.Function:
+        """The function; `name` is its global symbol, empty for a nested or private one."""
+        pure, _private = self.decorator_options(decorator)
+        params = self._parameters(node)
+        ret = self._return_annotation(node)
+        blocks = Blocks()
+        body = self._body(node, node.body, blocks)
+        if name:
+            self.attrs = {"global_symbol": name, **self.attrs}
+        attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
+        sequence = e.SeqExpr(blocks.close(), body, None, self.ctx.span(node))
+        return e.Function(params, sequence, ret, pure, attrs, None, self.ctx.span(node))
+
+    def decorator_options(self, node: ast.expr) -> tuple[bool | None, bool]:
+        """`pure` (None when not said) and `private` of a decorator."""
+        pure, private = None, False
+        for keyword in node.keywords if isinstance(node, ast.Call) else ():
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg == "pure":
+                pure = bool(value)
+            elif keyword.arg == "private":
+                private = bool(value)
+            elif keyword.arg != "check_well_formed":
+                self.ctx.say(codes.BAD_CALL, f"R.function has no option {keyword.arg!r}", node)
+        return pure, private
+
+    def _parameters(self, node: ast.FunctionDef) -> tuple[e.Var, ...]:
+        arguments = node.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
+            self.ctx.say(codes.NOT_TVMSCRIPT, "a Relax function has plain parameters only", node)
+        self.prim_params = {a.arg for a in arguments.args if a.annotation is not None and _is_prim(a.annotation)}
+        self.info.in_signature = True
+        infos: list[s.StructInfo | None] = []
+        for argument in arguments.args:
+            self.names.pop(argument.arg, None)
+            infos.append(self._parameter_info(argument))
+        self.info.in_signature = False
+        params = []
+        seen: set[str] = set()
+        for argument, info in zip(arguments.args, infos, strict=True):
+            if argument.arg in seen:
+                self.ctx.say(codes.DUPLICATE, f"two parameters are named {argument.arg!r}", argument)
+            seen.add(argument.arg)
+            value = self.names.get(argument.arg)
+            if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo):
+                info = s.PrimStructInfo(value.dtype, value)
+            params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
+        self.names.update({var.name: var for var in params})
+        return tuple(params)
+
+    def _parameter_info(self, argument: ast.arg) -> s.StructInfo | None:
+        if argument.annotation is None:
+            self.ctx.say(codes.BAD_ANNOTATION, f"parameter {argument.arg!r} has no annotation", argument, help="annotate it; R.Object says nothing of it")
+            return s.OBJECT
+        try:
+            return self.annotation(argument.annotation)
+        except Skip:
+            return s.OBJECT
+
+    def _return_annotation(self, node: ast.FunctionDef) -> s.StructInfo | None:
+        if node.returns is None:
+            return None
+        self.info.in_signature = True
+        try:
+            return self.annotation(node.returns)
+        except Skip:
+            return None
+        finally:
+            self.info.in_signature = False
+
+    def _body(self, node: ast.FunctionDef, statements: list[ast.stmt], blocks: Blocks) -> e.Expr:
+        result: e.Expr | None = None
+        for statement in statements:
+            if result is not None:
+                self.ctx.say(codes.AFTER_RETURN, "nothing is read after the return", statement)
+                break
+            if isinstance(statement, ast.Return):
+                result = self._return(statement)
+                continue
+            self.statement(statement, blocks)
+        if result is None:
+            if not self._returned:
+                place = statements[-1] if statements else node
+                self.ctx.say(codes.MISSING_RETURN, f"function {node.name!r} does not return", place, help=codes.MISSING_RETURN.fix)
+            result = e.Tuple(())
+        return result
+
+    def _return(self, node: ast.Return) -> e.Expr:
+        self._returned = True
+        if node.value is None:
+            return e.Tuple((), None, self.ctx.span(node))
+        try:
+            return self.expr.value(node.value)
+        except Skip:
+            return e.Tuple((), None, self.ctx.span(node))
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def statement(self, node: ast.stmt, blocks: Blocks) -> None:
+        """Read one statement; what it would have bound is Object when it can't be read, so that no error follows from it."""
+        reader = _STATEMENTS.get(type(node))
+        try:
+            if reader is None:
+                raise self.ctx.fail(codes.BAD_STATEMENT, f"{type(node).__name__} is no statement of a Relax function", node, help=codes.BAD_STATEMENT.why)
+            reader(self, node, blocks)
+        except Skip:
+            for name in _targets(node):
+                self.names[name] = e.Var(name, s.OBJECT, self.ctx.span(node))
+
+    def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
+        """A variable of the block that is being read."""
+        inside = self.output_names is not None and name not in self.output_names
+        kind = e.DataflowVar if inside else e.Var
+        return kind(name, info, self.ctx.span(node))
+
+    def _ann_assign(self, node: ast.AnnAssign, blocks: Blocks) -> None:
+        if type(node.target) is not ast.Name:
+            raise self.ctx.fail(codes.BAD_STATEMENT, "only a name can be bound", node)
+        annotation = self.annotation(node.annotation)
+        if node.value is None:
+            raise self.ctx.fail(codes.BAD_STATEMENT, f"{node.target.id!r} is declared but has no value", node)
+        self._bind(node.target, node.value, annotation, node, blocks)
+
+    def _assign(self, node: ast.Assign, blocks: Blocks) -> None:
+        target = node.targets[0]
+        if len(node.targets) != 1:
+            raise self.ctx.fail(codes.BAD_STATEMENT, "one variable is bound at a time", node)
+        if isinstance(target, ast.Tuple):
+            self._unpack(target, node, blocks)
+        elif isinstance(target, ast.Name):
+            if not self._module_alias(target, node.value) and not self._shape_var(target, node.value):
+                self._bind(target, node.value, None, node, blocks)
+        else:
+            raise self.ctx.fail(codes.BAD_STATEMENT, "only a name can be bound", node)
+
+    def _module_alias(self, target: ast.Name, value: ast.expr) -> bool:
+        if isinstance(value, ast.Name) and value.id in self.ctx.module_names and value.id not in self.names:
+            self.ctx.module_names.add(target.id)
+            return True
+        return False
+
+    def _shape_var(self, target: ast.Name, value: ast.expr) -> bool:
+        """`n = T.int64()`: the signature's n when it has one, else a new shape variable."""
+        if not isinstance(value, ast.Call) or value.args:
+            return False
+        found = dtype_of_prefix(dotted(value.func))
+        if found is None:
+            return False
+        if not isinstance(self.names.get(target.id), p.PrimVar):
+            self._define(target.id, found)
+        return True
+
+    def _unpack(self, target: ast.Tuple, node: ast.Assign, blocks: Blocks) -> None:
+        names = [item.id for item in target.elts if isinstance(item, ast.Name)]
+        if len(names) != len(target.elts):
+            raise self.ctx.fail(codes.BAD_STATEMENT, "only names can be bound", node)
+        if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(names):
+            pairs = list(zip(target.elts, node.value.elts, strict=True))
+            if all(self._shape_var(item, value) for item, value in pairs if isinstance(item, ast.Name)):
+                return
+        whole = self.expr.value(node.value)
+        if not isinstance(whole, e.Var):
+            var = self.new_var("_".join(names)[:40], None, target)
+            blocks.bindings.append(e.VarBinding(var, whole, None, self.ctx.span(node)))
+            whole = var
+        for index, name in enumerate(names):
+            var = self.new_var(name, None, target.elts[index])
+            item = e.TupleGetItem(whole, index, None, self.ctx.span(target.elts[index]))
+            blocks.bindings.append(e.VarBinding(var, item, None, self.ctx.span(node)))
+            self.names[name] = var
+
+    def _bind(self, target: ast.Name, value: ast.expr, annotation: s.StructInfo | None, node: ast.stmt, blocks: Blocks) -> None:
+        span = self.ctx.span(node)
+        if type(value) is ast.Call and dotted(value.func) in MATCH_CASTS:
+            self._match_cast(target, value, annotation, span, blocks)
+            return
+        bound = self.expr.bound_value(value, annotation)
+        var = self.new_var(target.id, annotation, target)
+        blocks.bindings.append(e.VarBinding(var, bound, annotation, span))
+        self.names[target.id] = var
+
+    def _match_cast(self, target: ast.Name | None, call: ast.Call, annotation: s.StructInfo | None, span: Any, blocks: Blocks) -> None:
+        given = dict(zip(("value", "struct_info"), call.args, strict=False))
+        given.update({keyword.arg or "": keyword.value for keyword in call.keywords})
+        info = given.get("struct_info") or given.get("ty")
+        if "value" not in given or info is None:
+            raise self.ctx.fail(codes.BAD_CALL, "R.match_cast takes a value and a StructInfo", call)
+        value, cast_to = self.expr.value(given["value"]), self.annotation(info)
+        var = None if target is None else self.new_var(target.id, cast_to, target)
+        blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))
+        if var is not None and target is not None:
+            self.names[target.id] = var
+
+    def _expression(self, node: ast.Expr, blocks: Blocks) -> None:
+        value = node.value
+        if isinstance(value, ast.Constant) and (isinstance(value.value, str) or value.value is ...):
+            return  # a docstring
+        name = dotted(value.func) if isinstance(value, ast.Call) else ""
+        if name == "R.func_attr" and isinstance(value, ast.Call) and len(value.args) == 1:
+            found = self.expr.constant(value.args[0])
+            if not isinstance(found, Attrs):
+                raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", node)
+            self.attrs.update(found)
+        elif name == "R.func_ret_value" and isinstance(value, ast.Call):
+            raise self.ctx.fail(codes.EXECUTES_PYTHON, "R.func_ret_value builds a program by running Python", node)
+        elif name == "R.output":
+            raise self.ctx.fail(codes.BAD_DATAFLOW, "R.output stands outside a dataflow block", node)
+        elif name in MATCH_CASTS and isinstance(value, ast.Call):
+            self._match_cast(None, value, None, self.ctx.span(node), blocks)
+        else:
+            bound = self.expr.value(value)
+            blocks.bindings.append(e.VarBinding(self.new_var("_", None, node), bound, None, self.ctx.span(node)))
+
+    def _with(self, node: ast.With, blocks: Blocks) -> None:
+        item = node.items[0].context_expr
+        if len(node.items) != 1 or not isinstance(item, ast.Call) or dotted(item.func) != "R.dataflow":
+            raise self.ctx.fail(codes.BAD_STATEMENT, "the only `with` of a Relax function is R.dataflow()", node)
+        if self.output_names is not None:
+            raise self.ctx.fail(codes.BAD_DATAFLOW, "dataflow blocks don't nest", node)
+        outputs = self._output_names(node)
+        before = dict(self.names)
+        inner = Blocks()
+        self.output_names = frozenset(outputs)
+        try:
+            for statement in node.body:
+                if not _is_output(statement):
+                    self.statement(statement, inner)
+        finally:
+            self.output_names = None
+        blocks.close()
+        blocks.blocks.append(e.DataflowBlock(tuple(inner.bindings), self.ctx.span(node)))
+        kept = {name: self.names[name] for name in outputs if isinstance(self.names.get(name), e.Expr)}
+        shape_vars = {name: var for name, var in self.names.items() if isinstance(var, p.PrimVar)}
+        self.names.clear()
+        self.names.update(before | shape_vars | kept)
+
+    def _output_names(self, node: ast.With) -> list[str]:
+        outputs = [statement for statement in node.body if _is_output(statement)]
+        for extra in outputs[1:]:
+            self.ctx.say(codes.BAD_DATAFLOW, "a dataflow block has one R.output", extra)
+        if not outputs:
+            return []
+        if outputs[0] is not node.body[-1]:
+            self.ctx.say(codes.BAD_DATAFLOW, "R.output ends the dataflow block", outputs[0])
+        bound = {name for statement in node.body for name in _targets(statement)}
+        names = []
+        for arg in outputs[0].value.args:  # type: ignore[attr-defined]  # `_is_output` saw a call
+            if isinstance(arg, ast.Name) and arg.id in bound:
+                names.append(arg.id)
+            else:
+                self.ctx.say(codes.BAD_DATAFLOW, f"{ast.unparse(arg)[:40]!r} is not bound in this block", arg, help=codes.BAD_DATAFLOW.fix)
+        return names
+
+    def _if(self, node: ast.If, blocks: Blocks) -> None:
+        condition = self.expr.value(node.test)
+        name = self._branch_target(node)
+        if self.output_names is not None:
+            raise self.ctx.fail(codes.BAD_STATEMENT, "a dataflow block has no control flow", node, help="move the if outside the block")
+        true_branch, annotation = self._branch(node.body, name, "_then")
+        false_branch, other = self._branch(node.orelse, name, "_else")
+        found = annotation if annotation is other else None
+        var = self.new_var(name, found, node)
+        value = e.If(condition, true_branch, false_branch, None, self.ctx.span(node))
+        blocks.bindings.append(e.VarBinding(var, value, found, self.ctx.span(node)))
+        self.names[name] = var
+
+    def _branch_target(self, node: ast.If) -> str:
+        found = []
+        for branch, place in ((node.body, "first"), (node.orelse, "second")):
+            if not branch:
+                raise self.ctx.fail(codes.BAD_BRANCH, "the if has no else", node, help=codes.BAD_BRANCH.fix)
+            last = branch[-1]
+            name = self._branch_target(last) if isinstance(last, ast.If) else (_targets(last) or [""])[-1]
+            if not name:
+                raise self.ctx.fail(codes.BAD_BRANCH, f"the {place} branch does not end in a binding", last, help=codes.BAD_BRANCH.fix)
+            found.append(name)
+        if found[0] != found[1]:
+            raise self.ctx.fail(codes.BAD_BRANCH, f"one branch ends by binding {found[0]!r}, the other {found[1]!r}", node, help=codes.BAD_BRANCH.fix)
+        return found[0]
+
+    def _branch(self, statements: list[ast.stmt], name: str, suffix: str) -> tuple[e.SeqExpr, s.StructInfo | None]:
+        before = dict(self.names)
+        blocks = Blocks()
+        for statement in statements:
+            self.statement(statement, blocks)
+        self.names.clear()
+        self.names.update(before)
+        last = blocks.bindings.pop() if blocks.bindings else None
+        if last is None or last.var is None:
+            return e.SeqExpr(blocks.close(), e.Tuple(())), None
+        span = last.span
+        if isinstance(last, e.VarBinding) and type(last.value) in e.LEAVES:
+            return e.SeqExpr(blocks.close(), last.value, None, span), last.annotation
+        var = e.Var(name + suffix, last.var.struct_info, last.var.span)
+        renamed: e.Binding
+        if isinstance(last, e.VarBinding):
+            renamed = e.VarBinding(var, last.value, last.annotation, span)
+        else:
+            renamed = e.MatchCast(var, last.value, last.struct_info, last.annotation, span)
+        blocks.bindings.append(renamed)
+        return e.SeqExpr(blocks.close(), var, None, span), last.annotation
+
+    def _function(self, node: ast.FunctionDef, blocks: Blocks) -> None:
+        decorator = node.decorator_list[0] if node.decorator_list else None
+        if decorator is None or dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) != "R.function":
+            raise self.ctx.fail(codes.BAD_STATEMENT, "a nested function is decorated with @R.function", node)
+        var = self.new_var(node.name, None, node)
+        inner = FunctionReader(self.ctx, {**self.names, node.name: var})
+        function = inner.read(node, decorator)
+        blocks.bindings.append(e.VarBinding(var, function, None, self.ctx.span(node)))
+        self.names[node.name] = var
+
+    def _pass(self, node: ast.Pass, blocks: Blocks) -> None:
+        """Nothing to read."""
+
+
+_INT64 = p.IntImm(0).dtype
+_STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
+    ast.AnnAssign: FunctionReader._ann_assign,
+    ast.Assign: FunctionReader._assign,
+    ast.Expr: FunctionReader._expression,
+    ast.With: FunctionReader._with,
+    ast.If: FunctionReader._if,
+    ast.FunctionDef: FunctionReader._function,
+    ast.Pass: FunctionReader._pass,
+}
+
+
+def _is_prim(node: ast.expr) -> bool:
+    name = dotted(node.func if isinstance(node, ast.Call) else node)
+    return name == "R.Prim" or dtype_of_prefix(name) is not None
+
+
+def _is_output(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and dotted(node.value.func) == "R.output"
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    """Names that a statement binds."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    found: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        found = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        found = [node.target]
+    names = []
+    for target in found:
+        items = target.elts if isinstance(target, ast.Tuple) else [target]
+        names += [item.id for item in items if isinstance(item, ast.Name)]
+    return names

@@ -1,0 +1,344 @@
+"""Reads annotations (StructInfo) and dimensions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64, DType, dtype
+from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.dialects import OBJECT_NAMES
+
+PRIM_OPERATORS: dict[type, type[p.Binary]] = {
+    ast.Add: p.Add, ast.Sub: p.Sub, ast.Mult: p.Mul, ast.Div: p.Div, ast.FloorDiv: p.FloorDiv, ast.Mod: p.FloorMod,
+    ast.Eq: p.EQ, ast.NotEq: p.NE, ast.Lt: p.LT, ast.LtE: p.LE, ast.Gt: p.GT, ast.GtE: p.GE, ast.And: p.And, ast.Or: p.Or,
+}  # fmt: skip
+PRIM_FUNCTIONS: dict[str, type[p.Binary]] = {
+    "max": p.Max, "min": p.Min, "floordiv": p.FloorDiv, "FloorDiv": p.FloorDiv, "floormod": p.FloorMod, "FloorMod": p.FloorMod,
+    "truncdiv": p.Div, "Div": p.Div, "truncmod": p.Mod, "Mod": p.Mod, "Add": p.Add, "Sub": p.Sub, "Mul": p.Mul, "Max": p.Max, "Min": p.Min,
+}  # fmt: skip
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` as text; empty for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def dtype_of_prefix(name: str) -> DType | None:
+    """The dtype in `T.int64`, None for another name."""
+    if not name.startswith("T."):
+        return None
+    try:
+        return dtype(name[2:])
+    except ValueError:
+        return None
+
+
+class InfoReader:
+    """Reads annotations in one function.
+
+    `resolve(name)` gives the variable in scope (a Relax Var, a PrimVar, or None); in a signature an unknown name in a
+    quoted dimension, or a module-level TypeVar, makes a new shape variable (`define`).
+    """
+
+    def __init__(self, ctx: Context, resolve: Callable[[str], Any], define: Callable[[str, DType], p.PrimVar]) -> None:
+        self.ctx, self.resolve, self.define = ctx, resolve, define
+        self.in_signature = False
+
+    def read(self, node: ast.expr) -> s.StructInfo:
+        """The StructInfo that an annotation says; raises Skip after reporting what is none."""
+        name = dotted(node)
+        if name:
+            return self._bare(node, name)
+        if isinstance(node, ast.Call):
+            return self._call(node, dotted(node.func))
+        if isinstance(node, ast.Constant) and node.value is None:
+            return s.VOID
+        raise self._bad(node)
+
+    def _bad(self, node: ast.expr) -> Skip:
+        return self.ctx.fail(codes.BAD_ANNOTATION, f"{ast.unparse(node)[:60]!r} is no StructInfo", node, help=codes.BAD_ANNOTATION.why)
+
+    def _bare(self, node: ast.expr, name: str) -> s.StructInfo:
+        if name.startswith("R."):
+            kind = name[2:]
+            if kind in OBJECT_NAMES:
+                return s.OBJECT
+            if kind in _BARE:
+                return _BARE[kind]
+        found = dtype_of_prefix(name)
+        if found is not None:
+            return s.PrimStructInfo(found)
+        raise self._bad(node)
+
+    def _call(self, node: ast.Call, name: str) -> s.StructInfo:
+        reader = _CALLS.get(name)
+        if reader is not None:
+            return reader(self, node)
+        found = dtype_of_prefix(name)
+        if found is not None and not node.args:
+            return s.PrimStructInfo(found)
+        raise self._bad(node)
+
+    def _keywords(self, node: ast.Call, *allowed: str) -> dict[str, ast.expr]:
+        found = {keyword.arg or "**": keyword.value for keyword in node.keywords}
+        for name in found:
+            if name not in allowed:
+                raise self.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} has no argument {name!r}", node, help=f"it takes {', '.join(allowed)}")
+        return found
+
+    def dtype(self, node: ast.expr) -> DType | None:
+        """A dtype given as a string; None and "" and "void" are unknown."""
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, type(None))):
+            raise self.ctx.fail(codes.BAD_DTYPE, f"{ast.unparse(node)[:40]!r} is no dtype", node)
+        if node.value in (None, "", "void"):
+            return None
+        try:
+            return dtype(node.value)
+        except ValueError as error:
+            raise self.ctx.fail(codes.BAD_DTYPE, str(error)[:80], node, help=codes.BAD_DTYPE.fix) from None
+
+    def _integer(self, node: ast.expr) -> int:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self._integer(node.operand)
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return node.value
+        raise self.ctx.fail(codes.BAD_EXPRESSION, "an integer literal is needed here", node)
+
+    def _tensor(self, node: ast.Call) -> s.StructInfo:
+        given = self._keywords(node, "shape", "dtype", "ndim", "vdevice")
+        args = list(node.args)
+        if args and isinstance(args[0], ast.Constant) and isinstance(args[0].value, str):
+            given.setdefault("dtype", args.pop(0))
+        for name, arg in zip(("shape", "dtype", "vdevice", "ndim"), args, strict=False):
+            given.setdefault(name, arg)
+        if len(args) > 4:
+            raise self.ctx.fail(codes.BAD_CALL, "R.Tensor takes at most a shape, a dtype, a vdevice and ndim", node)
+        shape: Any = self._shape_argument(given["shape"]) if "shape" in given else None
+        found = self.dtype(given["dtype"]) if "dtype" in given else None
+        ndim = self._integer(given["ndim"]) if "ndim" in given else -1
+        vdevice = given.get("vdevice")
+        where = vdevice.value if isinstance(vdevice, ast.Constant) else None
+        return s.TensorStructInfo(shape, found, ndim, where)
+
+    def _shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple([self.dim(item) for item in node.elts])
+        if isinstance(node, ast.Constant) and node.value is None:
+            return None
+        if isinstance(node, ast.Name):
+            found = self.resolve(node.id)
+            if isinstance(found, Var):
+                return found
+        if dotted(getattr(node, "func", node)) == "R.shape" and isinstance(node, ast.Call) and node.args:
+            return self._shape_argument(node.args[0])
+        return (self.dim(node),)
+
+    def _shape(self, node: ast.Call) -> s.StructInfo:
+        given = self._keywords(node, "values", "ndim")
+        if node.args:
+            given.setdefault("values", node.args[0])
+        values = given.get("values")
+        if isinstance(values, (ast.Tuple, ast.List)):
+            return s.ShapeStructInfo(tuple([self.dim(item) for item in values.elts]))
+        return s.ShapeStructInfo(None, self._integer(given["ndim"]) if "ndim" in given else -1)
+
+    def _tuple(self, node: ast.Call) -> s.StructInfo:
+        items = node.args
+        if len(items) == 1 and isinstance(items[0], (ast.Tuple, ast.List)):
+            items = items[0].elts
+        return s.TupleStructInfo(tuple([self.read(item) for item in items]))
+
+    def _callable(self, node: ast.Call) -> s.StructInfo:
+        given = self._keywords(node, "params", "ret", "purity", "derive_func")
+        for name, arg in zip(("params", "ret", "purity", "derive_func"), node.args, strict=False):
+            given.setdefault(name, arg)
+        params = given.get("params")
+        infos = None
+        if isinstance(params, (ast.Tuple, ast.List)):
+            infos = tuple([self.read(item) for item in params.elts])
+        ret = self.read(given["ret"]) if "ret" in given else s.OBJECT
+        purity, derive = given.get("purity"), given.get("derive_func")
+        pure = bool(purity.value) if isinstance(purity, ast.Constant) else infos is not None
+        return s.FuncStructInfo(infos, ret, pure, derive.value if isinstance(derive, ast.Constant) and derive.value else None)  # type: ignore[arg-type]
+
+    def _prim(self, node: ast.Call) -> s.StructInfo:
+        given = self._keywords(node, "dtype", "value")
+        if node.args:
+            given.setdefault("dtype", node.args[0])
+        if "value" in given:
+            value = self.dim(given["value"])
+            return s.PrimStructInfo(value.dtype, value)
+        found = self.dtype(given["dtype"]) if "dtype" in given else None
+        return s.PrimStructInfo(found) if found else s.OBJECT
+
+    def _object(self, node: ast.Call) -> s.StructInfo:
+        return s.OBJECT
+
+    def dim(self, node: ast.expr) -> p.PrimExpr:
+        """A dimension: an expression over shape variables, perhaps in quotes."""
+        if isinstance(node, ast.Constant):
+            if type(node.value) is int:
+                return self._literal(node.value, node)
+            if isinstance(node.value, str):
+                return self._quoted(node)
+        value = self.prim(node)
+        if not value.dtype.is_int:
+            raise self.ctx.fail(codes.BAD_EXPRESSION, f"a dimension is an integer, this is {value.dtype}", node)
+        return value
+
+    def _literal(self, value: int, node: ast.expr) -> p.PrimExpr:
+        try:
+            return p.IntImm(value, INT64)
+        except OverflowError:
+            raise self.ctx.fail(codes.BAD_LITERAL, f"{str(value)[:40]} does not fit int64", node, help="a dimension is an int64") from None
+
+    def _quoted(self, node: ast.Constant) -> p.PrimExpr:
+        try:
+            inner = ast.parse(str(node.value).strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise self.ctx.fail(codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no dimension", node) from None
+        for child in ast.walk(inner):  # places inside the quotes are reported at the quotes
+            ast.copy_location(child, node)
+        was, self.in_signature = self.in_signature, True
+        try:
+            return self.dim(inner)
+        finally:
+            self.in_signature = was
+
+    def prim(self, node: ast.expr) -> p.PrimExpr:
+        """A scalar expression; integer literals are int64."""
+        reader = _PRIMS.get(type(node))
+        if reader is None:
+            raise self.ctx.fail(codes.BAD_EXPRESSION, f"{ast.unparse(node)[:60]!r} is no scalar expression", node)
+        return reader(self, node)
+
+    def _name(self, node: ast.Name) -> p.PrimExpr:
+        found = self.resolve(node.id)
+        if isinstance(found, p.PrimExpr):
+            return found
+        if isinstance(found, Var):
+            info = found.struct_info
+            if isinstance(info, s.PrimStructInfo) and info.value is not None:
+                return info.value
+            raise self.ctx.fail(codes.BAD_EXPRESSION, f"{node.id!r} is not a shape variable", node)
+        declared = self.ctx.type_var_dtype(node.id)
+        if declared is not None or self.in_signature:
+            return self.define(node.id, declared or INT64)
+        raise self.ctx.fail(codes.UNDEFINED, f"shape variable {node.id!r} is not defined", node, help=f"declare it: {node.id} = T.int64()")
+
+    def _constant(self, node: ast.Constant) -> p.PrimExpr:
+        if type(node.value) is int:
+            return self._literal(node.value, node)
+        if isinstance(node.value, (bool, float)):
+            return p.as_prim(node.value)
+        raise self.ctx.fail(codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no scalar", node)
+
+    def _binary(self, node: ast.BinOp) -> p.PrimExpr:
+        kind = PRIM_OPERATORS.get(type(node.op))
+        if kind is None:
+            raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
+        return kind(*align(self.prim(node.left), self.prim(node.right)))
+
+    def _compare(self, node: ast.Compare) -> p.PrimExpr:
+        kind = PRIM_OPERATORS.get(type(node.ops[0]))
+        if kind is None or len(node.ops) != 1:
+            raise self.ctx.fail(codes.BAD_EXPRESSION, "one comparison at a time", node)
+        return kind(*align(self.prim(node.left), self.prim(node.comparators[0])))
+
+    def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
+        kind = PRIM_OPERATORS[type(node.op)]
+        result = self.prim(node.values[0])
+        for value in node.values[1:]:
+            result = kind(result, self.prim(value))
+        return result
+
+    def _unary(self, node: ast.UnaryOp) -> p.PrimExpr:
+        if isinstance(node.op, ast.Not):
+            return p.Not(self.prim(node.operand))
+        if isinstance(node.op, ast.USub):
+            inner = node.operand
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float)):
+                return p.as_prim(-inner.value)
+            return -self.prim(inner)
+        raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
+
+    def _prim_call(self, node: ast.Call) -> p.PrimExpr:
+        name = dotted(node.func)
+        found = dtype_of_prefix(name)
+        if found is not None and len(node.args) == 1:
+            return self.literal_of(found, node.args[0])
+        if name == "T.Cast" and len(node.args) == 2:
+            return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
+        args = [self.prim(arg) for arg in node.args]
+        if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
+            return PRIM_FUNCTIONS[name[2:]](*align(*args))
+        if name in ("T.Select", "T.if_then_else") and len(args) == 3:
+            return p.Select(*args) if name == "T.Select" else p.PrimCall("if_then_else", tuple(args), args[1].dtype)
+        if name.startswith("T."):
+            return p.PrimCall(name[2:], tuple(args), args[0].dtype if args else INT64)
+        raise self.ctx.fail(codes.BAD_EXPRESSION, f"{ast.unparse(node)[:60]!r} is no scalar expression", node)
+
+    def literal_of(self, wanted: DType, node: ast.expr) -> p.PrimExpr:
+        """The scalar in `T.float32(1.5)`: a literal of that dtype, or a conversion to it."""
+        value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+        if isinstance(value, ast.Constant) and isinstance(value.value, (int, float, str)):
+            try:
+                number = float(value.value) if wanted.is_float else int(value.value)
+                return p.as_prim(-number if value is not node else number, wanted)
+            except (OverflowError, ValueError):
+                raise self.ctx.fail(codes.BAD_LITERAL, f"{str(value.value)[:40]} does not fit {wanted}", node) from None
+        return p.Cast(wanted, self.prim(node))
+
+
+def align(a: p.PrimExpr, b: p.PrimExpr) -> tuple[p.PrimExpr, p.PrimExpr]:
+    """Two operands of one dtype: a literal takes the dtype of the other side, else the narrower integer is widened."""
+    if a.dtype is b.dtype:
+        return a, b
+    if isinstance(b, p.IntImm) and (a.dtype.is_int or a.dtype.is_float):
+        return a, p.as_prim(b.value, a.dtype)
+    if isinstance(a, p.IntImm) and (b.dtype.is_int or b.dtype.is_float):
+        return p.as_prim(a.value, b.dtype), b
+    if a.dtype.is_int and b.dtype.is_int:
+        return (a, p.Cast(a.dtype, b)) if a.dtype.bits >= b.dtype.bits else (p.Cast(b.dtype, a), b)
+    return a, b
+
+
+_BARE: dict[str, s.StructInfo] = {
+    "Tensor": s.TensorStructInfo(),
+    "Shape": s.ShapeStructInfo(),
+    "Tuple": s.VOID,
+    "Callable": s.FuncStructInfo(None, s.OBJECT, False),
+    "Prim": s.OBJECT,
+}
+_CALLS: dict[str, Callable[[InfoReader, ast.Call], s.StructInfo]] = {
+    "R.Tensor": InfoReader._tensor,
+    "R.Shape": InfoReader._shape,
+    "R.Tuple": InfoReader._tuple,
+    "R.Callable": InfoReader._callable,
+    "R.Prim": InfoReader._prim,
+    "R.Any": InfoReader._object,
+    "R.Object": InfoReader._object,
+    "I.StringType": InfoReader._object,
+}
+_PRIMS: dict[type, Callable[[InfoReader, Any], p.PrimExpr]] = {
+    ast.Name: InfoReader._name,
+    ast.Constant: InfoReader._constant,
+    ast.BinOp: InfoReader._binary,
+    ast.Compare: InfoReader._compare,
+    ast.BoolOp: InfoReader._bool,
+    ast.UnaryOp: InfoReader._unary,
+    ast.Call: InfoReader._prim_call,
+}

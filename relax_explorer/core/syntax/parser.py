@@ -1,0 +1,254 @@
+"""Reads a module of TVMScript. The text is never executed: Python's `ast` gives the tree, and every form is read here.
+
+One function or statement that can't be read does not hide the problems of the others; `parse` raises all of them at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import re
+import warnings
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import ParseError, Report
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.expr import ExternFunc, OpaqueFunction
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.source import Source
+from relax_explorer.core.syntax import dialects
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.metadata import read_metadata
+from relax_explorer.core.syntax.parse_function import FunctionReader
+from relax_explorer.core.syntax.parse_info import InfoReader, dotted
+from relax_explorer.core.syntax.parse_tir import parse_prim_func
+
+_ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def parse(text: str, filename: str = "<text>") -> IRModule:
+    """The module that `text` says; raises ParseError with every problem found."""
+    module, report = read(text, filename)
+    if module is None or report.errors:
+        raise ParseError(*report.sorted())
+    return module
+
+
+def read(text: str, filename: str = "<text>") -> tuple[IRModule | None, Report]:
+    """The module as far as it can be read (None when there is no telling), and what is wrong with it."""
+    source = Source(text.removeprefix("\ufeff"), filename)
+    report = Report()
+    was_enabled = gc.isenabled()
+    gc.disable()  # the tree is large, and nothing of it is garbage until the end: collecting doubles the time
+    try:
+        tree = _tree(source, report)
+        if tree is None:
+            return None, report
+        try:
+            return _ModuleReader(Context(source, report)).read(tree), report
+        except RecursionError:
+            report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.span(1, 0))
+            return None, report
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _tree(source: Source, report: Report) -> ast.Module | None:
+    control = _CONTROL.search(source.text)
+    if control is not None:
+        line, column = source.position(control.start())
+        report.say(codes.BAD_NAME, f"control character U+{ord(control.group()):04X} in the text", source.span(line, column), help="remove it")
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's remarks on odd literals say nothing of TVMScript
+            return ast.parse(source.text)
+    except SyntaxError as error:
+        _syntax_error(source, report, error)
+    except (RecursionError, MemoryError):
+        report.say(codes.TOO_DEEP, "the text nests too deeply for Python's parser", source.span(1, 0), help=codes.TOO_DEEP.fix)
+    except (ValueError, OverflowError, UnicodeError) as error:
+        report.say(codes.BAD_SYNTAX, str(error)[:120], source.span(1, 0))
+    return None
+
+
+_HINTS = (
+    (re.compile(r"^(<{7}|={7}|>{7})( |$)"), "this line is a merge-conflict marker: resolve the conflict first"),
+    (re.compile(r"^```"), "this is a Markdown fence: remove the lines with ```"),
+    (re.compile(r"^(>>> |\.\.\. )"), "this line carries a Python prompt: remove the prompts"),
+    (re.compile(r"^(diff --git|@@ |\+\+\+ |--- )"), "this looks like a patch, not a program: apply it first"),
+)
+
+
+def _syntax_error(source: Source, report: Report, error: SyntaxError) -> None:
+    line = min(max(error.lineno or 1, 1), len(source.line_starts))
+    column = max((error.offset or 1) - 1, 0)
+    message = error.msg or "invalid syntax"
+    text = source.line(line)
+    hint = next((hint for pattern, hint in _HINTS if pattern.match(text)), "")
+    code = codes.BAD_SYNTAX
+    if "too many nested" in message or "too many levels" in message or "too deeply" in message or "recursion" in message:
+        code, hint = codes.TOO_DEEP, codes.TOO_DEEP.fix
+    elif re.search(r"was never closed|unexpected EOF|unterminated triple|EOF in multi|expected an indented block after", message) and not hint:
+        remaining = source.text[source.line_starts[line - 1] :].strip()
+        truncated = "was never closed" in message or "unterminated" in message or "\n" not in remaining
+        code, hint = (codes.TRUNCATED, codes.TRUNCATED.fix) if truncated else (code, "")
+    elif _keyword_at(text, column):
+        code, hint = codes.BAD_NAME, f"{_keyword_at(text, column)!r} is a Python keyword: rename it"
+    report.say(code, message, source.span(line, min(column, max(len(text) - 1, 0))), help=hint or codes.BAD_SYNTAX.fix)
+
+
+def _keyword_at(text: str, column: int) -> str:
+    import keyword
+
+    match = re.compile(r"\w+").match(text, column)
+    word = match.group() if match else ""
+    binds = re.search(rf"[(,]\s*{re.escape(word)}\s*:|^\s*{re.escape(word)}\s*[:=]|def\s+{re.escape(word)}\b", text) if word else None
+    return word if binds and keyword.iskeyword(word) else ""
+
+
+class _ModuleReader:
+    """Reads the module level."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.functions: dict[str, Any] = {}
+        self.attrs = EMPTY
+        self.global_infos = EMPTY
+        self.name = ""
+
+    def read(self, tree: ast.Module) -> IRModule | None:
+        """The one module of the text, or the functions outside of any class."""
+        for node in tree.body:
+            try:
+                self._top(node)
+            except Skip:
+                continue
+        if not self.functions and not self.name:
+            if not self.ctx.report.errors:
+                self.ctx.report.say(codes.EMPTY, "the text has no module and no function", self.ctx.source.span(1, 0), help=codes.EMPTY.fix)
+            return None
+        surface = dialects.guess(self.ctx.source.text)
+        return IRModule(self.functions, self.attrs, self.global_infos, self.name or "Module", surface.name, self.ctx.source)
+
+    def _top(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.ClassDef):
+            self._class(node)
+        elif isinstance(node, ast.FunctionDef):
+            self._note_names([node])
+            self._member(node, node.decorator_list)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            self._import(node)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self._assignment(node.targets[0].id, node)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(node, ast.Pass):
+            self._foreign(node)
+
+    def _foreign(self, node: ast.stmt) -> None:
+        raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"{ast.unparse(node).splitlines()[0][:60]!r} is Python, not TVMScript", node, help=codes.NOT_TVMSCRIPT.fix)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+        if any(name.split(".")[0] not in _ALLOWED_IMPORTS for name in names):
+            self._foreign(node)
+
+    def _assignment(self, name: str, node: ast.Assign) -> None:
+        value = node.value
+        called = dotted(value.func) if isinstance(value, ast.Call) else ""
+        if called in ("TypeVar", "typing.TypeVar"):
+            self.ctx.declare(name)
+        elif name == "metadata" and isinstance(value, ast.Call) and called.endswith("load_json") and value.args:
+            text = value.args[0].value if isinstance(value.args[0], ast.Constant) else None
+            if not isinstance(text, str):
+                raise self.ctx.fail(codes.BAD_METADATA, "the metadata block is one string literal", node)
+            read_metadata(text, self.ctx, node)
+        elif called.startswith("T.") and isinstance(value, ast.Call) and not value.args:
+            self.ctx.declare(name, InfoReader(self.ctx, lambda _: None, lambda *_: None).dtype(ast.Constant(called[2:], **_place(value))) or INT64)  # type: ignore[arg-type,return-value]
+        else:
+            self._foreign(node)
+
+    def _class(self, node: ast.ClassDef) -> None:
+        decorators = [dotted(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
+        if not any(d.endswith("ir_module") for d in decorators):
+            raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"class {node.name!r} has no @I.ir_module", node, help=codes.NOT_TVMSCRIPT.fix)
+        if self.name:
+            raise self.ctx.fail(codes.DUPLICATE, "a text has one module", node)
+        self.name = node.name
+        self.ctx.module_names |= {node.name, "self"}
+        self._note_names(node.body)
+        for member in node.body:
+            try:
+                self._class_member(member)
+            except Skip:
+                continue
+
+    def _note_names(self, body: list[ast.stmt]) -> None:
+        self.ctx.functions |= {member.name for member in body if isinstance(member, ast.FunctionDef)}
+
+    def _class_member(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.FunctionDef):
+            self._member(node, node.decorator_list)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            self._module_call(node.value)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            self._class_assignment(node.targets[0].id, node)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(node, ast.Pass):
+            self._foreign(node)
+
+    def _class_assignment(self, name: str, node: ast.Assign) -> None:
+        value = node.value
+        if isinstance(value, ast.Call) and dotted(value.func) == "R.ExternFunc":
+            args = [arg.value for arg in value.args if isinstance(arg, ast.Constant)]
+            info = None
+            if len(value.args) > 1:
+                info = FunctionReader(self.ctx).info.read(value.args[1])
+            self.functions[name] = ExternFunc(str(args[0]) if args else name, info, self.ctx.span(node))
+            self.ctx.functions.add(name)
+        elif isinstance(value, ast.Call) and dotted(value.func).startswith("T.") and not value.args:
+            self._assignment(name, node)
+        else:
+            self._foreign(node)
+
+    def _module_call(self, node: ast.Call) -> None:
+        name = dotted(node.func)
+        reader = FunctionReader(self.ctx).expr
+        if name in ("I.module_attrs", "I.module_global_infos") and len(node.args) == 1:
+            found = reader.constant(node.args[0])
+            if not isinstance(found, Attrs):
+                raise self.ctx.fail(codes.BAD_CALL, f"{name} takes a dict", node)
+            if name == "I.module_attrs":
+                self.attrs = found
+            else:
+                self.global_infos = found
+        else:
+            self._foreign(ast.Expr(node, **_place(node)))
+
+    def _member(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> None:
+        if not decorators:
+            raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"function {node.name!r} has no @R.function or @T.prim_func", node, help=codes.NOT_TVMSCRIPT.fix)
+        if node.name in self.functions:
+            self.ctx.say(codes.DUPLICATE, f"function {node.name!r} is defined twice", node)
+        decorator = decorators[0]
+        kind = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if kind == "R.function":
+            reader = FunctionReader(self.ctx)
+            private = reader.decorator_options(decorator)[1]
+            self.functions[node.name] = reader.read(node, decorator, "" if private else node.name)
+        elif kind == "T.prim_func":
+            options = {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)} if isinstance(decorator, ast.Call) else {}
+            self.functions[node.name] = parse_prim_func(node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name)
+        elif kind in ("I.pyfunc", "R.macro", "R.rewriter", "T.macro"):
+            text = ast.get_source_segment(self.ctx.source.text, node) or ast.unparse(node)
+            self.functions[node.name] = OpaqueFunction(Verbatim(text), kind, EMPTY, None, self.ctx.span(node))
+        else:
+            raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"decorator {kind or ast.unparse(decorator)[:40]!r} is not known", node, help=codes.NOT_TVMSCRIPT.fix)
+
+
+def _place(node: ast.expr) -> dict[str, Any]:
+    return {"lineno": node.lineno, "col_offset": node.col_offset, "end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset}
+
+

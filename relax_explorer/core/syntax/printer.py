@@ -1,0 +1,292 @@
+"""Modules and Relax functions as TVMScript text, line by line, each line with the node that it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.prim_text import quoted
+from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.syntax.dialects import Dialect, dialect
+from relax_explorer.core.syntax.doc import Line, Printed
+from relax_explorer.core.syntax.metadata import write_metadata
+from relax_explorer.core.syntax.names import Names, usable
+from relax_explorer.core.syntax.printer_expr import Constants, ExprText
+from relax_explorer.core.syntax.printer_tir import print_prim_func, shape_vars
+from relax_explorer.core.tir.stmt import PrimFunc
+
+INDENT = "    "
+# What these return is written in the call itself, so the binding needs no annotation.
+_SAID_IN_CALL = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.call_tir_with_grad"})
+
+
+def print_module(module: IRModule, dialect_name: str = "tvm-0.27") -> str:
+    """The module as text of the dialect; constants that are no scalars follow in the metadata block at the top."""
+    return printed_module(module, dialect_name).text
+
+
+def printed_module(module: IRModule, dialect_name: str = "tvm-0.27", metadata: bool = True) -> Printed:
+    """The module as lines that know their nodes."""
+    return _ModulePrinter(module, dialect(dialect_name), metadata).print()
+
+
+class _ModulePrinter:
+    def __init__(self, module: IRModule, surface: Dialect, metadata: bool) -> None:
+        self.module, self.dialect, self.with_metadata = module, surface, metadata
+        self.constants = Constants()
+        self.printed = Printed()
+        self.shape_names: dict[str, dict[p.PrimVar, str]] = {}
+        self.type_vars: dict[str, None] = {}
+
+    def print(self) -> Printed:
+        if self.dialect.type_vars:
+            for name, fn in self.module.functions.items():
+                self._name_shape_vars(name, fn)
+        body: list[Line] = []
+        for number, (name, fn) in enumerate(self.module.functions.items()):
+            if number:
+                body.append(Line(""))
+            body.extend(Line(INDENT + line.text if line.text else "", line.node, name) for line in self._member(name, fn))
+        if not self.module.functions:
+            body.append(Line(f"{INDENT}pass"))
+        lines = self.printed.lines
+        lines.extend(Line(text) for text in self._head())
+        lines.extend(body)
+        return self.printed
+
+    def _head(self) -> Iterable[str]:
+        if self.constants.arrays and self.with_metadata and not self.dialect.old:
+            text = write_metadata(self.constants.arrays).replace("\\", "\\\\").replace('"', '\\"')
+            yield from f'metadata = tvm.ir.load_json("""{text}""")'.split("\n")
+        if self.type_vars:
+            yield "# from typing import TypeVar"
+        yield "# from tvm.script import ir as I"
+        if any(type(fn) is PrimFunc for fn in self.module.functions.values()):
+            yield f"# from tvm.script import {self.dialect.tir_module} as T"
+        yield "# from tvm.script import relax as R"
+        yield ""
+        for name in self.type_vars:
+            yield f'{name} = TypeVar("{name}")'
+        yield "@I.ir_module"
+        yield "class Module:"
+        text = ExprText(Names(), self.dialect, self.constants)
+        if self.module.attrs:
+            yield f"{INDENT}I.module_attrs({text.constant(self.module.attrs)})"
+        if self.module.global_infos:
+            yield f"{INDENT}I.module_global_infos({text.constant(self.module.global_infos)})"
+
+    def _name_shape_vars(self, name: str, fn: Any) -> None:
+        """Variables of the signature become module-level TypeVars; one name serves every function that uses the hint."""
+        if type(fn) is PrimFunc:
+            found = shape_vars(fn)
+        elif type(fn) is e.Function:
+            found = signature_vars(fn)
+        else:
+            return
+        chosen: dict[p.PrimVar, str] = {}
+        for var in found:
+            base = candidate = usable(var.name)
+            count = 0
+            while candidate in chosen.values():
+                count += 1
+                candidate = f"{base}_{count}"
+            chosen[var] = candidate
+            self.type_vars[candidate] = None
+        self.shape_names[name] = chosen
+
+    def _member(self, name: str, fn: Any) -> list[Line]:
+        if type(fn) is PrimFunc:
+            return [Line(text, fn if not i else None) for i, text in enumerate(print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {})))]
+        if type(fn) is e.Function:
+            return self._function(name, fn)
+        if type(fn) is e.ExternFunc:
+            info = f", {fn.struct_info}" if fn.struct_info is not None else ""
+            return [Line(f"{name} = R.ExternFunc({quoted(fn.name)}{info})", fn)]
+        return [Line(f"@{fn.decorator}", fn), *[Line(text) for text in fn.text.splitlines()]]
+
+    def _function(self, name: str, fn: e.Function) -> list[Line]:
+        names = Names(self.type_vars)
+        for var, chosen in self.shape_names.get(name, {}).items():
+            names.fix(var, chosen)
+        self.printed.names[name] = names
+        writer = FunctionPrinter(ExprText(names, self.dialect, self.constants), self.module)
+        return writer.print(usable(name), fn, name)
+
+
+def signature_vars(fn: e.Function) -> list[p.PrimVar]:
+    """Shape variables of the parameters and of the return annotation, in order."""
+    found: dict[p.PrimVar, None] = {}
+    scalars = {param.struct_info.value for param in fn.params if isinstance(param.struct_info, s.PrimStructInfo)}
+    for info in (*[param.struct_info for param in fn.params], fn.ret_struct_info):
+        if info is not None:
+            found.update(dict.fromkeys(info_vars(info)))
+    return [var for var in found if var not in scalars]
+
+
+class FunctionPrinter:
+    """Writes one Relax function, nested functions included."""
+
+    def __init__(self, text: ExprText, module: IRModule | None = None) -> None:
+        self.text, self.module = text, module
+        self.lines: list[Line] = []
+        self.declared: set[p.PrimVar] = set()
+
+    def print(self, name: str, fn: e.Function, symbol: str = "", depth: int = 0) -> list[Line]:
+        """Lines of the function, the decorator first."""
+        names, dialect_ = self.text.names, self.text.dialect
+        options = []
+        if depth == 0 and fn.is_private:
+            options.append("private=True")
+        if fn.pure is False:
+            options.append("pure=False")
+        decorator = f"@R.function({', '.join(options)})" if options else "@R.function"
+        signature = signature_vars(fn)
+        for var in signature:
+            names(var)
+        for param in fn.params:
+            info = param.struct_info
+            scalar = info.value if isinstance(info, s.PrimStructInfo) else None
+            if isinstance(scalar, p.PrimVar):
+                names.fix(scalar, names(param))
+        params = ", ".join([f"{names(param)}: {self.text.signature.write(param.struct_info or s.OBJECT)}" for param in fn.params])
+        ret = "" if fn.ret_struct_info is None else f" -> {self.text.signature.write(fn.ret_struct_info)}"
+        self._line(depth, decorator, fn)
+        self._line(depth, f"def {name}({params}){ret}:", fn)
+        self._prologue(fn, signature, symbol, depth + 1, not dialect_.type_vars)
+        self.sequence(fn.body, depth + 1)
+        self._line(depth + 1, f"return {self.text.write(fn.body.body)}", fn.body)
+        return self.lines
+
+    def _line(self, depth: int, text: str, node: Any = None) -> None:
+        self.lines.append(Line(INDENT * depth + text, node))
+
+    def _prologue(self, fn: e.Function, signature: list[p.PrimVar], symbol: str, depth: int, declare_signature: bool) -> None:
+        attrs = fn.attrs.without("global_symbol") if fn.attrs.get("global_symbol") == symbol else fn.attrs
+        declared = [*(signature if declare_signature else []), *[var for var in body_vars(fn) if var not in signature]]
+        for var in declared:
+            if var not in self.declared and not self._is_scalar_param(fn, var):
+                self.declared.add(var)
+                self._line(depth, f"{self.text.names(var)} = T.{var.dtype}()")
+        self.declared.update(signature)
+        if attrs:
+            self._line(depth, f"R.func_attr({self.text.constant(attrs)})")
+        if depth == 1 and _calls_globals(fn):
+            self._line(depth, "cls = Module")
+
+    def _is_scalar_param(self, fn: e.Function, var: p.PrimVar) -> bool:
+        return any(isinstance(q.struct_info, s.PrimStructInfo) and q.struct_info.value is var for q in fn.params)
+
+    def sequence(self, seq: e.SeqExpr, depth: int) -> None:
+        """The blocks of a sequence."""
+        for block in seq.blocks:
+            if type(block) is e.DataflowBlock:
+                self._dataflow(block, depth)
+            else:
+                for binding in block.bindings:
+                    self.binding(binding, depth)
+
+    def _dataflow(self, block: e.DataflowBlock, depth: int) -> None:
+        self._line(depth, "with R.dataflow():", block)
+        for binding in block.bindings:
+            self.binding(binding, depth + 1)
+        outputs = [b.var for b in block.bindings if b.var is not None and type(b.var) is not e.DataflowVar and b.var.name != "_"]
+        self._line(depth + 1, f"R.output({', '.join([self.text.names(var) for var in outputs])})")
+
+    def binding(self, binding: e.Binding, depth: int) -> None:
+        """One binding, on one line unless it holds a function or an If."""
+        if type(binding) is e.MatchCast:
+            self._match_cast(binding, depth)
+            return
+        writer = _VALUE_WRITERS.get(type(binding.value))
+        if writer is not None:
+            writer(self, binding, depth)
+        else:
+            self._line(depth, self._plain(binding), binding)  # type: ignore[arg-type]  # the other kind was handled above
+
+    def _plain(self, binding: e.VarBinding) -> str:
+        value = self.text.write(binding.value)
+        var = binding.var
+        info = var.struct_info
+        if info is s.VOID and type(binding.value) is e.Call:
+            return value
+        return f"{self._target(var, binding.value)} = {value}"
+
+    def _target(self, var: e.Var, value: e.Expr) -> str:
+        name = self.text.names(var)
+        info = var.struct_info
+        said = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in _SAID_IN_CALL
+        if info is None or (said and value.sinfo_args and info is value.sinfo_args[0]):  # type: ignore[attr-defined]  # `said` saw a Call
+            return name
+        return f"{name}: {self.text.info_text(info)}"
+
+    def _match_cast(self, binding: e.MatchCast, depth: int) -> None:
+        cast = f"R.match_cast({self.text.write(binding.value)}, {self.text.info_text(binding.struct_info)})"
+        if binding.var is None:
+            self._line(depth, f"_ = {cast}" if not self.text.dialect.old else cast, binding)
+        else:
+            info = binding.var.struct_info or binding.struct_info
+            self._line(depth, f"{self.text.names(binding.var)}: {self.text.info_text(info)} = {cast}", binding)
+
+    def _function(self, binding: e.VarBinding, depth: int) -> None:
+        name = self.text.names(binding.var)
+        self.print(name, binding.value, "", depth)  # type: ignore[arg-type]  # the table chose by type
+        start = next(i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].node is binding.value)
+        self.lines[start].node = binding
+
+    def _if(self, binding: e.VarBinding, depth: int) -> None:
+        value = binding.value
+        assert isinstance(value, e.If)  # the table chose by type
+        self._line(depth, f"if {self.text.write(value.condition)}:", binding)
+        self._branch(binding, value.true_branch, depth + 1)
+        self._line(depth, "else:")
+        self._branch(binding, value.false_branch, depth + 1)
+
+    def _branch(self, binding: e.VarBinding, branch: e.Expr, depth: int) -> None:
+        body = branch
+        if isinstance(branch, e.SeqExpr):
+            self.sequence(branch, depth)
+            body = branch.body
+        self._line(depth, f"{self._target(binding.var, body)} = {self.text.write(body)}")
+
+
+_VALUE_WRITERS: dict[type, Callable[[FunctionPrinter, e.VarBinding, int], None]] = {
+    e.Function: FunctionPrinter._function,
+    e.If: FunctionPrinter._if,
+}
+
+
+def body_vars(fn: e.Function) -> list[p.PrimVar]:
+    """Shape variables that match_casts of the body bind, or that its text mentions without binding them, in order."""
+    found: dict[p.PrimVar, None] = {}
+    stack: list[e.SeqExpr] = [fn.body]
+    while stack:
+        for block in stack.pop().blocks:
+            for binding in block.bindings:
+                if type(binding) is e.MatchCast:
+                    found.update(dict.fromkeys(info_vars(binding.struct_info)))
+                elif type(binding.value) is e.If:
+                    stack += [b for b in (binding.value.true_branch, binding.value.false_branch) if isinstance(b, e.SeqExpr)]
+    return list(found)
+
+
+def _calls_globals(fn: e.Function) -> bool:
+    from relax_explorer.core.ir.walk import any_expr
+
+    return any_expr(fn, lambda expr: type(expr) is e.GlobalVar)
+
+
+def print_expr(expr: e.Expr, dialect_name: str = "tvm-0.27") -> str:
+    """One expression that holds no block, variables by their hints."""
+    return ExprText(Names(), dialect(dialect_name), Constants()).write(expr)
+
+
+def attrs_text(attrs: Attrs) -> str:
+    """Attributes as TVMScript prints them in `R.func_attr`."""
+    return ExprText(Names(), dialect("tvm-0.27"), Constants()).constant(attrs)
+
+

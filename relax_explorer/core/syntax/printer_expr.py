@@ -1,0 +1,219 @@
+"""Relax expressions as TVMScript text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs, Verbatim
+from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.prim_text import PrimText, float_text, quoted
+from relax_explorer.core.ir.struct_info_text import StructInfoText
+from relax_explorer.core.syntax.dialects import Dialect
+from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.parse_expr import CALL_FORMS, PACKED_FORMS
+
+
+class Constants:
+    """The constants of a module that are no scalars: they print as entries of the metadata block."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
+        self._index: dict[int, int] = {}
+
+    def index(self, array: Any) -> int:
+        """The entry of an array; the same array object is one entry."""
+        hit = self._index.get(id(array))
+        if hit is None:
+            hit = self._index[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+        return hit
+
+
+class ExprText:
+    """Writes the expressions of one function in one dialect."""
+
+    def __init__(self, names: Names, dialect: Dialect, constants: Constants, module_alias: str = "cls") -> None:
+        self.names, self.dialect, self.constants, self.module_alias = names, dialect, constants, module_alias
+        self.prim = PrimText(names)
+        self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old)
+        self.signature = StructInfoText(self.prim, names, dialect.object_name, dialect.old, quote=True, quote_all=dialect.old)
+        self._infos: dict[s.StructInfo, str] = {}
+        self._attrs: dict[Attrs, str] = {}
+
+    def info_text(self, info: s.StructInfo) -> str:
+        """A StructInfo in the body of the function."""
+        hit = self._infos.get(info)
+        if hit is None:
+            hit = self._infos[info] = self.info.write(info)
+        return hit
+
+    def write(self, expr: e.Expr) -> str:
+        """`expr` as text."""
+        return _WRITERS[type(expr)](self, expr)
+
+    def listed(self, exprs: tuple[e.Expr, ...]) -> str:
+        """Expressions with commas between them."""
+        return ", ".join([_WRITERS[type(expr)](self, expr) for expr in exprs])
+
+    def constant(self, value: Any) -> str:
+        """A compile-time constant of an attribute."""
+        writer = _CONSTANTS.get(type(value))
+        if writer is not None:
+            return writer(self, value)
+        if isinstance(value, p.PrimExpr):
+            return self.prim.write(value)
+        if isinstance(value, s.StructInfo):
+            return self.info_text(value)
+        raise TypeError(f"no text form for an attribute of type {type(value).__name__}")
+
+    def attrs(self, attrs: Attrs) -> str:
+        """Attributes as keyword arguments, with a comma before each."""
+        hit = self._attrs.get(attrs)
+        if hit is None:
+            hit = self._attrs[attrs] = "".join([f", {name}={self.constant(value)}" for name, value in attrs.items()])
+        return hit
+
+    def infos(self, infos: tuple[s.StructInfo, ...]) -> str:
+        """StructInfo arguments as a Python tuple."""
+        inner = ", ".join([self.info_text(info) for info in infos])
+        return f"({inner},)" if len(infos) == 1 else f"({inner})"
+
+
+def _tuple(out: ExprText, expr: e.Tuple) -> str:
+    if not expr.fields:
+        return "R.tuple()"
+    inner = out.listed(expr.fields)
+    return f"({inner},)" if len(expr.fields) == 1 else f"({inner})"
+
+
+def _constant(out: ExprText, expr: e.Constant) -> str:
+    if expr.data is None:
+        key, _, index = expr.key.partition("[")
+        return f'metadata["{key}"][{index}' if index else expr.key
+    if expr.data.ndim == 0:
+        return f"R.const({scalar_text(expr.data[()])}, {quoted(from_numpy(expr.data.dtype).name)})"
+    return f'metadata["{out.dialect.constant_key}"][{out.constants.index(expr.data)}]'
+
+
+def scalar_text(value: Any) -> str:
+    """A numpy scalar as a Python literal that reads back bit for bit."""
+    if isinstance(value, np.bool_):
+        return str(bool(value))
+    if isinstance(value, np.integer) or type(value).__name__ in ("int4", "uint4", "int2", "uint2"):
+        return str(int(value))
+    return float_text(float(value))
+
+
+def _prim_value(out: ExprText, expr: e.PrimValue) -> str:
+    text = out.prim.write(expr.value)
+    return text if out.dialect.bare_prims else f"R.prim_value({text})"
+
+
+def _call(out: ExprText, expr: e.Call) -> str:
+    op = expr.op
+    if type(op) is e.OpRef:
+        name = op.name.removeprefix("relax.")
+        form = _CALL_WRITERS.get(name)
+        if form is not None:
+            return form(out, expr, name)
+        return f"R.{name}({_arguments(out, expr)})"
+    if type(op) is e.ExternFunc:
+        first = quoted(op.name)
+        rest = _arguments(out, expr)
+        return f"R.call_packed({first}, {rest})" if rest else f"R.call_packed({first})"
+    return f"{out.write(op)}({_arguments(out, expr)})"
+
+
+def _arguments(out: ExprText, expr: e.Call) -> str:
+    text = out.listed(expr.args)
+    if expr.attrs:
+        text += out.attrs(expr.attrs)
+    if expr.sinfo_args:
+        text += f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)}"
+    return text if expr.args else text.removeprefix(", ")
+
+
+def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
+    func, args, *rest = expr.args
+    callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
+    info = expr.sinfo_args[0] if expr.sinfo_args else s.OBJECT
+    if type(info) is s.TupleStructInfo:
+        out_text = f"[{', '.join([out.info_text(field) for field in info.fields])}]"
+    else:
+        out_text = out.info_text(info)
+    text = f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs)}"
+    return text + (f", tir_vars={out.write(rest[0])})" if rest else ")")
+
+
+def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:
+    func = expr.args[0]
+    callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
+    rest = out.listed(expr.args[1:])
+    text = f"R.{name}({callee}" + (f", {rest}" if rest else "") + out.attrs(expr.attrs)
+    return text + (f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)})" if expr.sinfo_args else ")")
+
+
+def _builtin_with_ctx(out: ExprText, expr: e.Call, name: str) -> str:
+    func = expr.args[0]
+    callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
+    rest = out.listed(expr.args[1:])
+    return f"R.{name}({callee}, {rest}, {out.dialect.args_keyword}={out.infos(expr.sinfo_args)}{out.attrs(expr.attrs)})"
+
+
+_CALL_WRITERS: dict[str, Callable[[ExprText, e.Call, str], str]] = {
+    **dict.fromkeys(CALL_FORMS, _call_form),
+    **dict.fromkeys(PACKED_FORMS, _packed_form),
+    "call_builtin_with_ctx": _builtin_with_ctx,
+}
+
+_WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
+    e.Var: lambda out, x: out.names(x),
+    e.DataflowVar: lambda out, x: out.names(x),
+    e.GlobalVar: lambda out, x: f"{out.module_alias}.{x.name}",
+    e.ExternFunc: lambda out, x: f"R.ExternFunc({quoted(x.name)})",
+    e.OpRef: lambda out, x: f"R.{x.name.removeprefix('relax.')}",
+    e.Constant: _constant,
+    e.ShapeExpr: lambda out, x: f"R.shape([{out.prim.listed(x.values)}])",
+    e.PrimValue: _prim_value,
+    e.StringImm: lambda out, x: f"R.str({quoted(x.value)})",
+    e.DataTypeImm: lambda out, x: f'R.dtype("{x.value}")',
+    e.Tuple: _tuple,
+    e.TupleGetItem: lambda out, x: f"{out.write(x.tuple)}[{x.index}]",
+    e.Call: _call,
+}
+
+
+def _int_text(out: ExprText, value: int) -> str:
+    return str(value)
+
+
+def _sequence_text(out: ExprText, value: tuple[Any, ...]) -> str:
+    return f"[{', '.join([out.constant(item) for item in value])}]"
+
+
+def _mapping_text(out: ExprText, value: Attrs) -> str:
+    return "{" + ", ".join([f"{quoted(key)}: {out.constant(value[key])}" for key in sorted(value)]) + "}"
+
+
+def _float_constant(out: ExprText, value: float) -> str:
+    text = float_text(value)
+    return f"float({text})" if text.startswith('"') else text
+
+
+_CONSTANTS: dict[type, Callable[[ExprText, Any], str]] = {
+    type(None): lambda out, value: "None",
+    bool: lambda out, value: str(value),
+    int: _int_text,
+    float: _float_constant,
+    str: lambda out, value: quoted(value),
+    Verbatim: lambda out, value: str(value),
+    tuple: _sequence_text,
+    Attrs: _mapping_text,
+    DType: lambda out, value: f'"{value}"',
+}
