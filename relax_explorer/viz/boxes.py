@@ -28,9 +28,20 @@ _LINES = {
     NORTH | SOUTH | EAST: "├", NORTH | SOUTH | WEST: "┤", EAST | WEST | SOUTH: "┬", EAST | WEST | NORTH: "┴",
     NORTH | SOUTH | EAST | WEST: "┼",
 }  # fmt: skip
+Borders = dict[Mark | None, tuple[str, ...]]
 # Corners from the upper left clockwise, then horizontal, vertical, and the joint below.
-_BORDERS = {None: "┌┐┘└─│┬", Mark.CHANGED: "┌┐┘└─│┬", Mark.CURRENT: "┏┓┛┗━┃┯", Mark.SELECTED: "╔╗╝╚═║╤"}
-_ASCII_BORDERS = {None: "++++-|+", Mark.CHANGED: "++++-|+", Mark.CURRENT: "####=#+", Mark.SELECTED: "####=#+"}
+_BORDERS: Borders = {
+    None: tuple("┌┐┘└─│┬"),
+    Mark.CHANGED: tuple("┌┐┘└─│┬"),
+    Mark.CURRENT: tuple("┏┓┛┗━┃┯"),
+    Mark.SELECTED: tuple("╔╗╝╚═║╤"),
+}
+_ASCII_BORDERS: Borders = {
+    None: tuple("++++-|+"),
+    Mark.CHANGED: tuple("++++-|+"),
+    Mark.CURRENT: tuple("####=#+"),
+    Mark.SELECTED: tuple("####=#+"),
+}
 
 
 def terminal_text(graph: Graph, width: int, ascii: bool = False) -> str:

@@ -194,7 +194,7 @@ def _draw_with(
     command = _COMMANDS[name]()
     source = dot_text(graph).encode("utf-8")
     if format == "png":
-        return _checked_png(_run(command("png"), source, timeout)), graph.notes
+        return _checked_png(_run(command("png"), source, timeout)), _notes(graph)
     output = _run(command("json0"), source, timeout)
     try:
         layout = read_layout(output, graph)
@@ -249,7 +249,11 @@ def _checked_svg(graph: Graph, layout: Layout) -> tuple[bytes, tuple[str, ...]]:
         expat.ParserCreate().Parse(data, True)
     except expat.ExpatError as problem:
         raise _EngineFailed(f"the SVG is not well-formed XML ({problem})") from problem
-    return data, (*graph.notes, *layout.notices)
+    return data, (*_notes(graph), *layout.notices)
+
+
+def _notes(graph: Graph) -> tuple[str, ...]:
+    return tuple(visible(note) for note in graph.notes)
 
 
 def _checked_png(data: bytes) -> bytes:

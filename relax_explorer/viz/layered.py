@@ -120,26 +120,29 @@ def _build(
         if upper == lower:
             chains.append(None)
             continue
-        span = spans[number]
-        if span > longest:
+        if spans[number] > longest:
             straight += 1
             chains.append(_Chain([upper, lower], None, number in closing))
             continue
-        nodes = [upper]
-        group = common_group(groups[upper], groups[lower])
-        for offset in range(1, span):
-            nodes.append(layers.add(layers.rank[upper] + offset, group))
-        nodes.append(lower)
-        for one, other in pairwise(nodes):
-            layers.connect(one, other)
-        label = labels[number]
-        held = nodes[_label_place(span)] if label else None
-        widths.extend([0.0] * (len(layers.rank) - len(widths)))
-        heights.extend([0.0] * (len(layers.rank) - len(heights)))
-        if held is not None and label is not None:
+        nodes = _string(layers, upper, lower)
+        widths.extend([0.0] * (len(nodes) - 2))
+        heights.extend([0.0] * (len(nodes) - 2))
+        held, label = None, labels[number]
+        if label is not None:
+            held = nodes[_label_place(spans[number])]
             widths[held], heights[held] = label
         chains.append(_Chain(nodes, held, number in closing))
     return layers, chains, heights, widths, straight
+
+
+def _string(layers: Layers, upper: int, lower: int) -> list[int]:
+    """Join two nodes through a new dummy in each layer between them."""
+    group = common_group(layers.group[upper], layers.group[lower])
+    between = range(layers.rank[upper] + 1, layers.rank[lower])
+    nodes = [upper, *(layers.add(rank, group) for rank in between), lower]
+    for one, other in pairwise(nodes):
+        layers.connect(one, other)
+    return nodes
 
 
 def _label_place(span: int) -> int:

@@ -62,10 +62,12 @@ def fit(text: str, width: int, ellipsis: str = "…") -> str:
     """
     if columns(text) <= width:
         return text
+    if width <= columns(ellipsis):
+        return ellipsis[: max(width, 0)]
     taken, kept = 0, []
     for character in text:
         taken += character_columns(character)
         if taken > width - columns(ellipsis):
             break
         kept.append(character)
-    return ("".join(kept) + ellipsis)[: max(width, 0)]
+    return "".join(kept) + ellipsis
