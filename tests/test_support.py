@@ -1,0 +1,120 @@
+"""What the tests rely on, tested: goldens, values on the wire, removed annotations, the rules of a session."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.perf.generate import transformer
+from tests.support import wire
+from tests.support.annotations import strip_binding_annotations
+from tests.support.golden import Golden
+from tests.support.module_sizes import EXCEPTIONS, ROOT, ModuleSize
+
+COMMAND = "pytest tests/x.py --update"
+
+WITHOUT_TVM = """
+import sys, pytest
+from tests.support.oracle import Oracle
+Oracle.is_installed = staticmethod(lambda: False)
+sys.exit(pytest.main(["-n0", "-p", "no:cacheprovider", "tests/oracle/test_oracle_itself.py", "-k", "reparsable_says"]))
+"""
+
+
+def test_a_missing_golden_fails_with_the_command_that_creates_it(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=COMMAND):
+        Golden(tmp_path, update=False, command=COMMAND).check("shape.txt", "text")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_golden_is_rewritten_by_update_only(tmp_path: Path) -> None:
+    Golden(tmp_path, update=True, command=COMMAND).check("shape.txt", "one\n")
+    reading = Golden(tmp_path, update=False, command=COMMAND)
+    reading.check("shape.txt", "one\n")
+    with pytest.raises(AssertionError, match="differs"):
+        reading.check("shape.txt", "two\n")
+    assert (tmp_path / "shape.txt").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "uint16", "bfloat16", "float8_e4m3fn"])
+def test_a_tensor_keeps_dtype_and_bytes_on_the_wire(dtype: str) -> None:
+    value = np.arange(6).reshape(2, 3).astype(np.dtype(getattr(ml_dtypes, dtype, dtype)))
+    back = wire.decode(wire.encode(value))
+    assert (back.dtype, back.shape) == (value.dtype, value.shape)
+    assert back.tobytes() == value.tobytes()
+
+
+def test_shapes_and_tuples_are_told_apart_on_the_wire() -> None:
+    value = ((2, 3), (), (True, 1.5, None, "a"))
+    assert wire.decode(wire.encode(value)) == value
+    assert wire.encode((2, 3)) == {"shape": [2, 3]}
+
+
+def test_only_annotations_of_relax_bindings_are_removed() -> None:
+    text = (
+        "class M:\n"
+        "    @T.prim_func\n"
+        "    def p(a: T.Buffer):\n"
+        "        x: T.int32 = 1\n"
+        "    @R.function(private=True)\n"
+        "    def f(a: R.Tensor) -> R.Tensor:\n"
+        "        with R.dataflow():\n"
+        "            é: R.Tensor(\n"
+        "                (1,)) = R.add(a, 'ö: x')\n"
+        "        if c:\n"
+        "            y: R.Object = é; z: R.Object\n"
+        "        else:\n"
+        "            y = é\n"
+    )
+    removed = text.replace("é: R.Tensor(\n                (1,)) =", "é =").replace("y: R.Object =", "y =")
+    assert strip_binding_annotations(text) == removed
+
+
+def test_an_exception_for_a_long_module_may_only_shrink(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ModuleSize("a.py", 600).problem == ""
+    assert "split" in ModuleSize("a.py", 601).problem
+    monkeypatch.setitem(EXCEPTIONS, "a.py", 700)
+    assert ModuleSize("a.py", 700).problem == ""
+    assert "shrink" in ModuleSize("a.py", 701).problem
+    assert "lower" in ModuleSize("a.py", 650).problem
+    assert "remove" in ModuleSize("a.py", 600).problem
+
+
+def test_update_is_refused_in_ci() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "--update",
+        "--collect-only",
+        "tests",
+    ]
+    run = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "CI": "1"}, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "--update" in run.stderr
+
+
+def test_without_tvm_the_session_says_how_much_it_could_not_ask() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TVM], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout
+    assert "oracle: 0 questions asked, 16 could not be asked" in run.stdout
+    assert "16 skipped" in run.stdout
+
+
+@pytest.mark.parametrize("bindings", [2, 34, 100])
+def test_a_generated_module_has_the_bindings_that_were_ordered(bindings: int) -> None:
+    body = transformer(bindings).partition("with R.dataflow():\n")[2].partition("R.output")[0]
+    assert sum(" = " in line for line in body.splitlines()) == bindings
