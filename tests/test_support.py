@@ -1,4 +1,4 @@
-"""What the tests rely on, tested: goldens, values on the wire, removed annotations, the rules of a session."""
+"""What the tests rely on: goldens, values on the wire, removed annotations, the rules of a session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ WITHOUT_TVM = """
 import sys, pytest
 from tests.support.oracle import Oracle
 Oracle.is_installed = staticmethod(lambda: False)
-sys.exit(pytest.main(["-n0", "-p", "no:cacheprovider", "tests/oracle/test_oracle_itself.py", "-k", "reparsable_says"]))
+names = ["tests/oracle/test_oracle_itself.py", "-k", "reparsable_says"]
+sys.exit(pytest.main(["-n0", "-p", "no:cacheprovider", *names]))
 """
 
 
