@@ -36,7 +36,7 @@ def field_names(value: object) -> tuple[str, ...]:
     return _FIELDS[type(value)]
 
 
-def replace(value: _T, **changes: Any) -> _T:
+def replace(value: _T, /, **changes: Any) -> _T:
     """A copy of node `value` with some fields changed; `value` itself when nothing would change."""
     if all(getattr(value, name) is new for name, new in changes.items()):
         return value

@@ -130,6 +130,7 @@ class Op:
     no_evaluate: ClassVar[str] = ""  # why the operator has no evaluation, when it has none
     no_legalize: ClassVar[str] = ""  # why it has no lowering
     variadic: ClassVar[bool] = False  # takes any number of operands after the declared ones
+    by_info: ClassVar[bool] = True  # the result depends on the operands' StructInfo alone, not on the operands themselves
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
 
     evaluate: ClassVar[Callable[..., Any] | None] = None

@@ -1,0 +1,159 @@
+"""StructInfo of expressions in normal form: operators by their own rules, calls by signature, the rest by structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.check.compatible import NO, erase, fits, match_dims, unify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.codes import syntax as syntax_codes
+from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_vars, substitute_info
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.decl import InferFailure, Op, Site
+
+EXTERN = s.FuncStructInfo(None, s.OBJECT, False)
+Signature = Callable[[str], s.StructInfo | None]
+
+
+class Inferrer:
+    """Derives StructInfo; what is wrong goes to the report, and what follows from a wrong value is not reported again."""
+
+    def __init__(self, report: Report, signature: Signature) -> None:
+        self.report, self.signature = report, signature
+        self.poisoned: set[e.Expr] = set()
+        self.obligations: list[tuple[e.Call, p.PrimExpr, p.PrimExpr]] = []
+        self._memo: dict[Any, s.StructInfo] = {}
+
+    def info(self, expr: e.Expr) -> s.StructInfo:
+        """The StructInfo of an operand."""
+        known = expr.struct_info
+        return known if known is not None else _INFO[type(expr)](self, expr)
+
+    def call(self, call: e.Call) -> s.StructInfo:
+        """The StructInfo of a call whose operands are known."""
+        op = call.op
+        if type(op) is e.OpRef:
+            declared = find(op.name)
+            if declared is None:
+                self._unknown(call, op.name)
+                return call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.OBJECT
+            return self._operator(call, declared)
+        if type(op) is e.ExternFunc:
+            return _result_of(call.sinfo_args)
+        return self._function(call, self.info(op))
+
+    def _unknown(self, call: e.Call, name: str) -> None:
+        from difflib import get_close_matches
+
+        from relax_explorer.core.ops import names
+
+        near = get_close_matches(name, names(), 1)
+        hint = f"did you mean R.{near[0].removeprefix('relax.')}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
+        text = f"operator {name.replace('relax.', 'R.', 1)} is not known; its result is taken as Object"
+        self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)
+
+    def _operator(self, call: e.Call, op: type[Op]) -> s.StructInfo:
+        infos = [self.info(arg) for arg in call.args]
+        # Equal operands and attributes give equal results, so a block repeated a thousand times is inferred once.
+        key = (op, call.attrs, tuple(infos), call.sinfo_args) if op.by_info else None
+        hit = self._memo.get(key) if key is not None else None
+        if hit is not None:
+            return hit
+        site = Site(call, op)
+        try:
+            result = op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+        except InferFailure as failure:
+            if not any(arg in self.poisoned for arg in call.args):
+                self.report.add(failure.diagnostic)
+            self.poisoned.add(call)
+            return s.OBJECT
+        self.report.extend(site.report)
+        self.obligations.extend([(call, a, b) for a, b in site.obligations])
+        if key is not None and not site.obligations and not site.report:
+            self._memo[key] = result
+        return result
+
+    def _function(self, call: e.Call, callee: s.StructInfo) -> s.StructInfo:
+        if callee is s.OBJECT:
+            return s.OBJECT
+        if not isinstance(callee, s.FuncStructInfo):
+            self.report.say(codes.NOT_CALLABLE, f"a value of StructInfo {callee} is called", call, help=codes.NOT_CALLABLE.fix)
+            self.poisoned.add(call)
+            return s.OBJECT
+        if callee.params is None:
+            return _result_of(call.sinfo_args) if call.sinfo_args else callee.ret
+        if len(callee.params) != len(call.args):
+            text = f"{_name(call.op)} takes {len(callee.params)} arguments, {len(call.args)} given"
+            self.report.say(codes.ARGUMENT_COUNT, text, call, help=codes.ARGUMENT_COUNT.fix)
+            self.poisoned.add(call)
+            return callee.ret if not info_vars(callee.ret) else s.OBJECT
+        return self._apply(call, callee.params, callee.ret)
+
+    def _apply(self, call: e.Call, params: tuple[s.StructInfo, ...], ret: s.StructInfo) -> s.StructInfo:
+        mapping: dict[p.PrimVar, p.PrimExpr] = {}
+        infos = [self.info(arg) for arg in call.args]
+        for want, have in zip(params, infos, strict=True):
+            match_dims(want, have, mapping)
+        for number, (want, have) in enumerate(zip(params, infos, strict=True)):
+            expected = substitute_info(want, mapping)
+            if fits(have, expected) is NO and call.args[number] not in self.poisoned:
+                text = f"argument {number + 1} of {_name(call.op)} is {have}, the parameter {expected}"
+                self.report.say(codes.ARGUMENT_INFO, text, call, help=codes.ARGUMENT_INFO.fix)
+                self.poisoned.add(call)
+        unbound = set(info_vars(ret)) - set(mapping)
+        if unbound:
+            ret = erase(ret, set(mapping))
+        return substitute_info(ret, mapping)
+
+    def item(self, expr: e.TupleGetItem) -> s.StructInfo:
+        """The StructInfo of a field of a tuple."""
+        whole = self.info(expr.tuple)
+        if isinstance(whole, s.TupleStructInfo):
+            if 0 <= expr.index < len(whole.fields):
+                return whole.fields[expr.index]
+            self.report.say(codes.TUPLE_INDEX, f"the tuple has {len(whole.fields)} fields, no field {expr.index}", expr, help=codes.TUPLE_INDEX.fix)
+        elif whole is not s.OBJECT:
+            self.report.say(codes.WRONG_KIND, f"a field is taken from {whole}, which is no tuple", expr, help="index a tuple")
+        else:
+            return s.OBJECT
+        self.poisoned.add(expr)
+        return s.OBJECT
+
+    def branches(self, a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
+        """The StructInfo of an If with these branches."""
+        return unify(a, b)
+
+
+def _result_of(infos: tuple[s.StructInfo, ...]) -> s.StructInfo:
+    if not infos:
+        return s.OBJECT
+    return infos[0] if len(infos) == 1 else s.TupleStructInfo(infos)
+
+
+def _name(op: e.Expr) -> str:
+    return getattr(op, "name", "the function")
+
+
+_INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
+    e.Var: lambda i, x: s.OBJECT,
+    e.DataflowVar: lambda i, x: s.OBJECT,
+    e.GlobalVar: lambda i, x: i.signature(x.name) or s.OBJECT,
+    e.ExternFunc: lambda i, x: EXTERN,
+    e.OpRef: lambda i, x: s.OBJECT,
+    e.Constant: lambda i, x: s.OBJECT,
+    e.ShapeExpr: lambda i, x: s.ShapeStructInfo(x.values),
+    e.PrimValue: lambda i, x: s.PrimStructInfo(x.value.dtype, x.value),
+    e.StringImm: lambda i, x: s.OBJECT,
+    e.DataTypeImm: lambda i, x: s.OBJECT,
+    e.Tuple: lambda i, x: s.TupleStructInfo(tuple([i.info(field) for field in x.fields])),
+    e.TupleGetItem: Inferrer.item,
+    e.Call: Inferrer.call,
+    e.Function: lambda i, x: x.struct_info or s.OBJECT,
+    e.If: lambda i, x: s.OBJECT,
+    e.SeqExpr: lambda i, x: s.OBJECT,
+}

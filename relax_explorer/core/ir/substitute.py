@@ -1,0 +1,100 @@
+"""Replacing variables and shape variables throughout a piece of a program, with sharing of all that stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import map_block, map_operands, substitute_info
+
+
+class Substitution:
+    """Replaces variables by leaves (`variables`) and shape variables by scalar expressions (`dims`).
+
+    Variables bound inside whose StructInfo changes are made anew; unchanged parts are the same objects.
+    """
+
+    def __init__(self, variables: dict[e.Var, e.Expr] | None = None, dims: dict[p.PrimVar, p.PrimExpr] | None = None) -> None:
+        self.variables: dict[e.Var, e.Expr] = dict(variables or {})
+        self.dims = dims or {}
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        """An operand or the value of a binding."""
+        kind = type(expr)
+        if kind is e.Var or kind is e.DataflowVar:
+            return self.variables.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as `kind` says
+        if kind is e.Function:
+            return self.function(expr)  # type: ignore[arg-type]  # as `kind` says
+        if kind is e.If:
+            return self._if(expr)  # type: ignore[arg-type]  # as `kind` says
+        if kind is e.SeqExpr:
+            return self.sequence(expr)  # type: ignore[arg-type]  # as `kind` says
+        if kind is e.ShapeExpr and self.dims:
+            values = tuple([p.substitute(value, self.dims) for value in expr.values])  # type: ignore[attr-defined]
+            return expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)  # type: ignore[attr-defined]
+        if kind is e.PrimValue and self.dims:
+            value = p.substitute(expr.value, self.dims)  # type: ignore[attr-defined]
+            info = s.PrimStructInfo(value.dtype, value)
+            return expr if value is expr.value else e.PrimValue(value, info, expr.span)  # type: ignore[attr-defined]
+        new = map_operands(expr, self.expr)
+        return self._infos(new) if self.dims else new
+
+    def _infos(self, expr: e.Expr) -> e.Expr:
+        changes: dict[str, Any] = {"struct_info": self.info(expr.struct_info)}
+        if type(expr) is e.Call and expr.sinfo_args:
+            infos = tuple([substitute_info(info, self.dims) for info in expr.sinfo_args])
+            changes["sinfo_args"] = expr.sinfo_args if infos == expr.sinfo_args else infos
+        return replace(expr, **changes) if type(expr) not in (e.OpRef, e.GlobalVar, e.ExternFunc) else expr
+
+    def info(self, info: s.StructInfo | None) -> s.StructInfo | None:
+        """A StructInfo, None where there is none."""
+        return None if info is None else substitute_info(info, self.dims, self.variables)
+
+    def _if(self, expr: e.If) -> e.Expr:
+        return replace(
+            expr,
+            condition=self.expr(expr.condition),
+            true_branch=self.expr(expr.true_branch),
+            false_branch=self.expr(expr.false_branch),
+            struct_info=self.info(expr.struct_info) or expr.struct_info,
+        )
+
+    def function(self, fn: e.Function) -> e.Function:
+        """A function, its parameters included."""
+        params = tuple([self._define(param) for param in fn.params])
+        same = all(a is b for a, b in zip(params, fn.params, strict=True))
+        body = self.sequence(fn.body)
+        ret = self.info(fn.ret_struct_info)
+        info = self.info(fn.struct_info)
+        return replace(fn, params=fn.params if same else params, body=body, ret_struct_info=ret, struct_info=info)
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """The blocks and the result of a sequence."""
+        blocks = tuple([map_block(block, self.binding) for block in seq.blocks])
+        same = all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
+        return replace(seq, blocks=seq.blocks if same else blocks, body=self.expr(seq.body), struct_info=self.info(seq.struct_info))
+
+    def binding(self, binding: e.Binding) -> e.Binding:
+        """One binding."""
+        value = self.expr(binding.value)
+        if type(binding) is e.MatchCast:
+            info = substitute_info(binding.struct_info, self.dims, self.variables)
+            var = None if binding.var is None else self._define(binding.var)
+            return replace(binding, var=var, value=value, struct_info=info)
+        return replace(binding, var=self._define(binding.var), value=value)  # type: ignore[arg-type]  # a VarBinding has one
+
+    def _define(self, var: e.Var) -> e.Var:
+        info = self.info(var.struct_info)
+        if info is var.struct_info:
+            return var
+        new = type(var)(var.name, info, var.span)
+        self.variables[var] = new
+        return new
+
+
+def substitute_vars(fn: e.Function, variables: dict[e.Var, e.Expr]) -> e.Function:
+    """`fn` with variables replaced by leaves."""
+    return Substitution(variables).function(fn)
