@@ -62,7 +62,7 @@ def box_text(graph: Graph, width: int, ascii: bool = False) -> str | None:
         degree[target] += 1
     sizes = [(_box_width(lines, degree[number]), float(len(lines) + 2)) for number, lines in enumerate(texts)]
     placed = place(sizes, pairs, spacing=_SPACING)
-    if placed.straight or placed.width > width:
+    if placed.straight or placed.width > width + 1:
         return None
     drawing = _Drawing(graph, texts, sizes, placed, pairs, ascii)
     lines = drawing.lines()

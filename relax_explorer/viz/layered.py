@@ -157,7 +157,7 @@ def _longest_drawn(spans: list[int]) -> int:
     for span in sorted(spans):
         total += max(0, span - 1)
         if total > DUMMY_LIMIT:
-            return longest
+            return max(1, span - 1)
         longest = max(longest, span)
     return longest
 

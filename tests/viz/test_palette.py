@@ -1,0 +1,64 @@
+"""Colours: every text is readable and every outline visible, in each theme."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from relax_explorer.viz.graph import Kind, Mark
+from relax_explorer.viz.palette import OKABE_ITO, THEMES, Theme, contrast, luminance, mix
+
+themes = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+
+
+def test_contrast_is_that_of_the_guideline() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+    assert contrast("#0072b2", "#0072b2") == 1
+    assert luminance("#808080") == pytest.approx(0.2159, abs=1e-4)
+
+
+def test_mix_goes_from_one_colour_to_the_other() -> None:
+    assert mix("#102030", "#ffffff", 1) == "#102030"
+    assert mix("#102030", "#ffffff", 0) == "#ffffff"
+    assert mix("#000000", "#ffffff", 0.5) == "#808080"
+
+
+@themes
+def test_every_text_is_readable(theme: Theme) -> None:
+    weak = {}
+    for colour in (theme.text, theme.muted):
+        weak[colour] = contrast(colour, theme.background)
+    for role, paint in (theme.nodes | theme.changes).items():
+        weak[role, "theme text"] = contrast(theme.text, paint.fill)
+        weak[role, "on fill"] = contrast(paint.text, paint.fill)
+        weak[role, "on paper"] = contrast(paint.text, theme.background)
+    assert not {what: ratio for what, ratio in weak.items() if ratio < 4.5}
+
+
+@themes
+def test_every_line_is_visible(theme: Theme) -> None:
+    lines = {"edge": theme.edge} | {
+        role: paint.stroke for role, paint in (theme.nodes | theme.changes).items()
+    }
+    assert not {role for role, colour in lines.items() if contrast(colour, theme.background) < 3}
+
+
+@themes
+def test_each_kind_and_mark_has_a_role(theme: Theme) -> None:
+    assert {kind.value for kind in Kind} == set(theme.nodes)
+    assert {mark.value for mark in Mark} <= set(theme.changes)
+    with pytest.raises(KeyError):
+        theme.node("unheard of")
+
+
+@themes
+def test_added_and_removed_differ_without_red_and_green(theme: Theme) -> None:
+    """Protanopia and deuteranopia keep the blue channel apart, and the pair differs most there."""
+    added, removed = theme.change("added").text, theme.change("removed").text
+    assert abs(int(added[5:7], 16) - int(removed[5:7], 16)) > 60
+
+
+def test_hues_are_distinct() -> None:
+    assert all(one != other for one, other in itertools.combinations(OKABE_ITO.values(), 2))
