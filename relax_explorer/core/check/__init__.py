@@ -1,1 +1,58 @@
-"""check"""
+"""The checks, in order: normal form and inference, well-formedness, purity, unused values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.well_formed import violations
+from relax_explorer.core.codes import style
+from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.diagnostics import Diagnostic, Report, Severity
+from relax_explorer.core.ir.module import IRModule
+
+# Rules that only the specification has: TVM 0.27 accepts what they forbid.
+_SPEC_ONLY = frozenset({codes.BAD_CONDITION.id, codes.BAD_RETURN.id, codes.UNBOUND_SHAPE_VAR.id})
+
+
+def check(module: IRModule, profile: str = "spec") -> list[Diagnostic]:
+    """Everything that is wrong or doubtful in a module: StructInfo, well-formedness, purity, unused values; by place.
+
+    `profile` is `spec` (the language specification) or `tvm` (what TVM 0.27 accepts: the other rules become warnings).
+    Raises ValueError for another profile.
+    """
+    if profile not in ("spec", "tvm"):
+        raise ValueError(f"no profile {profile!r}; there are spec and tvm")
+    normal, report = normalize_with(module)
+    found = Report()
+    found.extend(report)
+    found.extend(violations(normal))
+    found.extend(_unused(normal))
+    return [_in_profile(item, profile) for item in found.sorted()]
+
+
+def _in_profile(item: Diagnostic, profile: str) -> Diagnostic:
+    lenient = profile == "tvm" and item.code.id in _SPEC_ONLY and item.is_error
+    return replace(item, severity=Severity.WARNING) if lenient else item
+
+
+def well_formed(module: IRModule, profile: str = "spec") -> bool:
+    """Whether `check` finds no error."""
+    return not any(item.is_error for item in check(module, profile))
+
+
+def _unused(module: IRModule) -> Report:
+    from relax_explorer.core.check.purity import is_impure
+    from relax_explorer.core.ir.expr import Call, VarBinding
+    from relax_explorer.core.ir.facts import facts
+
+    report = Report()
+    for fn in module.relax_functions.values():
+        derived = facts(fn)
+        for binding in derived.bindings:
+            var = binding.var
+            if type(binding) is VarBinding and var is not None and var not in derived.uses and var.name != "_":
+                direct = type(binding.value) is Call and type(binding.value.op).__name__ != "OpRef"
+                if not is_impure(binding.value) and not direct:
+                    report.say(style.UNUSED_BINDING, f"{var.name!r} is never used", binding, help=style.UNUSED_BINDING.fix)
+    return report

@@ -1,1 +1,54 @@
-"""passes"""
+"""The passes, in the order in which a program meets them. A pass is one file; what isn't listed here does not exist."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from relax_explorer.core.passes.decl import Pass
+
+# (module, function): the file's name is the function's name.
+FILES: tuple[str, ...] = (
+    "normalize_pass",
+    "canonicalize_bindings",
+    "eliminate_dead_code",
+    "eliminate_common_subexpr",
+    "fold_constant",
+    "convert_to_dataflow",
+    "to_non_dataflow",
+    "legalize_ops",
+)
+ALIASES = {"CanonicalizeRelaxBindings": "CanonicalizeBindings"}
+PIPELINES: dict[str, tuple[str, ...]] = {
+    "default": (
+        "CanonicalizeBindings", "EliminateCommonSubexpr", "FoldConstant", "DeadCodeElimination", "LegalizeOps", "ToNonDataflow",
+    ),
+    "simplify": ("CanonicalizeBindings", "EliminateCommonSubexpr", "FoldConstant", "DeadCodeElimination"),
+}  # fmt: skip
+
+
+@cache
+def table() -> dict[str, Pass]:
+    """Every pass by TVM's name, in reading order."""
+    found = {}
+    for file in FILES:
+        for value in vars(import_module(f"relax_explorer.core.passes.{file}")).values():
+            if isinstance(value, Pass):
+                found[value.name] = value
+    return found
+
+
+def names() -> list[str]:
+    """Names of all passes, in reading order."""
+    return list(table())
+
+
+def get(name: str) -> Pass:
+    """The pass called `name`; raises KeyError, with near names, when there is none."""
+    hit = table().get(ALIASES.get(name, name))
+    if hit is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, [*table(), *PIPELINES], 3)
+        raise KeyError(f"no pass {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    return hit

@@ -1,0 +1,44 @@
+"""The checker of normal form, separate from the normalizer: each binding is one operation over leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.diagnostics import Diagnostic, Label
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings, operands, sequences
+
+
+def violations(module: IRModule) -> Iterator[Diagnostic]:
+    """Every place where a function is not in normal form."""
+    for fn in module.relax_functions.values():
+        yield from function_violations(fn)
+
+
+def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
+    """Every place where `fn` is not in normal form."""
+    for binding in bindings(fn):
+        if type(binding.value) is e.SeqExpr:
+            yield _at(binding, "a sequence stands where a value is bound")
+        for operand in operands(binding.value):
+            if not _leaf(operand):
+                yield _at(operand if operand.span else binding, f"an operand is a {type(operand).__name__}, not a leaf")
+        for seq in sequences(binding.value):
+            yield from _result(seq, binding)
+    yield from _result(fn.body, fn)
+
+
+def _result(seq: e.SeqExpr, place: object) -> Iterator[Diagnostic]:
+    if not _leaf(seq.body):
+        yield _at(seq.body if seq.body.span else place, f"the result of a sequence is a {type(seq.body).__name__}, not a leaf")
+
+
+def _leaf(expr: e.Expr) -> bool:
+    kind = type(expr)
+    return kind in e.LEAVES or (kind is e.Tuple and all(_leaf(field) for field in expr.fields))  # type: ignore[attr-defined]
+
+
+def _at(place: object, text: str) -> Diagnostic:
+    return Diagnostic(codes.NOT_NORMAL, text, (Label(place, "", True),), help=codes.NOT_NORMAL.fix)

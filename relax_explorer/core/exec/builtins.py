@@ -1,0 +1,172 @@
+"""Operators that the machine itself runs: calls of kernels and packed functions, closures, printing, assertions, shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.exec.kernels import allocate
+from relax_explorer.core.exec.values import UNKNOWN, Opaque, Shape, describe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.tir.stmt import PrimFunc
+
+Builtin = Callable[[Any, Any, Any, list[Any]], Any]
+
+
+def _prim_func(machine: Any, at: Any, callee: Any) -> PrimFunc:
+    fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
+    if type(fn) is not PrimFunc:
+        raise machine.trap(codes.UNKNOWN_FUNCTION, f"{getattr(callee, 'name', callee)!r} is no PrimFunc of the module", at)
+    return fn
+
+
+def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.call_tir(f, (args…), out)`: scalars of the older surface (`tir_vars`) follow the outputs."""
+    fn = _prim_func(machine, at, args[0])
+    tail = list(args[2]) if len(args) > 2 else []
+    out = at.node.sinfo_args[0]
+    if any(arg is UNKNOWN for arg in args[1]):
+        machine._write(frame, at.target, UNKNOWN)
+        return
+    value = machine.guard(at, lambda: machine.kernels.call_tir(fn, _flat(args[1]), tail, out, frame.dims, at.node))
+    machine._write(frame, at.target, value)
+
+
+def _flat(args: Sequence[Any]) -> list[Any]:
+    """Arguments of a kernel: a shape stands for its lengths."""
+    return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
+
+
+def call_tir_inplace(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.call_tir_inplace`: the inputs that are written are copied first, so going back finds them unchanged."""
+    fn = _prim_func(machine, at, args[0])
+    out = at.node.sinfo_args[0]
+    infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+    inputs = list(args[1])
+    results = []
+    for index, info in zip(at.node.attrs.get("inplace_indices", ()), infos, strict=False):
+        if index >= 0:
+            inputs[index] = inputs[index].copy()
+            results.append(inputs[index])
+        else:
+            results.append(allocate(info, frame.dims, at.node))
+    fresh = [r for r, index in zip(results, at.node.attrs.get("inplace_indices", ()), strict=True) if index < 0]
+    machine.guard(at, lambda: machine.kernels.call(fn, [*_flat(inputs), *fresh]))
+    machine._write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
+
+
+def call_dps_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.call_dps_packed("name", (args…), out)`: outputs are allocated and passed last."""
+    out = at.node.sinfo_args[0]
+    infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+    results = [allocate(info, frame.dims, at.node) for info in infos]
+    machine.packed(args[0].name, [*args[1], *results], at)
+    machine._write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
+
+
+def call_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
+    """`R.call_pure_packed` and `R.invoke_closure`: a function value with its arguments."""
+    return machine.call_value(args[0], args[1:], frame, at)
+
+
+def invoke_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
+    """`R.invoke_closure(f, (args…))`: captured arguments come first."""
+    callee, given = args[0], list(args[1])
+    if isinstance(callee, tuple) and len(callee) == 2 and isinstance(callee[0], e.GlobalVar):
+        return machine.call_value(callee[0], [*callee[1], *given], frame, at)
+    return machine.call_value(callee, given, frame, at)
+
+
+def make_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.make_closure(f, (captured…))`: kept as the pair until it is invoked."""
+    machine._write(frame, at.target, (args[0], args[1]))
+
+
+def print_values(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.print`: the text goes to the machine's output, never to the terminal."""
+    template = at.node.attrs.get("format")
+    values = [arg for arg in args if not (isinstance(arg, str) and template is None)]
+    if template is None:
+        template = next((arg for arg in args if isinstance(arg, str)), "")
+    machine.output.append(_formatted(template, values))
+    machine._write(frame, at.target, ())
+
+
+def _formatted(template: str, values: list[Any]) -> str:
+    if not template:
+        return " ".join(map(str, values))
+    text = template
+    for value in values:
+        text = text.replace("{}", str(value), 1)
+    return text
+
+
+def assert_op(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.assert_op(condition, args…, format=…)`."""
+    condition = args[0]
+    if isinstance(condition, np.ndarray) and condition.ndim:
+        raise machine.trap(codes.ASSERTION, f"the condition is {describe(condition)}, not one bool", at)
+    if not bool(condition):
+        rest = [arg for arg in args[1:] if not isinstance(arg, str)]
+        template = at.node.attrs.get("format") or next((arg for arg in args[1:] if isinstance(arg, str)), "")
+        raise machine.trap(codes.ASSERTION, _formatted(template, rest) or "the condition is false", at)
+    machine._write(frame, at.target, ())
+
+
+def shape_of(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.shape_of(x)`."""
+    value = args[0]
+    machine._write(frame, at.target, UNKNOWN if value is UNKNOWN else Shape(value.shape))
+
+
+def tensor_to_shape(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.tensor_to_shape(x)`: a vector of integers as a shape."""
+    machine._write(frame, at.target, Shape(int(n) for n in args[0].reshape(-1)))
+
+
+def shape_to_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.shape_to_tensor(s)`: a shape as a vector of int64."""
+    machine._write(frame, at.target, np.asarray(args[0], dtype=np.int64))
+
+
+def null_value(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.null_value()`."""
+    machine._write(frame, at.target, Opaque("null"))
+
+
+def same(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """Operators about devices and hints: there is one device here, so the value itself."""
+    machine._write(frame, at.target, args[0])
+
+
+def alloc_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.builtin.alloc_tensor(shape, dtype, …)`: zeros, so that nothing unset is ever shown."""
+    shape, element = args[0], args[1]
+    machine._write(frame, at.target, machine.guard(at, lambda: np.zeros(tuple(shape), element.to_numpy())))
+
+
+TABLE: dict[str, Builtin] = {
+    "relax.call_tir": call_tir,
+    "relax.call_tir_with_grad": call_tir,
+    "relax.call_tir_inplace": call_tir_inplace,
+    "relax.call_dps_packed": call_dps_packed,
+    "relax.call_pure_packed": call_packed,
+    "relax.call_inplace_packed": call_packed,
+    "relax.invoke_closure": invoke_closure,
+    "relax.invoke_pure_closure": invoke_closure,
+    "relax.make_closure": make_closure,
+    "relax.print": print_values,
+    "relax.assert_op": assert_op,
+    "relax.shape_of": shape_of,
+    "relax.tensor_to_shape": tensor_to_shape,
+    "relax.shape_to_tensor": shape_to_tensor,
+    "relax.null_value": null_value,
+    "relax.to_vdevice": same,
+    "relax.hint_on_device": same,
+    "relax.builtin.stop_lift_params": same,
+    "relax.builtin.alloc_tensor": alloc_tensor,
+}

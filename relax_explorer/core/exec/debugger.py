@@ -1,0 +1,179 @@
+"""The debugger: a loop around `step()` that goes forward and back, and knows breakpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.check.normalize import normalize
+from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.machine import Frame, Machine
+from relax_explorer.core.exec.values import to_python
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+
+Predicate = Callable[[Event], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """A place or condition at which `continue_` stops."""
+
+    text: str
+    hit: Predicate
+
+
+def on_variable(name: str) -> Breakpoint:
+    """Stop after a variable of this name gets its value."""
+    return Breakpoint(name, lambda event: event.kind == "bind" and event.binding is not None and getattr(event.binding.var, "name", None) == name)
+
+
+def on_operator(name: str) -> Breakpoint:
+    """Stop after a call of the operator `name`."""
+
+    def hit(event: Event) -> bool:
+        value = event.binding.value if event.kind == "bind" and event.binding is not None else None
+        return type(value) is e.Call and type(value.op) is e.OpRef and value.op.name.removeprefix("relax.") == name.removeprefix("relax.")
+
+    return Breakpoint(f"op:{name}", hit)
+
+
+def on_not_finite() -> Breakpoint:
+    """Stop after a value with a NaN or an infinity is made."""
+
+    def hit(event: Event) -> bool:
+        value = event.value
+        return event.kind == "bind" and isinstance(value, np.ndarray) and value.dtype.kind == "f" and not bool(np.isfinite(value).all())
+
+    return Breakpoint("nan", hit)
+
+
+class Debugger:
+    """Steps through one call of a function. Lower-case ideas go forward, their reverses go back at the same cost."""
+
+    def __init__(self, module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None) -> None:
+        self.module = normalize(module)
+        self.machine = Machine(self.module, function, list(args), record=True, cache=cache)
+        self.breakpoints: list[Breakpoint] = []
+        self.event = Event("start", function, 1)
+        self._first = self.machine.frame
+
+    # -- where we are ---------------------------------------------------------------------------------------------
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost frame; after the end, the frame of the function that was called."""
+        return self.machine.frame if self.machine.frames else self._first
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The open frames, outermost first."""
+        return list(self.machine.frames)
+
+    @property
+    def position(self) -> int:
+        """Steps done."""
+        return self.machine.position
+
+    @property
+    def done(self) -> bool:
+        """Whether the function has returned."""
+        return self.machine.done
+
+    @property
+    def result(self) -> Any:
+        """What the function returned, None before."""
+        return to_python(self.machine.result) if self.machine.done else None
+
+    @property
+    def next_binding(self) -> e.Binding | None:
+        """The binding that the next step will evaluate; None at the end of the function."""
+        if not self.machine.frames:
+            return None
+        frame = self.machine.frame
+        for instruction in frame.plan.code[frame.pc :]:
+            if instruction.binding is not None:
+                return instruction.binding
+            if instruction.kind in ("branch", "jump", "return"):
+                break
+        return None
+
+    # -- forward --------------------------------------------------------------------------------------------------
+
+    def step(self) -> Event:
+        """One step: the next binding gets its value, or the function it calls is entered."""
+        self.event = self.machine.step()
+        return self.event
+
+    def next(self) -> Event:
+        """The next binding of this frame, with the calls that it makes run through."""
+        depth = len(self.machine.frames)
+        event = self.step()
+        while not self.done and len(self.machine.frames) > depth:
+            event = self.step()
+        return event
+
+    def finish(self) -> Event:
+        """Run until the innermost function returns."""
+        depth = len(self.machine.frames)
+        event = self.step()
+        while not self.done and len(self.machine.frames) >= depth:
+            event = self.step()
+        return event
+
+    def continue_(self) -> Event:
+        """Run until a breakpoint hits or the program ends."""
+        event = self.step()
+        while not self.done and not any(b.hit(event) for b in self.breakpoints):
+            event = self.step()
+        return event
+
+    # -- back -----------------------------------------------------------------------------------------------------
+
+    def back(self) -> Event:
+        """Undo one step; at the start nothing happens."""
+        undone = self.machine.undo()
+        log, position = self.machine.log, self.machine.position
+        if undone is not None:
+            self.event = log[position - 1].event if position else Event("start", self._first.name, 1)
+        return self.event
+
+    def back_next(self) -> Event:
+        """Undo the last step of this frame, with the calls that it made."""
+        depth = len(self.machine.frames)
+        event = self.back()
+        while self.position and len(self.machine.frames) > depth:
+            event = self.back()
+        return event
+
+    def back_finish(self) -> Event:
+        """Go back to before the innermost function was entered."""
+        depth = len(self.machine.frames)
+        event = self.back()
+        while self.position and len(self.machine.frames) >= depth:
+            event = self.back()
+        return event
+
+    def back_continue(self) -> Event:
+        """Go back to the last breakpoint before this one, or to the start."""
+        event = self.back()
+        while self.position and not any(b.hit(event) for b in self.breakpoints):
+            event = self.back()
+        return event
+
+    def goto(self, position: int) -> Event:
+        """Go to a number of steps, forward or back."""
+        while self.position > max(position, 0):
+            self.back()
+        while self.position < position and not self.done:
+            self.step()
+        return self.event
+
+
+def debug(module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None) -> Debugger:
+    """A debugger at the start of a call; raises Failure when the inputs don't fit."""
+    return Debugger(module, function, args, cache)

@@ -1,0 +1,61 @@
+"""Kernels: PrimFuncs compiled once for each structure, and called in destination-passing style."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec.values import Dims, lengths
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.tir.stmt import PrimFunc
+
+MEMORY_LIMIT = 4 << 30  # bytes that one result may take
+
+
+class Kernels:
+    """Compiles PrimFuncs on demand; `cache` is a directory that keeps them from one process to the next."""
+
+    _compiled: WeakKeyDictionary[PrimFunc, Any] = WeakKeyDictionary()
+
+    def __init__(self, cache: Path | None = None) -> None:
+        self.cache = cache
+
+    def get(self, fn: PrimFunc) -> Any:
+        """The kernel of a PrimFunc."""
+        hit = self._compiled.get(fn)
+        if hit is None:
+            from relax_explorer.core.exec.tir_numba import compile_prim_func  # numba takes 0.3 s to import
+
+            hit = self._compiled[fn] = compile_prim_func(fn, cache=self.cache)
+        return hit
+
+    def call(self, fn: PrimFunc, args: Sequence[Any]) -> None:
+        """Run a PrimFunc on arrays and scalars; it fills its outputs."""
+        self.get(fn)(*args)
+
+    def call_tir(self, fn: PrimFunc, args: Sequence[Any], tail: Sequence[Any], out: s.StructInfo, dims: Dims, place: Any) -> Any:
+        """The outputs of a PrimFunc: arrays are allocated as `out` says, and passed after the arguments and before `tail`."""
+        infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+        results = [allocate(info, dims, place) for info in infos]
+        self.call(fn, [*args, *results, *tail])
+        return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
+
+
+def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Any:
+    """An array for a result; raises Failure when its size isn't known or is beyond the limit."""
+    if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
+        raise Failure(Diagnostic(codes.SHAPE_CHECK, f"a result of {info} can't be allocated", (Label(place, "", True),), help="give its shape and dtype"))
+    shape = lengths(info.dims, dims, place)
+    size = info.dtype.to_numpy().itemsize
+    for length in shape:
+        size *= length
+    if size > MEMORY_LIMIT:
+        text = f"a result of shape {shape} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"
+        raise Failure(Diagnostic(codes.TOO_LARGE, text, (Label(place, "", True),), help=codes.TOO_LARGE.fix))
+    return np.zeros(shape, dtype=info.dtype.to_numpy())

@@ -1,0 +1,423 @@
+"""The machine: explicit frames, one step at a time; `run` and the debugger are loops around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.check.normalize import normalize
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.exec import builtins
+from relax_explorer.core.exec.events import Change, Event
+from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.core.exec.plan import Instruction, Plan, plan
+from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.values import UNKNOWN, Closure, Dims, Mismatch, Shape, as_argument, describe, lengths, match, to_python
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ops import find
+from relax_explorer.core.tir.stmt import PrimFunc
+
+DEPTH_LIMIT = 10_000
+
+
+class Frame:
+    """One activation of a function: registers, program counter, shape variables."""
+
+    __slots__ = ("dims", "into", "made_by", "name", "pc", "plan", "registers")
+
+    def __init__(self, of: Plan, name: str, dims: Dims) -> None:
+        self.plan, self.name, self.dims = of, name, dims
+        self.registers = list(of.registers)
+        self.pc = 0
+        self.into: tuple[Frame, int] | None = None  # where the result goes
+        self.made_by: e.Binding | None = None  # the caller's binding
+
+    @property
+    def shape_vars(self) -> dict[str, int]:
+        """The shape variables that have a value, by name."""
+        return {var.name: value for var, value in self.dims.items()}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every variable that has a value, by name, parameters first."""
+        names: dict[str, Any] = {}
+        for var, slot in self.plan.slots.items():
+            value = self.registers[slot]
+            if value is not None:
+                names[var.name if var.name not in names else f"{var.name}#{slot}"] = value
+        return names
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of the variable called `name`; raises KeyError when it has none (yet)."""
+        found = None
+        for var, slot in self.plan.slots.items():
+            if var.name == name and self.registers[slot] is not None:
+                found = self.registers[slot]
+        if found is None:
+            raise KeyError(f"{name!r} has no value here")
+        return to_python(found)
+
+    def value_of(self, var: e.Var) -> Any:
+        """The value of a variable, None when it has none yet."""
+        slot = self.plan.slots.get(var)
+        return None if slot is None else self.registers[slot]
+
+
+class Machine:
+    """Runs one call of one function of a module in normal form.
+
+    With `record`, each step is kept so that it can be undone; without, registers are freed after their last use.
+    """
+
+    def __init__(self, module: IRModule, function: str, args: Sequence[Any], record: bool = False, cache: Path | None = None) -> None:
+        self.module, self.record = module, record
+        self.kernels = Kernels(cache)
+        self.frames: list[Frame] = []
+        self.result: Any = None
+        self.done = False
+        self.log: list[Change] = []
+        self.position = 0  # steps of the log that are in effect
+        self._change: Change | None = None
+        self.output: list[str] = []  # what R.print wrote
+        fn = module.functions.get(function)
+        if type(fn) is not e.Function:
+            names = ", ".join(module.relax_functions) or "none"
+            raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, f"the module has no Relax function {function!r}", help=f"it has {names}"))
+        if len(args) != len(fn.params):
+            text = f"{function} takes {len(fn.params)} inputs ({', '.join(q.name for q in fn.params)}), {len(args)} given"
+            raise Failure(Diagnostic(codes.INPUT_COUNT, text, (Label(fn, "", True),), help=codes.INPUT_COUNT.fix))
+        values = [as_argument(arg, param.struct_info) for arg, param in zip(args, fn.params, strict=True)]
+        self._enter(fn, function, values, {}, None, None, {})
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost frame."""
+        return self.frames[-1]
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def _enter(
+        self, fn: e.Function, name: str, args: Sequence[Any], captured: dict[e.Var, Any], into: tuple[Frame, int] | None, binding: e.Binding | None, dims: Dims
+    ) -> None:
+        if len(self.frames) >= DEPTH_LIMIT:
+            raise Failure(Diagnostic(codes.DEPTH, f"{name} was called at a depth of {DEPTH_LIMIT}", (Label(binding or fn, "", True),), help=codes.DEPTH.fix))
+        made = Frame(plan(fn, name), name, dict(dims))
+        made.into, made.made_by = into, binding
+        for param, slot, value in zip(fn.params, made.plan.params, args, strict=True):
+            made.registers[slot] = value
+        self._match_params(fn, name, args, made)
+        for var, slot in made.plan.captured:
+            made.registers[slot] = captured.get(var)
+        self.frames.append(made)
+
+    def _match_params(self, fn: e.Function, name: str, args: Sequence[Any], made: Frame) -> None:
+        pending: list[tuple[e.Var, Any]] = []
+        for param, value in zip(fn.params, args, strict=True):
+            try:
+                match(value, _loose(param), made.dims)
+            except Mismatch:
+                pending.append((param, value))
+        for param, value in pending:  # a later parameter may have bound what this one needs
+            try:
+                match(value, _loose(param), made.dims)
+            except Mismatch as problem:
+                text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
+                raise Failure(Diagnostic(codes.WRONG_INPUT, text, (Label(param, "", True),), help=codes.WRONG_INPUT.fix)) from None
+
+    # -- steps ----------------------------------------------------------------------------------------------------
+
+    def step(self) -> Event:
+        """Run until one binding has its value, a function is entered, or one returns; raises Failure where the program traps."""
+        if self.done:
+            return Event("done", "", 0, None, self.result)
+        if not self.record:
+            return self._advance()
+        if self.position < len(self.log):
+            return self._redo()
+        return self._advance_recorded()
+
+    def _advance_recorded(self) -> Event:
+        before = tuple([frame.pc for frame in self.frames])
+        frames = tuple(self.frames)
+        change = self._change = Change(Event("", "", 0), before, (), [], frames, (), [])
+        sizes = [set(frame.dims) for frame in self.frames]
+        try:
+            event = self._advance()
+        except Failure:
+            self._undo_partly(change)
+            raise
+        for frame, known in zip(frames, sizes, strict=True):
+            change.bound += [(frame, var, value) for var, value in frame.dims.items() if var not in known]
+        event.dims = tuple([(var, value) for _, var, value in change.bound])
+        if event.kind == "enter":
+            event.dims = tuple(self.frame.dims.items())
+        change.event, change.frames_after, change.after = event, tuple(self.frames), tuple([f.pc for f in self.frames])
+        change.result = self.result
+        self.log.append(change)
+        self.position += 1
+        return event
+
+    def _undo_partly(self, change: Change) -> None:
+        self.frames = list(change.frames_before)
+        for frame, pc in zip(self.frames, change.before, strict=True):
+            frame.pc = pc
+        for frame, slot, old, _ in reversed(change.writes):
+            frame.registers[slot] = old
+
+    def _redo(self) -> Event:
+        change = self.log[self.position]
+        for frame, slot, _, new in change.writes:
+            frame.registers[slot] = new
+        for frame, var, value in change.bound:
+            frame.dims[var] = value
+        self.frames = list(change.frames_after)
+        for frame, pc in zip(self.frames, change.after, strict=True):
+            frame.pc = pc
+        self.position += 1
+        if not self.frames:
+            self.done, self.result = True, change.result
+        return change.event
+
+    def undo(self) -> Event | None:
+        """Undo the last step; None at the start. Nothing is evaluated again, so side effects happen once."""
+        if self.position == 0:
+            return None
+        change = self.log[self.position - 1]
+        self._undo_partly(change)
+        for frame, var, _ in change.bound:
+            frame.dims.pop(var, None)
+        self.position -= 1
+        self.done = False
+        return change.event
+
+    def _advance(self) -> Event:
+        while True:
+            frame = self.frames[-1]
+            instruction = frame.plan.code[frame.pc]
+            frame.pc += 1
+            event = _RULES[instruction.kind](self, frame, instruction)
+            if event is not None:
+                return event
+            if instruction.binding is not None:
+                value = frame.registers[instruction.target]
+                self._release(frame, instruction)
+                return Event("bind", frame.name, len(self.frames), instruction.binding, value)
+            self._release(frame, instruction)
+
+    def _release(self, frame: Frame, instruction: Instruction) -> None:
+        if not self.record:
+            for slot in instruction.dead:
+                frame.registers[slot] = None
+
+    def _write(self, frame: Frame, slot: int, value: Any) -> None:
+        if self._change is not None:
+            self._change.writes.append((frame, slot, frame.registers[slot], value))
+        frame.registers[slot] = value
+
+    # -- instructions ---------------------------------------------------------------------------------------------
+
+    def _move(self, frame: Frame, at: Instruction) -> None:
+        self._write(frame, at.target, frame.registers[at.args[0]])
+
+    def _tuple(self, frame: Frame, at: Instruction) -> None:
+        self._write(frame, at.target, tuple([frame.registers[slot] for slot in at.args]))
+
+    def _item(self, frame: Frame, at: Instruction) -> None:
+        whole = frame.registers[at.args[0]]
+        if whole is UNKNOWN:
+            self._write(frame, at.target, UNKNOWN)
+        elif isinstance(whole, tuple) and at.node.index < len(whole):
+            self._write(frame, at.target, whole[at.node.index])
+        else:
+            raise self.trap(codes.CAST_FAILED, f"{describe(whole)} has no field {at.node.index}", at)
+
+    def _shape(self, frame: Frame, at: Instruction) -> None:
+        self._write(frame, at.target, Shape(lengths(at.node.values, frame.dims, at.node)))
+
+    def _scalar(self, frame: Frame, at: Instruction) -> None:
+        value = evaluate(at.node.value, frame.dims)
+        if value is None:
+            raise self.trap(codes.SHAPE_CHECK, f"{at.node.value} has no value here", at)
+        self._write(frame, at.target, value)
+
+    def _jump(self, frame: Frame, at: Instruction) -> None:
+        frame.pc = at.jump
+
+    def _branch(self, frame: Frame, at: Instruction) -> None:
+        value = frame.registers[at.args[0]]
+        if isinstance(value, np.ndarray) and value.ndim:
+            raise self.trap(codes.CAST_FAILED, f"the condition is {describe(value)}, not one bool", at)
+        if not bool(value):
+            frame.pc = at.jump
+
+    def _match_cast(self, frame: Frame, at: Instruction) -> None:
+        value = frame.registers[at.args[0]]
+        dims = dict(frame.dims)
+        try:
+            match(value, at.node.struct_info, dims)
+        except Mismatch as problem:
+            text = f"{describe(value)} is not {at.node.struct_info}: {problem}"
+            raise self.trap(codes.CAST_FAILED, text, at) from None
+        frame.dims.update(dims)
+        self._write(frame, at.target, value)
+
+    def _make_closure(self, frame: Frame, at: Instruction) -> None:
+        fn = at.node
+        name = at.binding.var.name if at.binding is not None and at.binding.var is not None else "closure"
+        captured = {var: frame.registers[frame.plan.slots[var]] for var in frame.plan.slots}
+        made = Closure(fn, name, captured, dict(frame.dims))
+        if at.binding is not None and at.binding.var is not None:
+            captured[at.binding.var] = made  # a closure may call itself
+        self._write(frame, at.target, made)
+
+    def _global(self, frame: Frame, at: Instruction) -> Event | None:
+        fn = self.module.functions.get(at.node.op.name)
+        args = [frame.registers[slot] for slot in at.args]
+        if type(fn) is e.Function:
+            return self._call(fn, at.node.op.name, args, {}, frame, at, {})
+        if type(fn) is PrimFunc:
+            self.guard(at, lambda: self.kernels.call(fn, args))
+            self._write(frame, at.target, ())
+            return None
+        raise self.trap(codes.UNKNOWN_FUNCTION, f"the module has no function {at.node.op.name!r} that can run", at)
+
+    def _closure(self, frame: Frame, at: Instruction) -> Event | None:
+        callee, *args = [frame.registers[slot] for slot in at.args]
+        return self.call_value(callee, args, frame, at)
+
+    def call_value(self, callee: Any, args: Sequence[Any], frame: Frame, at: Instruction) -> Event | None:
+        """Call a closure, a global function or a packed function."""
+        if isinstance(callee, Closure):
+            if len(args) != len(callee.function.params):
+                text = f"{callee.name} takes {len(callee.function.params)} arguments, {len(args)} given"
+                raise self.trap(codes.INPUT_COUNT, text, at)
+            return self._call(callee.function, callee.name, args, callee.captured, frame, at, callee.dims)
+        if isinstance(callee, e.GlobalVar) and type(self.module.functions.get(callee.name)) is e.Function:
+            return self._call(self.module.functions[callee.name], callee.name, args, {}, frame, at, {})  # type: ignore[arg-type]  # looked at above
+        if isinstance(callee, e.ExternFunc):
+            self._write(frame, at.target, self.packed(callee.name, args, at))
+            return None
+        raise self.trap(codes.CAST_FAILED, f"{describe(callee)} is no function", at)
+
+    def _call(self, fn: e.Function, name: str, args: Sequence[Any], captured: dict[e.Var, Any], frame: Frame, at: Instruction, dims: Dims) -> Event:
+        self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
+        return Event("enter", name, len(self.frames), at.binding)
+
+    def _packed(self, frame: Frame, at: Instruction) -> None:
+        args = [frame.registers[slot] for slot in at.args]
+        self._write(frame, at.target, self.packed(at.node.op.name, args, at))
+
+    def packed(self, name: str, args: Sequence[Any], at: Instruction) -> Any:
+        """The result of a packed function; unknown arguments give an unknown result."""
+        from relax_explorer.core.exec import packed
+
+        function = packed.find(name)
+        if function is None:
+            near = ", ".join(packed.names()) or "none"
+            raise self.trap(codes.UNKNOWN_PACKED, f"no packed function {name!r} is registered", at, f"registered: {near}")
+        result = self.guard(at, lambda: function(*args))
+        return () if result is None else result
+
+    def _op(self, frame: Frame, at: Instruction) -> Event | None:
+        args = [frame.registers[slot] for slot in at.args]
+        name = at.node.op.name
+        own = builtins.TABLE.get(name)
+        if own is not None:
+            return own(self, frame, at, args)
+        op = find(name)
+        if op is None or op.evaluate is None:
+            reason = op.no_evaluate if op is not None else "it is not known"
+            raise self.trap(codes.NO_EVALUATION, f"{name} can't be run here: {reason or 'it has no evaluation'}", at)
+        if any(arg is UNKNOWN for arg in args):
+            self._write(frame, at.target, UNKNOWN)
+            return None
+        missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
+        function = op.evaluate
+        with np.errstate(all="ignore"):
+            value = self.guard(at, lambda: function(*args, *missing, **at.node.attrs))
+        self._write(frame, at.target, value)
+        return None
+
+    def _return(self, frame: Frame, at: Instruction) -> Event:
+        value = frame.registers[at.args[0]]
+        self._check_result(frame, value)
+        self.frames.pop()
+        if frame.into is None:
+            self.done, self.result = True, value
+            return Event("done", frame.name, 0, None, value)
+        caller, slot = frame.into
+        self._write(caller, slot, value)
+        return Event("return", frame.name, len(self.frames), frame.made_by, value)
+
+    def _check_result(self, frame: Frame, value: Any) -> None:
+        info = frame.plan.function.ret_struct_info
+        if info is None:
+            return
+        try:
+            match(value, info, dict(frame.dims))
+        except Mismatch as problem:
+            text = f"{frame.name} returns {describe(value)}, not {info}: {problem}"
+            raise Failure(Diagnostic(codes.CAST_FAILED, text, (Label(frame.plan.function, "", True),), help=codes.CAST_FAILED.fix)) from None
+
+    # -- problems -------------------------------------------------------------------------------------------------
+
+    def trap(self, code: Code, text: str, at: Instruction, hint: str = "") -> Failure:
+        """The failure of the program at this instruction."""
+        place = at.node if getattr(at.node, "span", None) is not None else at.binding or at.node
+        name = at.binding.var.name if at.binding is not None and at.binding.var is not None else ""
+        notes = tuple([f"in {frame.name}" for frame in reversed(self.frames[-8:])])
+        return Failure(Diagnostic(code, f"{name + ': ' if name else ''}{text}", (Label(place, "", True),), notes, hint or code.fix))
+
+    def guard(self, at: Instruction, work: Callable[[], Any]) -> Any:
+        """`work()`, with what numpy and the kernels raise for wrong operands turned into the program's own failure."""
+        try:
+            return work()
+        except MemoryError as problem:
+            raise self.trap(codes.TOO_LARGE, str(problem) or "out of memory", at) from None
+        except IndexError as problem:
+            raise self.trap(codes.OUT_OF_BOUNDS, str(problem), at) from None
+        except ZeroDivisionError as problem:
+            raise self.trap(codes.BAD_ARITHMETIC, str(problem), at) from None
+        except (ValueError, TypeError) as problem:
+            raise self.trap(codes.SHAPE_CHECK, str(problem), at) from None
+
+
+def _loose(param: e.Var) -> Any:
+    from relax_explorer.core.ir.struct_info import OBJECT
+
+    return param.struct_info if param.struct_info is not None else OBJECT
+
+
+_RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {
+    "move": Machine._move,
+    "tuple": Machine._tuple,
+    "item": Machine._item,
+    "shape": Machine._shape,
+    "scalar": Machine._scalar,
+    "jump": Machine._jump,
+    "branch": Machine._branch,
+    "match_cast": Machine._match_cast,
+    "make_closure": Machine._make_closure,
+    "global": Machine._global,
+    "closure": Machine._closure,
+    "packed": Machine._packed,
+    "op": Machine._op,
+    "return": Machine._return,
+}
+
+
+def run(module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None) -> Any:
+    """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
+
+    Returns a numpy array, a tuple, or a tuple of int for a shape; raises Failure when the program is wrong or traps. `cache`
+    is a directory for compiled kernels.
+    """
+    machine = Machine(normalize(module), function, list(args), cache=cache)
+    while not machine.done:
+        machine.step()
+    return to_python(machine.result)

@@ -1,0 +1,211 @@
+"""A function compiled to a flat register plan: one instruction for each binding, jumps for branches.
+
+Constants sit in registers that are filled before the function starts, so every operand is a register number. Tuples, shapes
+and scalars that depend on shape variables are made by small instructions of their own, which belong to no binding and are no
+step of the debugger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from relax_explorer.core.exec.values import Shape
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.facts import free_variables
+
+
+@dataclass(slots=True, eq=False)
+class Instruction:
+    """One operation: `kind` says which, `args` and `target` are registers, `node` is the expression, `binding` the step."""
+
+    kind: str
+    node: Any
+    args: tuple[int, ...]
+    target: int
+    binding: e.Binding | None = None
+    jump: int = -1
+    dead: tuple[int, ...] = ()  # registers whose last reader this is
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """The instructions of a function, its registers' initial contents, and which register holds which variable."""
+
+    function: e.Function
+    name: str
+    code: list[Instruction] = field(default_factory=list)
+    registers: list[Any] = field(default_factory=list)
+    slots: dict[e.Var, int] = field(default_factory=dict)
+    params: tuple[int, ...] = ()
+    captured: tuple[tuple[e.Var, int], ...] = ()
+    result: int = -1
+
+
+_PLANS: WeakKeyDictionary[e.Function, Plan] = WeakKeyDictionary()
+
+
+def plan(fn: e.Function, name: str) -> Plan:
+    """The plan of a function in normal form, made once."""
+    hit = _PLANS.get(fn)
+    if hit is None:
+        hit = _PLANS[fn] = _Planner(fn, name).make()
+    return hit
+
+
+class _Planner:
+    def __init__(self, fn: e.Function, name: str) -> None:
+        self.plan = Plan(fn, name)
+        self.constants: dict[int, int] = {}
+
+    def make(self) -> Plan:
+        made, fn = self.plan, self.plan.function
+        made.params = tuple([self.slot(param) for param in fn.params])
+        made.captured = tuple([(var, self.slot(var)) for var in free_variables(fn)])
+        made.result = self.sequence(fn.body)
+        self.emit("return", fn.body, (made.result,), -1)
+        _mark_dead(made)
+        return made
+
+    def slot(self, var: e.Var | None, value: Any = None) -> int:
+        """A new register; that of `var` when given."""
+        if var is not None and var in self.plan.slots:
+            return self.plan.slots[var]
+        self.plan.registers.append(value)
+        number = len(self.plan.registers) - 1
+        if var is not None:
+            self.plan.slots[var] = number
+        return number
+
+    def constant(self, value: Any) -> int:
+        """A register that holds `value` from the start."""
+        hit = self.constants.get(id(value))
+        if hit is None:
+            hit = self.constants[id(value)] = self.slot(None, value)
+        return hit
+
+    def emit(self, kind: str, node: Any, args: tuple[int, ...], target: int, binding: e.Binding | None = None) -> Instruction:
+        """Append an instruction."""
+        made = Instruction(kind, node, args, target, binding)
+        self.plan.code.append(made)
+        return made
+
+    def operand(self, expr: e.Expr) -> int:
+        """The register of a leaf."""
+        if isinstance(expr, e.Var):
+            return self.slot(expr)
+        return _OPERANDS[type(expr)](self, expr)
+
+    def sequence(self, seq: e.Expr) -> int:
+        """The register of a sequence's result, after its instructions."""
+        if not isinstance(seq, e.SeqExpr):
+            return self.operand(seq)
+        for block in seq.blocks:
+            for binding in block.bindings:
+                self.binding(binding)
+        return self.operand(seq.body)
+
+    def binding(self, binding: e.Binding) -> None:
+        """The instructions of one binding; the last one is its step."""
+        target = self.slot(binding.var) if binding.var is not None else self.slot(None)
+        if type(binding) is e.MatchCast:
+            self.emit("match_cast", binding, (self.operand(binding.value),), target, binding)
+            return
+        value = binding.value
+        rule = _VALUES.get(type(value))
+        if rule is None:
+            self.emit("move", value, (self.operand(value),), target, binding)
+        else:
+            rule(self, value, target, binding)
+
+    def _call(self, value: e.Call, target: int, binding: e.Binding) -> None:
+        kind, head = "op", ()
+        if type(value.op) is e.ExternFunc:
+            kind = "packed"
+        elif type(value.op) is e.GlobalVar:
+            kind = "global"
+        elif isinstance(value.op, e.Var):
+            kind, head = "closure", (self.slot(value.op),)
+        self.emit(kind, value, (*head, *[self.operand(arg) for arg in value.args]), target, binding)
+
+    def _tuple(self, value: e.Tuple, target: int, binding: e.Binding) -> None:
+        self.emit("tuple", value, tuple([self.operand(field) for field in value.fields]), target, binding)
+
+    def _item(self, value: e.TupleGetItem, target: int, binding: e.Binding) -> None:
+        self.emit("item", value, (self.operand(value.tuple),), target, binding)
+
+    def _function(self, value: e.Function, target: int, binding: e.Binding) -> None:
+        captured = tuple([self.slot(var) for var in free_variables(value)])
+        self.emit("make_closure", value, captured, target, binding)
+
+    def _if(self, value: e.If, target: int, binding: e.Binding) -> None:
+        choice = self.emit("branch", value, (self.operand(value.condition),), -1)
+        result = self.sequence(value.true_branch)
+        self.emit("move", value.true_branch, (result,), target, binding)
+        skip = self.emit("jump", value, (), -1)
+        choice.jump = len(self.plan.code)
+        result = self.sequence(value.false_branch)
+        self.emit("move", value.false_branch, (result,), target, binding)
+        skip.jump = len(self.plan.code)
+
+    def _shape_operand(self, expr: e.ShapeExpr) -> int:
+        if all(type(value) is p.IntImm for value in expr.values):
+            return self.constant(Shape(value.value for value in expr.values))  # type: ignore[attr-defined]  # all are IntImm
+        target = self.slot(None)
+        self.emit("shape", expr, (), target)
+        return target
+
+    def _prim_operand(self, expr: e.PrimValue) -> int:
+        if isinstance(expr.value, (p.IntImm, p.FloatImm)):
+            return self.constant(_scalar(expr.value))
+        target = self.slot(None)
+        self.emit("scalar", expr, (), target)
+        return target
+
+    def _tuple_operand(self, expr: e.Tuple) -> int:
+        args = tuple([self.operand(field) for field in expr.fields])
+        target = self.slot(None)
+        self.emit("tuple", expr, args, target)
+        return target
+
+
+def _scalar(literal: p.IntImm | p.FloatImm) -> Any:
+    """A scalar literal as a Python number."""
+    return bool(literal.value) if literal.dtype.is_bool else literal.value
+
+
+def _mark_dead(made: Plan) -> None:
+    """Note at each instruction the registers that nothing reads after it; code with jumps goes only forward, so order decides."""
+    fixed = len(made.registers)
+    keep = {made.result, *made.params}
+    last: dict[int, Instruction] = {}
+    for instruction in made.code:
+        for register in instruction.args:
+            last[register] = instruction
+    initial = {number for number in range(fixed) if made.registers[number] is not None}
+    for register, instruction in last.items():
+        if register not in keep and register not in initial:
+            instruction.dead = (*instruction.dead, register)
+
+
+_OPERANDS: dict[type, Callable[[_Planner, Any], int]] = {
+    e.Constant: lambda q, x: q.constant(x.data) if x.data is not None else q.constant(x),
+    e.ShapeExpr: _Planner._shape_operand,
+    e.PrimValue: _Planner._prim_operand,
+    e.StringImm: lambda q, x: q.constant(x.value),
+    e.DataTypeImm: lambda q, x: q.constant(x.value),
+    e.GlobalVar: lambda q, x: q.constant(x),
+    e.ExternFunc: lambda q, x: q.constant(x),
+    e.OpRef: lambda q, x: q.constant(x),
+    e.Tuple: _Planner._tuple_operand,
+}
+_VALUES: dict[type, Callable[[_Planner, Any, int, e.Binding], None]] = {
+    e.Call: _Planner._call,
+    e.Tuple: _Planner._tuple,
+    e.TupleGetItem: _Planner._item,
+    e.Function: _Planner._function,
+    e.If: _Planner._if,
+}

@@ -1,0 +1,67 @@
+"""LegalizeOps: operators become calls of PrimFuncs."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.infer import Inferrer
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ops import find, legalize
+from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+
+@function_pass("LegalizeOps", requires=[NORMAL_FORM], establishes=[NO_HIGH_LEVEL_OPS])
+def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) -> e.Function:
+    """Replace each operator by a call_tir of a PrimFunc made from its `legalize` rule.
+
+    Equal calls share one PrimFunc. Operators in `skip` stay, as do those whose shapes are not known.
+    """
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
+            return binding
+        op = find(value.op.name)
+        if op is None or op.legalize is None or value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
+            return binding
+        call = _lower(value, at)
+        if call is None:
+            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: a shape or dtype is not known", value)
+            return binding
+        return replace(binding, value=call)
+
+    return rewrite(fn, at, rule)
+
+
+_INFER = Inferrer(Report(), lambda _: None)  # operands are leaves: nothing is reported, no function is asked for
+
+
+def _lower(call: e.Call, at: PassSite) -> e.Call | None:
+    """The call_tir for `call`; the PrimFunc is added to the module unless an equal call added it before."""
+    infos = [_INFER.info(arg) for arg in call.args]
+    key = ("legalized", legalize.key(call, infos))
+    base = call.op.name.rsplit(".", 1)[-1]  # type: ignore[attr-defined]  # the caller saw an OpRef
+    known = at.shared.get(key)
+    name = known if known is not None else _fresh(base, at)
+    lowered = legalize.lower(call, infos, name)
+    if lowered is None:
+        return None
+    if known is None:
+        at.shared[key] = name
+        at.added[name] = lowered.prim_func
+    args = (e.GlobalVar(name), e.Tuple(lowered.args))
+    return e.Call(e.op_ref("relax.call_tir"), args, sinfo_args=(lowered.out,), struct_info=call.struct_info or lowered.out, span=call.span)
+
+
+def _fresh(base: str, at: PassSite) -> str:
+    """A name that no function has: `add`, `add1`, … ; the next number of each base is remembered."""
+    count = at.counters.get(base, 0)
+    name = f"{base}{count}" if count else base
+    while at.has(name):
+        count += 1
+        name = f"{base}{count}"
+    at.counters[base] = count + 1
+    return name

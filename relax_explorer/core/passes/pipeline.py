@@ -1,0 +1,155 @@
+"""Runs passes: explains the order before it starts, records what each changed, and verifies each afterwards when asked."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from relax_explorer.core import passes as registry
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.passes.decl import Pass, Rewrite
+from relax_explorer.core.passes.properties import PROPERTIES, Property
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of a pipeline: a pass with its options."""
+
+    of: Pass
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        text = ",".join(f"{key}={value!r}" for key, value in self.options.items())
+        return f"{self.of.name}{{{text}}}" if text else self.of.name
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one step did: the module after it, its rewrites, its problems, the seconds it took."""
+
+    step: Step
+    module: IRModule
+    changed: bool
+    rewrites: tuple[Rewrite, ...]
+    problems: tuple[Diagnostic, ...]
+    seconds: float
+
+
+def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
+    """Steps of a pipeline text such as `CanonicalizeBindings,LegalizeOps{skip="relax.matmul"}`, of names, or a named one.
+
+    Raises Failure for an unknown pass.
+    """
+    items = _split(pipeline) if isinstance(pipeline, str) else list(pipeline)
+    found: list[Step] = []
+    for item in items:
+        if isinstance(item, Step):
+            found.append(item)
+        elif item in registry.PIPELINES:
+            found.extend(steps(registry.PIPELINES[item]))
+        else:
+            found.append(_step(item))
+    return found
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in re.split(r",(?![^{]*\})", text) if part.strip()]
+
+
+def _step(text: str) -> Step:
+    name, brace, rest = text.partition("{")
+    try:
+        of = registry.get(name.strip())
+    except KeyError as error:
+        raise Failure(Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)) from None
+    options = _options(rest.removesuffix("}"), of) if brace else {}
+    of.check_options(options)
+    return Step(of, options)
+
+
+def _options(text: str, of: Pass) -> dict[str, Any]:
+    options = {}
+    for part in re.split(r"[,;]\s*(?=\w+=)|\s+(?=\w+=)", text.strip()):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise Failure(Diagnostic(codes.BAD_OPTION, f"{part!r} is no option of {of.name}; write name=value"))
+        try:
+            options[name.strip()] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            options[name.strip()] = value.strip()
+    return options
+
+
+def explain(pipeline: Sequence[Step], module: IRModule) -> list[Diagnostic]:
+    """Warnings about the order, before anything runs: requirements that neither the module nor an earlier step meets."""
+    held = {q for q in PROPERTIES if q.holds(module)}
+    warnings = []
+    for step in pipeline:
+        for wanted in step.of.requires:
+            if wanted not in held:
+                makers = [p.name for p in registry.table().values() if wanted in p.establishes]
+                hint = f"run {' or '.join(makers)} before it" if makers else "no pass establishes it"
+                text = f"{step.of.name} requires {wanted.name} ({wanted.meaning}), which does not hold there"
+                warnings.append(Diagnostic(codes.UNMET_REQUIREMENT, text, help=hint))
+        held -= set(step.of.invalidates)
+        held |= set(step.of.establishes)
+    return warnings
+
+
+def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[Property] = ()) -> Outcome:
+    """Run one step; with `verify`, check the properties that it establishes and those that held and that it keeps."""
+    start = perf_counter()
+    new, site = step.of.apply(module, step.options)
+    seconds = perf_counter() - start
+    problems = list(site.report)
+    if verify and new is not module:
+        claimed = {*step.of.establishes, *held} - set(step.of.invalidates)
+        problems += [found for q in PROPERTIES if q in claimed and (found := _broken(step, q, new)) is not None]
+    return Outcome(step, new, new is not module, tuple(site.rewrites), tuple(problems), seconds)
+
+
+def _broken(step: Step, wanted: Property, module: IRModule) -> Diagnostic | None:
+    found = wanted.violation(module)
+    if found is None:
+        return None
+    place, sentence = found
+    text = f"after {step.of.name}, {wanted.name} does not hold: {sentence}"
+    return Diagnostic(codes.BROKEN_CONTRACT, text, (Label(place, "here", True),), origin=step.of.name)
+
+
+def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
+    """The module after one pass; raises Failure for an unknown pass or option, or when the pass breaks its contract."""
+    of = _step(name).of
+    outcome = run_step(Step(of, options), module)
+    _raise(outcome)
+    return outcome.module
+
+
+def run_pipeline(module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True) -> IRModule:
+    """The module after a pipeline of passes; raises Failure as `apply_pass` does."""
+    held = [q for q in PROPERTIES if q.holds(module)] if verify else []
+    for step in steps(pipeline):
+        outcome = run_step(step, module, verify, held)
+        _raise(outcome)
+        module = outcome.module
+        held = [q for q in {*held, *step.of.establishes} if q not in step.of.invalidates]
+    return module
+
+
+def _raise(outcome: Outcome) -> None:
+    errors = [problem for problem in outcome.problems if problem.is_error]
+    if errors:
+        raise Failure(*errors)
+
+
+def normalized(module: IRModule) -> tuple[IRModule, list[Diagnostic]]:
+    """The module in normal form, as every pass wants it, and what inference had to say."""
+    new, report = normalize_with(module)
+    return new, report.sorted()

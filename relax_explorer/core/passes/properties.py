@@ -1,0 +1,101 @@
+"""Properties that passes require, establish and keep; a Phase is a named set of them. Each can be checked on a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from relax_explorer.core.check.normal_form import violations as normal_form_violations
+from relax_explorer.core.check.well_formed import violations as well_formed_violations
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ops import find
+
+
+@dataclass(frozen=True, eq=False)
+class Property:
+    """A predicate on modules: `violation` gives the first binding that breaks it, with a sentence; None when it holds."""
+
+    name: str
+    meaning: str
+    violation: Callable[[IRModule], tuple[Any, str] | None]
+
+    def holds(self, module: IRModule) -> bool:
+        """Whether the module has the property."""
+        return self.violation(module) is None
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A named set of properties; a module is in the last phase all of whose properties hold."""
+
+    name: str
+    properties: tuple[Property, ...]
+
+
+def _each_binding(test: Callable[[e.Binding], str]) -> Callable[[IRModule], tuple[Any, str] | None]:
+    def violation(module: IRModule) -> tuple[Any, str] | None:
+        for fn in module.relax_functions.values():
+            for binding in bindings(fn):
+                problem = test(binding)
+                if problem:
+                    return binding, problem
+        return None
+
+    return violation
+
+
+def _first_error(rule: Callable[[IRModule], Any]) -> Callable[[IRModule], tuple[Any, str] | None]:
+    def violation(module: IRModule) -> tuple[Any, str] | None:
+        for diagnostic in rule(module):
+            if diagnostic.is_error:
+                return diagnostic.primary.place if diagnostic.primary else module, diagnostic.message
+        return None
+
+    return violation
+
+
+def _high_level(binding: e.Binding) -> str:
+    value = binding.value
+    if type(value) is not e.Call or type(value.op) is not e.OpRef:
+        return ""
+    op = find(value.op.name)
+    return f"{value.op.name} is still there" if op is not None and op.legalize is not None else ""
+
+
+def _dataflow(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        for block in fn.body.blocks:
+            if type(block) is e.DataflowBlock:
+                return block, "a dataflow block is still there"
+    return None
+
+
+def _alias(binding: e.Binding) -> str:
+    plain = type(binding) is e.VarBinding and isinstance(binding.value, e.Var)
+    return "a variable that only renames another" if plain and isinstance(binding.var, e.DataflowVar) else ""
+
+
+WELL_FORMED = Property("WELL_FORMED", "every rule of the language holds", _first_error(well_formed_violations))
+NORMAL_FORM = Property("NORMAL_FORM", "each binding is one operation over leaves", _first_error(normal_form_violations))
+NO_HIGH_LEVEL_OPS = Property("NO_HIGH_LEVEL_OPS", "operators with a lowering are calls of kernels", _each_binding(_high_level))
+NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow)
+CANONICAL_BINDINGS = Property("CANONICAL_BINDINGS", "no dataflow variable only renames another", _each_binding(_alias))
+
+PROPERTIES: tuple[Property, ...] = (WELL_FORMED, NORMAL_FORM, CANONICAL_BINDINGS, NO_HIGH_LEVEL_OPS, NO_DATAFLOW)
+PHASES: tuple[Phase, ...] = (
+    Phase("parsed", ()),
+    Phase("normal", (NORMAL_FORM,)),
+    Phase("legalized", (NORMAL_FORM, NO_HIGH_LEVEL_OPS)),
+    Phase("lowered", (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW)),
+)
+
+
+def phase(module: IRModule) -> Phase:
+    """The last phase that the module has reached."""
+    return [candidate for candidate in PHASES if all(q.holds(module) for q in candidate.properties)][-1]

@@ -1,0 +1,90 @@
+"""The driver that most passes use: walk the bindings once, forward, with replaced variables carried along.
+
+A rule sees each binding after its operands were replaced, and answers with the binding itself, another one, several, or ()
+to drop it; every change is recorded. Lists are copied on their first change only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import map_block
+from relax_explorer.core.passes.decl import PassSite
+
+Answer = e.Binding | tuple[e.Binding, ...]
+
+
+class Rewriter:
+    """One forward walk over a function; `rename` makes later uses of a variable read another leaf."""
+
+    def __init__(self, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> None:
+        self.at, self.rule = at, rule
+        self.substitution = Substitution()
+        self.block: e.BindingBlock | None = None  # the block being walked
+        self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
+
+    def rename(self, var: e.Var, leaf: e.Expr) -> None:
+        """Read `leaf` wherever `var` is read from here on."""
+        self.substitution.variables[var] = leaf
+
+    def function(self, fn: e.Function) -> e.Function:
+        """The function after the walk."""
+        return replace(fn, body=self.sequence(fn.body))
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence after the walk."""
+        blocks: list[e.BindingBlock] = []
+        for block in seq.blocks:
+            outer, self.block = self.block, block
+            new = map_block(block, self._binding)
+            self.block = outer
+            if new.bindings:
+                blocks.append(new)
+        same = len(blocks) == len(seq.blocks) and all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
+        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=self.substitution.expr(seq.body))
+
+    def _binding(self, binding: e.Binding) -> Answer:
+        value = self._value(binding.value)
+        current = replace(binding, value=value)
+        answer = self.rule(self, current)
+        if answer is not binding:
+            self.at.record(binding, answer)
+        return answer
+
+    def _value(self, value: e.Expr) -> e.Expr:
+        if type(value) is e.If:
+            condition = self.substitution.expr(value.condition)
+            return replace(value, condition=condition, true_branch=self._inner(value.true_branch), false_branch=self._inner(value.false_branch))
+        if type(value) is e.Function:
+            inner = self._inner(value.body)
+            return replace(value, body=inner)
+        return self.substitution.expr(value)
+
+    def _inner(self, branch: e.Expr) -> e.Expr:
+        if not isinstance(branch, e.SeqExpr):
+            return self.substitution.expr(branch)
+        self.scopes.append({})
+        try:
+            return self.sequence(branch)
+        finally:
+            self.scopes.pop()
+
+    def lookup(self, key: Any) -> Any:
+        """What the rule noted under `key` in this scope or one around it."""
+        for scope in reversed(self.scopes):
+            if key in scope:
+                return scope[key]
+        return None
+
+    def note(self, key: Any, value: Any) -> None:
+        """Note something for as long as this scope is open."""
+        self.scopes[-1][key] = value
+
+
+def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
+    """`fn` after one forward walk with `rule`; the same object when nothing changed."""
+    return Rewriter(at, rule).function(fn)
