@@ -1,0 +1,105 @@
+"""Where a binding came from and what became of it, from stage to stage, each answer with its certainty.
+
+First hit wins: the same object (`=`), a recorded rewrite (`=`), the same variable (`≈`), alignment by name, operator and
+order (`?`). "Gone" is an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.session.align import align
+from relax_explorer.core.session.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A value in one stage: its bindings there (none when gone), and how sure that is (`=`, `≈`, `?`)."""
+
+    stage: int
+    made_by: str
+    bindings: tuple[e.Binding, ...]
+    mark: str
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing of the value is left in this stage."""
+        return not self.bindings
+
+
+def history(stages: Sequence[Snapshot], number: int, function: str, binding: e.Binding) -> list[Trace]:
+    """The value of `binding` of stage `number`, in every stage, in order."""
+    here = Trace(number, stages[number].made_by, (binding,), "=")
+    earlier = _walk(stages, range(number, 0, -1), function, here, backwards=True)
+    later = _walk(stages, range(number + 1, len(stages)), function, here, backwards=False)
+    return [*reversed(earlier), here, *later]
+
+
+def _walk(stages: Sequence[Snapshot], numbers: range, function: str, start: Trace, backwards: bool) -> list[Trace]:
+    found: list[Trace] = []
+    current = start
+    for number in numbers:
+        if current.gone:
+            break
+        later = stages[number]
+        earlier = stages[number - 1]
+        target = earlier if backwards else later
+        links = _links(earlier, later, function, current.bindings, backwards)
+        current = Trace(target.number, target.made_by, links[0], links[1])
+        found.append(current)
+    return found
+
+
+def _links(earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool) -> tuple[tuple[e.Binding, ...], str]:
+    target = _of(earlier if backwards else later, function)
+    present = set(target)
+    same = tuple([b for b in items if b in present])
+    if same:
+        return same, "="
+    recorded = _recorded(later, items, backwards)
+    kept = tuple([b for b in recorded if b in present])
+    if kept:
+        return kept, "="
+    variables = {b.var for b in items if b.var is not None}
+    by_var = tuple([b for b in target if b.var in variables])
+    if by_var:
+        return by_var, "≈"
+    if recorded == () and not backwards and _dropped(later, items):
+        return (), "="
+    return _aligned(earlier, later, function, items, backwards), "?"
+
+
+def _recorded(later: Snapshot, items: tuple[e.Binding, ...], backwards: bool) -> tuple[e.Binding, ...]:
+    """Where the recorded rewrites of a stage lead: several steps of one pass are followed to the end."""
+    wanted = set(items)
+    out: dict[e.Binding, None] = {}
+    for rewrite in reversed(later.rewrites) if backwards else later.rewrites:
+        source, target = (rewrite.after, rewrite.before) if backwards else (rewrite.before, rewrite.after)
+        if any(item in wanted for item in source):
+            wanted.update(target)
+            out.update(dict.fromkeys(target))
+    return tuple(out)
+
+
+def _dropped(later: Snapshot, items: tuple[e.Binding, ...]) -> bool:
+    return any(not r.after and any(item in r.before for item in items) for r in later.rewrites)
+
+
+def _aligned(earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool) -> tuple[e.Binding, ...]:
+    old, new = _of(earlier, function), _of(later, function)
+    wanted = set(items)
+    found = []
+    for pair in align(old, new):
+        if pair.a is not None and pair.b is not None:
+            a, b = old[pair.a], new[pair.b]
+            if (b if backwards else a) in wanted:
+                found.append(a if backwards else b)
+    return tuple(found)
+
+
+def _of(stage: Snapshot, function: str) -> list[e.Binding]:
+    fn = stage.module.functions.get(function)
+    return list(bindings(fn)) if type(fn) is e.Function else []

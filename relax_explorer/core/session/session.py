@@ -1,0 +1,135 @@
+"""A session: a program, its stages, what differs between them, the history of a value, and runs. No terminal in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.well_formed import violations
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
+from relax_explorer.core.exec.debugger import Debugger, debug
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.passes.pipeline import Step, explain, run_step, steps
+from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.session.align import ModuleDiff, diff_modules
+from relax_explorer.core.session.provenance import Trace, history
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.load import load
+
+Listener = Callable[[Snapshot], None]
+
+
+class Session:
+    """Stages of one program; front ends read it and never hold IR of their own."""
+
+    def __init__(self, module: IRModule, pipeline: str | Sequence[str | Step] = "default", filename: str = "", cache: Path | None = None) -> None:
+        self.filename = filename
+        self.cache = cache
+        normal, report = normalize_with(module)
+        found = Report()
+        found.extend(report)
+        found.extend(violations(normal))
+        self.stages: list[Snapshot] = [Snapshot(0, "input", normal, True, tuple(found.sorted()))]
+        self.pipeline: list[Step] = steps(pipeline)
+        self.notes: list[Diagnostic] = explain(self.pipeline, normal)
+        self.listeners: list[Listener] = []
+        self._diffs: dict[tuple[int, int], ModuleDiff] = {}
+        self._held = {q for q in PROPERTIES if q.holds(normal)}
+
+    @classmethod
+    def open(cls, path: str | Path, pipeline: str | Sequence[str | Step] = "default", cache: Path | None = None) -> Session:
+        """The session of a file with every stage of the pipeline run; raises Failure when the file is no program."""
+        session = cls(load(path), pipeline, str(path), cache)
+        session.run_all()
+        return session
+
+    # -- stages ---------------------------------------------------------------------------------------------------
+
+    def advance(self) -> Snapshot | None:
+        """Run the next pass of the pipeline; None when all have run. A pass that fails leaves a stage with its problems."""
+        number = len(self.stages)
+        if number > len(self.pipeline):
+            return None
+        step, last = self.pipeline[number - 1], self.stages[-1]
+        try:
+            outcome = run_step(step, last.module, True, self._held)
+        except Failure as failure:
+            made = Snapshot(number, str(step), last.module, False, failure.diagnostics)
+        else:
+            self._held = {*self._held, *step.of.establishes} - set(step.of.invalidates)
+            made = Snapshot(number, str(step), outcome.module, outcome.changed, outcome.problems, outcome.rewrites, outcome.seconds)
+        self.stages.append(made)
+        for listener in self.listeners:
+            listener(made)
+        return made
+
+    def run_all(self) -> None:
+        """Run the rest of the pipeline."""
+        while self.advance() is not None:
+            continue
+
+    def with_pipeline(self, pipeline: str | Sequence[str | Step]) -> Session:
+        """A new session of the same program with another pipeline; stages up to the first difference are shared."""
+        made = Session.__new__(Session)
+        made.filename, made.cache, made.listeners, made._diffs = self.filename, self.cache, [], {}
+        made.pipeline = steps(pipeline)
+        made.stages = self.stages[:1]
+        made.notes = explain(made.pipeline, made.stages[0].module)
+        made._held = {q for q in PROPERTIES if q.holds(made.stages[0].module)}
+        return made
+
+    def stage(self, which: int | str) -> Snapshot:
+        """The stage with this number, or the last one made by this pass; raises KeyError when there is none."""
+        if isinstance(which, int) or which.lstrip("-").isdigit():
+            number = int(which)
+            if -len(self.stages) <= number < len(self.stages):
+                return self.stages[number]
+        else:
+            for snapshot in reversed(self.stages):
+                if snapshot.made_by == which:
+                    return snapshot
+        raise KeyError(f"no stage {which!r}; there are 0 to {len(self.stages) - 1}")
+
+    def changing(self) -> Iterator[Snapshot]:
+        """The stages that changed the module, the input included."""
+        return (snapshot for snapshot in self.stages if snapshot.changed)
+
+    @property
+    def problems(self) -> list[tuple[Snapshot, Diagnostic]]:
+        """Every problem with its stage."""
+        return [(snapshot, problem) for snapshot in self.stages for problem in snapshot.problems]
+
+    # -- questions ------------------------------------------------------------------------------------------------
+
+    def diff(self, a: int, b: int) -> ModuleDiff:
+        """What differs between two stages."""
+        hit = self._diffs.get((a, b))
+        if hit is None:
+            hit = self._diffs[a, b] = diff_modules(self.stages[a].module, self.stages[b].module)
+        return hit
+
+    def who(self, name: str, function: str = "", stage: int = -1) -> list[Trace]:
+        """The history of variable `name`, stage by stage; raises KeyError when no stage from `stage` back has it."""
+        for snapshot in reversed(self.stages[: stage + 1 or None]):
+            for candidate in [function] if function else list(snapshot.module.relax_functions):
+                found = snapshot.binding(candidate, name)
+                if found is not None:
+                    return history(self.stages, snapshot.number, candidate, found)
+        raise KeyError(f"no stage has a variable {name!r}")
+
+    def find(self, text: str, stage: int) -> list[int]:
+        """Numbers of the lines of a stage's text that contain `text`."""
+        return [n for n, line in enumerate(self.stages[stage].printed.lines) if text in line.text]
+
+    # -- runs -----------------------------------------------------------------------------------------------------
+
+    def parameters(self, function: str, stage: int = 0) -> tuple[e.Var, ...]:
+        """The parameters of a function."""
+        return tuple(self.stages[stage].module.functions[function].params)
+
+    def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
+        """A debugger at the start of a call of `function` in a stage; raises Failure when the inputs don't fit."""
+        return debug(self.stages[stage].module, function, args, self.cache)

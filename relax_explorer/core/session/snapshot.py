@@ -1,0 +1,56 @@
+"""One stage of a session: the module after a pass, with all that was found out about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.passes.decl import Rewrite
+from relax_explorer.core.passes.properties import phase
+from relax_explorer.core.syntax.doc import Printed
+from relax_explorer.core.syntax.printer import printed_module
+
+
+@dataclass(eq=False)
+class Snapshot:
+    """Stage `number`: what pass made it (`input` for the first), what it changed, its problems, the seconds it took."""
+
+    number: int
+    made_by: str
+    module: IRModule
+    changed: bool = True
+    problems: tuple[Diagnostic, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    seconds: float = 0.0
+    options: dict[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def printed(self) -> Printed:
+        """The module as lines that know their nodes; constants without their data."""
+        return printed_module(self.module, metadata=False)
+
+    @cached_property
+    def phase(self) -> str:
+        """The name of the phase that the module has reached."""
+        return phase(self.module).name
+
+    @property
+    def entry(self) -> str:
+        """The function that a reader wants first: `main`, else the first public Relax function, else the first."""
+        functions = self.module.relax_functions
+        if "main" in functions:
+            return "main"
+        public = [name for name, fn in functions.items() if not fn.is_private]
+        return (public or list(functions) or list(self.module.functions) or [""])[0]
+
+    def binding(self, function: str, name: str) -> e.Binding | None:
+        """The binding of variable `name` in `function`, None when there is none."""
+        from relax_explorer.core.ir.walk import bindings
+
+        fn = self.module.functions.get(function)
+        if type(fn) is not e.Function:
+            return None
+        return next((b for b in bindings(fn) if b.var is not None and b.var.name == name), None)

@@ -1,0 +1,78 @@
+"""Reads a file: bytes first, so that what is no text is named for what it is. Nothing in the file is executed."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.parser import parse
+
+MAX_BYTES = 256 << 20
+# First bytes of what people open by mistake, and what to do about it.
+_KNOWN: tuple[tuple[bytes, str, str], ...] = (
+    (b"version https://git-lfs", "a Git LFS pointer", "run `git lfs pull`"),
+    (b"PK\x03\x04", "a zip archive (a PyTorch file, or .npz)", "print the module as TVMScript first"),
+    (b"\x1f\x8b", "a gzip archive", "unpack it first"),
+    (b"\x7fELF", "a compiled library", "open the TVMScript text it was built from"),
+    (b"\x93NUMPY", "a numpy array", "give arrays with --input"),
+    (b"\x89PNG", "a PNG picture", "name a TVMScript file"),
+    (b"\x80\x04", "a Python pickle", "pickles are never opened; print the module as TVMScript"),
+    (b"\x80\x02", "a Python pickle", "pickles are never opened; print the module as TVMScript"),
+    (b"\xff\xfe", "UTF-16 text", "save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
+    (b"<!DOCTYPE", "an HTML page", "download the raw file"),
+    (b"<html", "an HTML page", "download the raw file"),
+    (b"{", "JSON", "print the module as TVMScript text"),
+)
+
+
+def load(path: str | Path) -> IRModule:
+    """The module in a file; raises ParseError when the file can't be read or is no program."""
+    return parse(read_text(path), str(path))
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file; raises ParseError when it is no regular file or no UTF-8 text."""
+    where = Path(path)
+    name = _visible(str(path))
+    try:
+        mode = where.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a directory" if stat.S_ISDIR(mode) else "no regular file"
+            raise _error(codes.UNREADABLE, f"{name} is {kind}", name)
+        if where.stat().st_size > MAX_BYTES:
+            raise _error(codes.UNREADABLE, f"{name} is larger than {MAX_BYTES >> 20} MB", name, help="split the module")
+        data = where.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _error(codes.UNREADABLE, f"{name}: {reason}", name) from None
+    return decode(data, name)
+
+
+def decode(data: bytes, name: str) -> str:
+    """Bytes as text; raises ParseError that says what the bytes are when they are no UTF-8 text."""
+    for start, what, advice in _KNOWN:
+        if data.startswith(start):
+            raise _error(codes.NOT_TEXT, f"{name} is {what}, not TVMScript", name, help=advice)
+    if b"\x00" in data[:4096]:
+        binary = "an ONNX model or another binary file" if name.endswith(".onnx") else "a binary file"
+        raise _error(codes.NOT_TEXT, f"{name} is {binary}, not TVMScript", name, help=codes.NOT_TEXT.fix)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _error(codes.NOT_UTF8, f"byte {error.start} (0x{data[error.start]:02X}, line {line}) is not UTF-8", name, line) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _error(code: Code, text: str, name: str, line: int = 1, help: str = "") -> ParseError:
+    source = Source("\n" * (line - 1), name)
+    return ParseError(Diagnostic(code, text, (Label(source.span(line, 0), "", True),), help=help or code.fix))
+
+
+def _visible(name: str) -> str:
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
