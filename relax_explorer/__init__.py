@@ -22,7 +22,7 @@ _HOMES = {
     "run_pipeline": "core.passes.pipeline",
     "run": "core.exec.machine",
     "debug": "core.exec.debugger",
-    "graph": "viz.graph",
+    "graph": "viz.ir_graph",
     "Session": "core.session.session",
     "Failure": "core.diagnostics",
     "ParseError": "core.diagnostics",

@@ -1,0 +1,181 @@
+"""The dataflow graph of a Relax function: a node for each binding, shapes on the edges, branches and blocks as clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.printer_expr import scalar_text
+from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Mark, Node
+from relax_explorer.viz.short import short_info
+
+
+def graph(
+    module: IRModule,
+    function: str = "",
+    changed: Collection[e.Binding] = (),
+    current: e.Binding | None = None,
+    selected: e.Binding | None = None,
+    block: int | None = None,
+) -> Graph:
+    """The graph of one Relax function (the entry when no name is given), or of its block number `block` alone.
+
+    Raises Failure when the module has no such function.
+    """
+    functions = module.relax_functions
+    name = function or ("main" if "main" in functions else next(iter(functions), ""))
+    if name not in functions:
+        from relax_explorer.core.codes.runtime import UNKNOWN_FUNCTION
+
+        text = f"the module has no Relax function {name!r}"
+        raise Failure(Diagnostic(UNKNOWN_FUNCTION, text, help=f"it has {', '.join(functions) or 'none'}"))
+    marks = {binding: Mark.CHANGED for binding in changed}
+    return _Builder(name, functions[name], marks, current, selected).build(block)
+
+
+class _Builder:
+    def __init__(self, name: str, fn: e.Function, marks: dict[e.Binding, Mark], current: e.Binding | None, selected: e.Binding | None) -> None:
+        self.name, self.fn = name, fn
+        self.marks, self.current, self.selected = marks, current, selected
+        self.names = Names()
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+        self.clusters: list[Cluster] = []
+        self.source: dict[Any, str] = {}  # variable or constant -> node id
+
+    def build(self, block: int | None) -> Graph:
+        """The graph."""
+        for param in self.fn.params:
+            self.names(param)
+        self._sequence(self.fn.body, None, block)
+        if block is None:
+            self._output("out", "return", self.fn.body.body, None)
+        used = {edge.source for edge in self.edges}
+        params = [self._parameter(param) for param in self.fn.params]
+        nodes = [node for node in params if block is None or node.id in used] + self.nodes
+        known = {node.id for node in nodes}
+        edges = [edge for edge in self.edges if edge.source in known and edge.target in known]
+        return Graph(self.name, tuple(nodes), tuple(edges), tuple(self.clusters))
+
+    def _parameter(self, param: e.Var) -> Node:
+        return Node(self._id(param), self.names(param), (), Kind.PARAMETER, short_info(param.struct_info), str(param.struct_info))
+
+    def _id(self, var: Any) -> str:
+        hit = self.source.get(var)
+        if hit is None:
+            hit = self.source[var] = f"v{len(self.source)}"
+        return hit
+
+    def _sequence(self, seq: e.SeqExpr, cluster: str | None, only: int | None = None) -> None:
+        several = len(seq.blocks) > 1
+        for number, block in enumerate(seq.blocks):
+            if only is not None and number != only:
+                continue
+            inside = cluster
+            if several and type(block) is e.DataflowBlock:
+                inside = f"{cluster or 'f'}.b{number}"
+                self.clusters.append(Cluster(inside, f"dataflow block {number}", cluster))
+            for binding in block.bindings:
+                self._binding(binding, inside)
+
+    def _binding(self, binding: e.Binding, cluster: str | None) -> None:
+        value, var = binding.value, binding.var
+        made = self._id(var if var is not None else binding)
+        name = self.names(var) if var is not None else ""
+        title, lines, kind = self._text(binding, name)
+        info = var.struct_info if var is not None else None
+        detail = f"{name}: {info}" if name else str(info)
+        marks = {self.marks[binding]} if binding in self.marks else set()
+        marks |= {Mark.CURRENT} if binding is self.current else set()
+        marks |= {Mark.SELECTED} if binding is self.selected else set()
+        self.nodes.append(Node(made, title, lines, kind, short_info(info), detail, cluster, frozenset(marks)))
+        if type(value) is e.If:
+            self._read(value.condition, made, cluster)
+            for branch, label in ((value.true_branch, "then"), (value.false_branch, "else")):
+                inner = f"{made}.{label}"
+                self.clusters.append(Cluster(inner, f"{name}: {label}", cluster))
+                if isinstance(branch, e.SeqExpr):
+                    self._sequence(branch, inner)
+                    self._output(f"{made}.{label}.out", label, branch.body, inner)
+                else:
+                    self._output(f"{made}.{label}.out", label, branch, inner)
+                self.edges.append(Edge(f"{made}.{label}.out", made, short_info(info)))
+            return
+        self._read(value, made, cluster)
+
+    def _output(self, made: str, title: str, expr: e.Expr, cluster: str | None) -> None:
+        self.nodes.append(Node(made, title, (), Kind.OUTPUT, short_info(expr.struct_info), str(expr.struct_info), cluster))
+        self._read(expr, made, cluster)
+
+    def _read(self, expr: e.Expr, target: str, cluster: str | None) -> None:
+        """Edges from what `expr` reads to `target`; each constant that is no scalar is a node of its own."""
+        for var in variables(expr) if type(expr) is not e.If else [expr.condition] if isinstance(expr.condition, e.Var) else []:
+            if isinstance(var, e.Var):
+                self.edges.append(Edge(self._id(var), target, short_info(var.struct_info)))
+        for constant in _constants(expr):
+            if constant.data is not None and constant.data.ndim == 0:
+                continue
+            made = f"{target}.c{len(self.nodes)}"
+            self.nodes.append(Node(made, "constant", (), Kind.CONSTANT, short_info(constant.struct_info), str(constant.struct_info), cluster))
+            self.edges.append(Edge(made, target, short_info(constant.struct_info)))
+
+    def _text(self, binding: e.Binding, name: str) -> tuple[str, tuple[str, ...], Kind]:
+        if type(binding) is e.MatchCast:
+            return "match_cast", (name, str(binding.struct_info)), Kind.MATCH_CAST
+        value = binding.value
+        if type(value) is e.Call:
+            return self._call(value, name)
+        if type(value) is e.TupleGetItem:
+            return f"[{value.index}]", (name,), Kind.TUPLE
+        if type(value) is e.If:
+            return "if", (name,), Kind.BRANCH
+        if type(value) is e.Function:
+            return "function", (name,), Kind.CALL
+        kind = Kind.TUPLE if type(value) is e.Tuple else Kind.CONSTANT if type(value) is e.Constant else Kind.OPERATOR
+        return {e.Tuple: "tuple", e.Constant: "constant", e.ShapeExpr: "shape"}.get(type(value), "="), (name,), kind
+
+    def _call(self, call: e.Call, name: str) -> tuple[str, tuple[str, ...], Kind]:
+        op = call.op
+        if type(op) is not e.OpRef:
+            return getattr(op, "name", "call"), (name,), Kind.CALL
+        short = op.name.removeprefix("relax.")
+        if call.args and isinstance(call.args[0], (e.GlobalVar, e.ExternFunc)):
+            return call.args[0].name, (name, short), Kind.CALL
+        extra = _brief(call)
+        return short, (name, extra) if extra else (name,), Kind.OPERATOR
+
+
+def _brief(call: e.Call) -> str:
+    """The scalars and the telling attributes of a call."""
+    parts = [scalar_text(arg.data[()]) for arg in call.args if type(arg) is e.Constant and arg.data is not None and arg.data.ndim == 0]
+    for arg in call.args:
+        if type(arg) is e.ShapeExpr:
+            parts.append(f"({', '.join(map(str, arg.values))})")
+        elif type(arg) is e.PrimValue and not isinstance(arg.value, p.PrimVar):
+            parts.append(str(arg.value))
+    for key in ("axis", "axes", "strides", "groups", "num_groups", "indices_or_sections", "pool_size"):
+        value = call.attrs.get(key)
+        if value is not None and not isinstance(value, s.StructInfo):
+            parts.append(f"{key}={list(value) if isinstance(value, tuple) else value}")
+    text = " ".join(parts)
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _constants(expr: e.Expr) -> list[e.Constant]:
+    from relax_explorer.core.ir.walk import operands
+
+    found: list[e.Constant] = []
+    stack = [expr]
+    while stack:
+        item = stack.pop()
+        if type(item) is e.Constant:
+            found.append(item)
+        stack.extend(operands(item))
+    return list(reversed(found))

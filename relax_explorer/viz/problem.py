@@ -1,0 +1,78 @@
+"""A diagnostic as text: the sentence, the place with an excerpt and carets, notes and a hint."""
+
+from __future__ import annotations
+
+from relax_explorer.core.diagnostics import Diagnostic, Label, Severity
+from relax_explorer.core.source import Span
+from relax_explorer.viz.visible import visible
+
+_STYLES = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.NOTE: "\x1b[1;34m"}
+_BOLD, _DIM, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+WIDTH = 110
+
+
+def render(diagnostic: Diagnostic, color: bool = False, excerpt: bool = True) -> str:
+    """The diagnostic in several lines; with `excerpt` off, in one line and its hint."""
+    paint = _Paint(color)
+    span = diagnostic.span
+    where = f"{visible(span.source.filename)}:{span.line}:{span.column + 1}: " if span else ""
+    level = paint(_STYLES[diagnostic.level], f"{diagnostic.level}[{diagnostic.code}]")
+    lines = [f"{where}{level}: {paint(_BOLD, visible(diagnostic.message, 600))}"]
+    if excerpt:
+        for label in sorted(diagnostic.labels, key=lambda item: not item.primary):
+            lines += _excerpt(label, paint)
+    lines += [f"  note: {visible(note)}" for note in diagnostic.notes]
+    if diagnostic.origin:
+        lines.append(f"  origin: {visible(diagnostic.origin)}")
+    if diagnostic.help:
+        lines.append(f"  hint: {visible(diagnostic.help, 600)}")
+    return "\n".join(lines)
+
+
+class _Paint:
+    def __init__(self, color: bool) -> None:
+        self.color = color
+
+    def __call__(self, style: str, text: str) -> str:
+        return f"{style}{text}{_OFF}" if self.color else text
+
+
+def _excerpt(label: Label, paint: _Paint) -> list[str]:
+    span = label.span
+    if span is None:
+        return [f"  at {visible(_node_text(label.place))}: {visible(label.text)}".rstrip(": ")]
+    text = span.source.line(span.line)
+    if not text.strip():
+        return []
+    number = str(span.line)
+    start, width = span.column, _width(span, text)
+    shown, start = _window(text, start)
+    width = max(1, min(width, len(shown) - start))
+    mark = ("^" if label.primary else "-") * width
+    margin = " " * len(number)
+    tail = f" {visible(label.text)}" if label.text else ""
+    pad = len(visible(shown[:start], WIDTH))
+    return [
+        paint(_DIM, f"{margin} |"),
+        f"{paint(_DIM, f'{number} |')} {visible(shown, WIDTH + 2)}",
+        f"{paint(_DIM, f'{margin} |')} {' ' * pad}{paint(_BOLD, mark)}{tail}",
+    ]
+
+
+def _width(span: Span, text: str) -> int:
+    return span.end_column - span.column if span.end_line == span.line else len(text) - span.column
+
+
+def _window(text: str, start: int) -> tuple[str, int]:
+    """The part of a long line around column `start`, and the column in it."""
+    indent = len(text) - len(text.lstrip())
+    cut = max(0, min(indent, start) - 4)
+    if len(text) - cut <= WIDTH:
+        return text[cut:], start - cut
+    left = max(cut, start - WIDTH // 3)
+    return text[left : left + WIDTH], start - left
+
+
+def _node_text(node: object) -> str:
+    var = getattr(node, "var", None)
+    return f"binding {var.name}" if var is not None else getattr(node, "name", type(node).__name__)
