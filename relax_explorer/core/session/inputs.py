@@ -44,7 +44,7 @@ def make_inputs(fn: e.Function, given: Mapping[str, str], shape: Mapping[str, in
 
 def from_npz(fn: e.Function, path: str | Path) -> list[Any]:
     """Values of the parameters from one .npz file: by name, or in the file's order (entries named `out…` are left out)."""
-    entries = _open(str(path))
+    entries = read_arrays(str(path))
     inputs = {key: value for key, value in entries.items() if not key.startswith("out")}
     names = [param.name for param in fn.params]
     if all(name in inputs for name in names):
@@ -54,7 +54,8 @@ def from_npz(fn: e.Function, path: str | Path) -> list[Any]:
     return list(inputs.values())
 
 
-def _open(path: str) -> dict[str, Any]:
+def read_arrays(path: str) -> dict[str, Any]:
+    """The arrays of a .npz file by name, or the one of a .npy file under ""; raises Failure when it can't be read."""
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -68,7 +69,7 @@ def _open(path: str) -> dict[str, Any]:
 
 
 def _load(source: str, param: e.Var) -> Any:
-    entries = _open(source)
+    entries = read_arrays(source)
     if len(entries) == 1:
         return next(iter(entries.values()))
     if param.name in entries:

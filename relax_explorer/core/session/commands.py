@@ -1,0 +1,203 @@
+"""What a user can ask for, declared once: the command line, the palette, the help and "copy as command" read this table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument: positional when its name has no dash.
+
+    `kind` is text, int, float, flag, path, pair (`name=value`, may be repeated), many (may be repeated) or one of `choices`.
+    """
+
+    name: str
+    doc: str
+    kind: str = "text"
+    default: Any = None
+    short: str = ""
+    choices: tuple[str, ...] = ()
+    required: bool = True
+    metavar: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name as a Python identifier; an option that is called as a positional argument gets an underscore."""
+        return "input_" if self.name == "--input" else self.name.removeprefix("--").replace("-", "_")
+
+    @property
+    def positional(self) -> bool:
+        """Whether the argument is told by its place."""
+        return not self.name.startswith("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A thing that can be done: its name, one sentence, its arguments and examples."""
+
+    name: str
+    doc: str
+    arguments: tuple[Argument, ...]
+    examples: tuple[str, ...] = ()
+    screen: str = ""  # the screen of the explorer that shows the same
+
+    def text(self, values: Mapping[str, Any]) -> str:
+        """The command line that does this with these arguments; those at their default are left out."""
+        parts = ["relax-explorer", self.name]
+        for argument in self.arguments:
+            value = values.get(argument.key)
+            if value is None or value == argument.default:
+                continue
+            if argument.positional:
+                parts.append(shlex.quote(str(value)))
+            elif argument.kind == "flag":
+                parts.append(argument.name)
+            elif isinstance(value, Mapping):
+                parts += [f"{argument.name} {shlex.quote(f'{key}={item}')}" for key, item in value.items()]
+            else:
+                parts.append(f"{argument.name} {shlex.quote(str(value))}")
+        return " ".join(parts)
+
+
+INPUT = Argument("input", "a TVMScript file, or - for standard input", "path", metavar="INPUT")
+INPUTS = Argument("inputs", "TVMScript files, or - for standard input", "many", metavar="INPUT...")
+PASSES = Argument("--passes", "a pipeline: names with options, `A,B{x=1}`, or a named one", short="-p", metavar="A,B")
+STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
+FUNCTION = Argument("--func", "the function; the entry when not given", metavar="NAME")
+DIALECT = Argument("--dialect", "surface to print: tvm-0.27 or tvm-0.19", "choice", "tvm-0.27", choices=("tvm-0.27", "tvm-0.19"))
+OUTPUT = Argument("--output", "write to this file instead of standard output", "path", short="-o", metavar="FILE")
+SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
+
+
+def _format(*choices: str) -> Argument:
+    return Argument("--format", "how to print", "choice", choices[0], choices=choices)
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "tui",
+        "Open the explorer on a file: step passes and evaluation, see graphs.",
+        (
+            Argument("input", "a TVMScript file", "path", required=False, metavar="[INPUT]"),
+            PASSES,
+            Argument("--screen", "the screen to start on", "choice", "passes", choices=("passes", "debug", "graph", "problems", "home")),
+        ),
+        ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
+    ),
+    Command(
+        "show",
+        "Print a module, or one stage of it after passes.",
+        (INPUT, PASSES, STAGE, FUNCTION, DIALECT, _format("text", "json")),
+        ("relax-explorer show model.py", "relax-explorer show model.py -p default --stage LegalizeOps --func main"),
+        "passes",
+    ),
+    Command(
+        "check",
+        "Report everything that is wrong or doubtful: syntax, well-formedness, StructInfo, purity.",
+        (
+            INPUTS,
+            Argument("--profile", "spec (the language), or tvm (what TVM 0.27 accepts)", "choice", "spec", choices=("spec", "tvm")),
+            Argument("--select", "only codes that start so (RX02,RX0105)", metavar="CODE,…"),
+            Argument("--ignore", "no codes that start so", metavar="CODE,…"),
+            Argument("--output-format", "how to print", "choice", "text", choices=("text", "concise", "json", "github")),
+        ),
+        ("relax-explorer check model.py", "relax-explorer check *.py --output-format github"),
+        "problems",
+    ),
+    Command(
+        "opt",
+        "Apply passes and print the module.",
+        (
+            INPUT,
+            PASSES,
+            OUTPUT,
+            DIALECT,
+            Argument("--print-after-change", "print the module after each pass that changes it", "flag", False),
+            Argument("--no-verify-each", "don't check each pass's contract after it", "flag", False),
+            Argument("--time-passes", "print the seconds of each pass on standard error", "flag", False),
+        ),
+        ("relax-explorer opt model.py -p CanonicalizeBindings,LegalizeOps -o out.py", "cat model.py | relax-explorer opt - -p default"),
+        "passes",
+    ),
+    Command(
+        "run",
+        "Run a function and print its result; step by step with --trace.",
+        (
+            INPUT,
+            FUNCTION,
+            PASSES,
+            Argument("--input", "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz", "many", metavar="x=SOURCE"),
+            SHAPE,
+            Argument("--expect", "compare with the entries out0, out1, … of this .npz; differing values exit with 1", "path", metavar="FILE.npz"),
+            Argument("--rtol", "relative tolerance of --expect", "float", 1e-4),
+            Argument("--atol", "absolute tolerance of --expect", "float", 1e-5),
+            Argument("--output", "save the results as out0, out1, … in this .npz", "path", short="-o", metavar="FILE.npz"),
+            Argument("--break", "stop after this variable (or op:matmul, or nan) and show the frame", metavar="VAR"),
+            Argument("--trace", "write one JSON line for each step to this file", "path", metavar="FILE.jsonl"),
+            _format("text", "json"),
+        ),
+        ("relax-explorer run model.py --func main --shape n=3", "relax-explorer run model.py --input io.npz --expect io.npz"),
+        "debug",
+    ),
+    Command(
+        "diff",
+        "Show what differs between two modules, or between two stages of one, binding by binding.",
+        (
+            Argument("a", "a TVMScript file", "path", metavar="A"),
+            Argument("b", "another one", "path", required=False, metavar="[B]"),
+            PASSES,
+            Argument("--between", "two stages of A, as 0..1 (default: before and after all passes)", metavar="I..J"),
+            Argument("--style", "how to print", "choice", "inline", choices=("inline", "stat", "json")),
+            Argument("--exit-code", "exit with 1 when there are differences", "flag", False),
+        ),
+        ("relax-explorer diff old.py new.py", "relax-explorer diff model.py -p default --between 0..1"),
+        "passes",
+    ),
+    Command(
+        "graph",
+        "Draw the dataflow graph of a function.",
+        (
+            INPUT,
+            FUNCTION,
+            PASSES,
+            STAGE,
+            OUTPUT,
+            Argument("--format", "how to draw (from the file's name when not given)", "choice", None, choices=("svg", "png", "dot", "unicode", "ascii", "json")),
+            Argument("--engine", "what lays it out", "choice", "auto", choices=("auto", "pygraphviz", "dot", "builtin")),
+            Argument("--around", "only the neighbourhood of this variable", metavar="VAR"),
+            Argument("--radius", "how far the neighbourhood reaches", "int", 2),
+            Argument("--max-nodes", "draw the neighbourhood of one node beyond this many", "int", 1000),
+        ),
+        ("relax-explorer graph model.py -o model.svg", "relax-explorer graph model.py --around lv7 --format unicode"),
+        "graph",
+    ),
+    Command(
+        "who",
+        "Show the history of one variable across the stages.",
+        (INPUT, Argument("var", "the variable", metavar="VAR"), PASSES, FUNCTION, _format("text", "json")),
+        ("relax-explorer who model.py lv7 -p default",),
+        "passes",
+    ),
+    Command(
+        "passes",
+        "List the passes and pipelines.",
+        (Argument("--changing", "only passes that would change this file", "path", metavar="INPUT"), _format("text", "json")),
+        ("relax-explorer passes", "relax-explorer passes --changing model.py"),
+    ),
+    Command("ops", "List the operators and the parts that each has.", (_format("text", "json"),), ("relax-explorer ops",)),
+    Command(
+        "explain",
+        "Explain a problem's code, an operator, a pass, or a StructInfo.",
+        (Argument("subject", "RX0203, relax.matmul, LegalizeOps or Tensor", metavar="CODE|OP|PASS|TYPE"),),
+        ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
+    ),
+)
+
+
+def command(name: str) -> Command:
+    """The command called `name`; raises KeyError when there is none."""
+    return next(item for item in COMMANDS if item.name == name)

@@ -1,0 +1,35 @@
+"""Problems of `check` in its formats."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from relax_explorer.core.diagnostics import Diagnostic, Severity
+from relax_explorer.ui.cli import output
+from relax_explorer.viz.problem import render
+from relax_explorer.viz.visible import visible
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
+    """Print problems as text with excerpts, one line each, JSON, or GitHub annotations."""
+    counts = Counter(str(item.level) for item in found)
+    if style == "json":
+        click.echo(output.document("check", {"files": files, "counts": dict(counts), "problems": [item.to_json() for item in found]}))
+        return
+    for item in found:
+        click.echo(_github(item) if style == "github" else render(item, sys.stdout.isatty(), style == "text"))
+    if style != "github":
+        total = ", ".join(f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items()))
+        click.echo(f"{files} file{'s' if files > 1 else ''} checked: {total or 'no problems'}", err=True)
+
+
+def _github(item: Diagnostic) -> str:
+    span = item.span
+    place = f" file={visible(span.source.filename)},line={span.line},col={span.column + 1}," if span else " "
+    return f"::{_LEVELS[item.level]}{place}title={item.code}::{visible(item.message, 600)}"

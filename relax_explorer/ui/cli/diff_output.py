@@ -1,0 +1,71 @@
+"""Differences and histories as text and JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.provenance import Trace
+from relax_explorer.core.syntax.printer_expr import Constants, ExprText
+from relax_explorer.core.syntax.dialects import NEW
+from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.printer import FunctionPrinter
+from relax_explorer.ui.cli import output
+from relax_explorer.viz.diff import lines, stat_line
+from relax_explorer.viz.visible import visible
+
+_COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"}
+
+
+def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
+    """Print a difference inline, as counts, or as JSON."""
+    if style == "json":
+        click.echo(output.document("diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)}))
+        return
+    click.echo(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
+    if style == "inline":
+        for line in lines(diff):
+            text = f"{line.glyph} {visible(line.text, 2000)}"
+            click.echo(click.style(text, fg=_COLORS.get(line.glyph)) if sys.stdout.isatty() else text)
+
+
+def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
+    found = []
+    for fn in diff.functions:
+        if fn.status in ("added", "removed") and not fn.pairs:
+            found.append({"kind": fn.status, "function": fn.name})
+        for pair in fn.pairs:
+            if pair.kind != "same":
+                sides = {"a": _side(fn.old, pair.a), "b": _side(fn.new, pair.b)}
+                found.append({"kind": pair.kind, "function": fn.name, **sides, "confidence": "exact" if pair.exact else "likely"})
+    return found
+
+
+def _side(items: Sequence[e.Binding], index: int | None) -> dict[str, Any] | None:
+    if index is None:
+        return None
+    var = items[index].var
+    return {"var": var.name if var is not None else "", "index": index, "struct_info": str(var.struct_info) if var is not None else ""}
+
+
+def print_history(found: Sequence[Trace], style: str) -> None:
+    """Print the history of a value, a line a stage; marks: = certain, ≈ the same variable, ? by alignment."""
+    if style == "json":
+        rows = [{"stage": t.stage, "pass": t.made_by, "mark": t.mark, "bindings": [binding_text(b) for b in t.bindings]} for t in found]
+        click.echo(output.document("who", {"history": rows}))
+        return
+    for trace in found:
+        text = "gone" if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
+        click.echo(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")
+
+
+def binding_text(binding: e.Binding) -> str:
+    """A binding in one line."""
+    printer = FunctionPrinter(ExprText(Names(), NEW, Constants()))
+    printer.binding(binding, 0)
+    return printer.lines[0].text

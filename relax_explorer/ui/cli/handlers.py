@@ -1,0 +1,215 @@
+"""What each command does: arguments in, text or data out, the exit status returned."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+
+import click
+
+from relax_explorer.core.diagnostics import Diagnostic, ParseError
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui import places
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.explain import explain
+from relax_explorer.ui.cli.run import run
+
+
+def open_session(path: str, passes: str | None) -> Session:
+    """The session of a file with a pipeline run; errors of the program itself are reported and raised."""
+    session = Session(output.read(path), passes or (), path, places.kernel_cache())
+    session.run_all()
+    return session
+
+
+def chosen(session: Session, stage: str | None) -> Snapshot:
+    """The stage that was asked for, else the last."""
+    try:
+        return session.stages[-1] if stage is None else session.stage(stage)
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
+
+
+def tui(input: str | None, passes: str | None, screen: str) -> int:
+    """Open the explorer."""
+    if not sys.stdout.isatty():
+        click.echo("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
+        return output.USAGE
+    from relax_explorer.ui.tui.app import run_app
+
+    return run_app(input, passes or "default", screen)
+
+
+def show(input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str) -> int:
+    """Print a module."""
+    if passes is None and stage is None:
+        module = output.read(input)
+    else:
+        module = chosen(open_session(input, passes), stage).module
+    if func is not None:
+        if func not in module:
+            raise click.UsageError(f"the module has no function {func!r}; it has {', '.join(module.functions)}")
+        module = module.having({func: module[func]})
+    text = module.script(dialect)
+    if format == "json":
+        output.write(output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text}), None)
+    else:
+        output.write(text, None)
+    return output.OK
+
+
+def check(inputs: tuple[str, ...], profile: str, select: str | None, ignore: str | None, output_format: str) -> int:
+    """Report problems of several files."""
+    from relax_explorer.ui.cli.check_output import print_problems
+
+    found: list[Diagnostic] = []
+    unreadable = False
+    for path in inputs:
+        problems, readable = _check_one(path, profile)
+        found += [item for item in problems if _selected(item, select, ignore)]
+        unreadable |= not readable
+    print_problems(found, output_format, len(inputs))
+    if unreadable:
+        return output.USAGE
+    return output.FOUND if any(item.is_error for item in found) else output.OK
+
+
+def _check_one(path: str, profile: str) -> tuple[list[Diagnostic], bool]:
+    from relax_explorer.core import check as rules
+
+    try:
+        return rules.check(output.read(path), profile), True
+    except ParseError as failure:
+        codes = {item.code.id for item in failure.diagnostics}
+        return list(failure.diagnostics), not codes & {"RX0001", "RX0003", "RX0004"}
+
+
+def _selected(item: Diagnostic, select: str | None, ignore: str | None) -> bool:
+    def starts(prefixes: str) -> bool:
+        return any(item.code.id.startswith(prefix.strip()) for prefix in prefixes.split(",") if prefix.strip())
+
+    return (select is None or starts(select)) and not (ignore is not None and starts(ignore))
+
+
+def opt(
+    input: str, passes: str | None, output_: str | None, dialect: str, print_after_change: bool, no_verify_each: bool, time_passes: bool
+) -> int:
+    """Apply passes."""
+    from relax_explorer.core.passes.pipeline import explain as explain_order
+    from relax_explorer.core.passes.pipeline import normalized, run_step, steps
+    from relax_explorer.core.passes.properties import PROPERTIES
+
+    pipeline = steps(passes or "default")
+    module, problems = normalized(output.read(input))
+    output.report([*[item for item in problems if item.is_error], *explain_order(pipeline, module)])
+    if any(item.is_error for item in problems):
+        return output.FOUND
+    held = {q for q in PROPERTIES if q.holds(module)}
+    for step in pipeline:
+        outcome = run_step(step, module, not no_verify_each, held)
+        output.report(outcome.problems)
+        if any(item.is_error for item in outcome.problems):
+            return output.FOUND
+        held = {*held, *step.of.establishes} - set(step.of.invalidates)
+        module = outcome.module
+        if time_passes:
+            click.echo(f"{outcome.seconds:9.4f} s  {step}{'' if outcome.changed else '  (no change)'}", err=True)
+        if print_after_change and outcome.changed:
+            click.echo(f"# after {step}\n{module.script(dialect)}")
+    if not print_after_change or output_:
+        output.write(module.script(dialect), output_)
+    return output.OK
+
+
+def diff(a: str, b: str | None, passes: str | None, between: str | None, style: str, exit_code: bool) -> int:
+    """Compare modules or stages."""
+    from relax_explorer.core.check.normalize import normalize_with
+    from relax_explorer.core.session.align import diff_modules
+    from relax_explorer.ui.cli.diff_output import print_diff
+
+    if b is not None:
+        found = diff_modules(normalize_with(output.read(a))[0], normalize_with(output.read(b))[0])
+        names = (a, b)
+    else:
+        session = open_session(a, passes or "default")
+        first, _, second = (between or f"0..{len(session.stages) - 1}").partition("..")
+        left, right = chosen(session, first or "0"), chosen(session, second or None)
+        found = session.diff(left.number, right.number)
+        names = (f"{a}@{left.made_by}", f"{a}@{right.made_by}")
+    print_diff(found, names, style)
+    return output.FOUND if exit_code and not found.is_empty else output.OK
+
+
+def graph(
+    input: str, func: str | None, passes: str | None, stage: str | None, output_: str | None, format: str | None, engine: str, around: str | None,
+    radius: int, max_nodes: int,
+) -> int:  # fmt: skip
+    """Draw a graph."""
+    from relax_explorer.ui.cli.graph_output import draw
+    from relax_explorer.viz.ir_graph import graph as build
+
+    session = open_session(input, passes)
+    snapshot = chosen(session, stage)
+    made = build(snapshot.module, func or snapshot.entry)
+    if around is not None:
+        hit = next((node.id for node in made.nodes if around in (node.title, *node.lines)), None)
+        if hit is None:
+            raise click.UsageError(f"the graph has no variable {around!r}")
+        made = made.neighbourhood(hit, radius, max_nodes)
+    return draw(made.scoped(max_nodes), output_, format, engine)
+
+
+def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
+    """Print the history of a variable."""
+    from relax_explorer.ui.cli.diff_output import print_history
+
+    session = open_session(input, passes or "default")
+    try:
+        found = session.who(var, func or "")
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
+    print_history(found, format)
+    return output.OK
+
+
+def passes(changing: str | None, format: str) -> int:
+    """List passes."""
+    from relax_explorer.ui.cli.tables import print_passes
+
+    module = None if changing is None else output.read(changing)
+    print_passes(module, format)
+    return output.OK
+
+
+def ops(format: str) -> int:
+    """List operators."""
+    from relax_explorer.ui.cli.tables import print_ops
+
+    print_ops(format)
+    return output.OK
+
+
+# Names of options that Python or this module has taken for something else.
+_OTHER_NAMES = {"output": "output_", "break": "break_"}
+
+
+def _renamed(handler: Callable[..., int]) -> Callable[..., int]:
+    """A handler whose parameters carry an underscore where the option's name is taken."""
+    return lambda **arguments: handler(**{_OTHER_NAMES.get(key, key): value for key, value in arguments.items()})
+
+
+HANDLERS: dict[str, Callable[..., int]] = {
+    "tui": tui,
+    "show": show,
+    "check": check,
+    "opt": _renamed(opt),
+    "run": _renamed(run),
+    "diff": diff,
+    "graph": _renamed(graph),
+    "who": who,
+    "passes": passes,
+    "ops": ops,
+    "explain": explain,
+}

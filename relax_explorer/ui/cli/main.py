@@ -1,0 +1,102 @@
+"""The executable: click commands made from the table of commands, and the bare call that opens the explorer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import relax_explorer
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.commands import COMMANDS, Argument, Command
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.handlers import HANDLERS
+
+_TYPES: dict[str, Any] = {"int": click.INT, "float": click.FLOAT}
+
+
+class _Group(click.Group):
+    """A group whose unknown first word is a file to open."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            opened = "tui" if sys.stdout.isatty() else "show"
+            return opened, self.commands[opened], args
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [item.name for item in COMMANDS]
+
+
+def _parameter(argument: Argument) -> click.Parameter:
+    kind: Any = click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
+    if argument.positional:
+        many = argument.kind == "many"
+        return click.Argument([argument.key], type=kind, required=argument.required, nargs=-1 if many else 1, metavar=argument.metavar or None)
+    names = [argument.name, *([argument.short] if argument.short else []), argument.key]
+    if argument.kind == "flag":
+        return click.Option(names, is_flag=True, default=argument.default, help=argument.doc)
+    many = argument.kind in ("pair", "many")
+    shown = argument.default not in (None, False) and not many
+    return click.Option(
+        names, type=kind, default=() if many else argument.default, multiple=many, help=argument.doc, metavar=argument.metavar or None, show_default=shown
+    )
+
+
+def _callback(name: str) -> Callable[..., None]:
+    handler = HANDLERS[name]
+
+    def callback(**arguments: Any) -> None:
+        try:
+            code = handler(**arguments)
+        except Failure as failure:
+            output.report(failure.diagnostics)
+            code = output.status(failure)
+        except KeyboardInterrupt:
+            code = output.INTERRUPTED
+        sys.exit(code)
+
+    return callback
+
+
+def _command(item: Command) -> click.Command:
+    epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in item.examples)
+    return click.Command(item.name, callback=_callback(item.name), params=[_parameter(a) for a in item.arguments], help=item.doc, epilog=epilog)
+
+
+@click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(relax_explorer.__version__, prog_name="relax-explorer")
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Explore and debug Relax programs of Apache TVM: `relax-explorer FILE` opens the explorer."""
+    if ctx.invoked_subcommand is None:
+        if not sys.stdout.isatty():
+            click.echo(ctx.get_help())
+            return
+        sys.exit(HANDLERS["tui"](input=None, passes=None, screen="home"))
+
+
+for _item in COMMANDS:
+    group.add_command(_command(_item))
+
+
+def main() -> None:
+    """Run the command line; an error of our own ends with status 70 and says where its report lies."""
+    try:
+        group(prog_name="relax-explorer")
+    except BrokenPipeError:  # the reader of a pipe went away: nothing is left to say
+        sys.stderr.close()
+        sys.exit(0)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback
+        from relax_explorer.ui.crash import write_report
+
+        click.echo(f"relax-explorer: internal error: {type(error).__name__}: {error}\nreport: {write_report(error)}", err=True)
+        sys.exit(output.INTERNAL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""`run`: evaluate a function, compare with expected values, stop at a variable, trace the steps."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import numpy as np
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.debugger import Breakpoint, Debugger, on_not_finite, on_operator, on_variable
+from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import to_python
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.inputs import from_npz, make_inputs, read_arrays
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui import places
+from relax_explorer.ui.cli import output
+from relax_explorer.viz.short import short_value
+
+
+def run(
+    input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
+    output_: str | None, break_: str | None, trace: str | None, format: str,
+) -> int:  # fmt: skip
+    """Run a function of the last stage."""
+    session = Session(output.read(input), passes or (), input, places.kernel_cache())
+    session.run_all()
+    stage = session.stages[-1]
+    errors = [item for item in session.stages[0].problems if item.is_error]
+    if errors:
+        raise Failure(*errors)
+    name = func or stage.entry
+    fn = stage.module.functions.get(name)
+    if type(fn) is not e.Function:
+        raise click.UsageError(f"the module has no Relax function {name!r}; it has {', '.join(stage.module.relax_functions)}")
+    args = _inputs(fn, input_, shape)
+    if break_ is not None or trace is not None:
+        debugger = session.debug(name, args, stage.number)
+        _steps(debugger, break_, trace)
+        if not debugger.done:
+            _show_frame(debugger)
+            return output.OK
+        results = _flat(debugger.result)
+    else:
+        machine = Machine(stage.module, name, args, cache=session.cache)
+        while not machine.done:
+            machine.step()
+        for line in machine.output:
+            click.echo(line, err=True)
+        results = _flat(to_python(machine.result))
+    _print(results, format)
+    if output_ is not None:
+        np.savez(output_, **{f"out{i}": value for i, value in enumerate(results)})
+    return _compare(results, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...]) -> list[Any]:
+    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
+        return from_npz(fn, sources[0])
+    given: dict[str, str] = {}
+    for number, source in enumerate(sources):
+        name, equals, value = source.partition("=")
+        given[name if equals else str(number)] = value if equals else source
+    return make_inputs(fn, given, _lengths(shape))
+
+
+def _lengths(pairs: tuple[str, ...]) -> dict[str, int]:
+    found = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if not value.isdigit():
+            raise click.UsageError(f"--shape takes n=3, not {pair!r}")
+        found[name] = int(value)
+    return found
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, tuple) and not all(type(item) is int for item in value):
+        return [item for part in value for item in _flat(part)]
+    return [value]
+
+
+def _print(results: list[Any], style: str) -> None:
+    if style == "json":
+        rows = [{"shape": list(r.shape), "dtype": r.dtype.name, "value": r} if isinstance(r, np.ndarray) else {"value": r} for r in results]
+        click.echo(output.document("run", {"results": rows}))
+        return
+    for number, value in enumerate(results):
+        click.echo(f"out{number}: {short_value(value, 100)}")
+        if isinstance(value, np.ndarray) and value.ndim:
+            click.echo(np.array2string(value, threshold=100, edgeitems=3, precision=6))
+
+
+def _compare(results: list[Any], expect: str, rtol: float, atol: float) -> int:
+    expected = {key: value for key, value in read_arrays(expect).items() if key.startswith("out")}
+    code = output.OK
+    if len(expected) != len(results):
+        click.echo(f"{expect} has {len(expected)} outputs, the function {len(results)}", err=True)
+        return output.FOUND
+    for (key, wanted), value in zip(sorted(expected.items()), results, strict=True):
+        got = np.asarray(value)
+        same = got.shape == wanted.shape and np.allclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)
+        worst = float(np.max(np.abs(got.astype(np.float64) - wanted))) if got.shape == wanted.shape and got.size else 0.0
+        click.echo(f"{key}: {'equal' if same else 'DIFFERS'} within rtol {rtol:g}, largest difference {worst:.3g}", err=True)
+        code = code if same else output.FOUND
+    return code
+
+
+def _breakpoint(text: str) -> Breakpoint:
+    if text == "nan":
+        return on_not_finite()
+    return on_operator(text[3:]) if text.startswith("op:") else on_variable(text)
+
+
+def _steps(debugger: Debugger, stop: str | None, trace: str | None) -> None:
+    wanted = _breakpoint(stop) if stop is not None else None
+    rows: list[str] = []
+    last = time.perf_counter()
+    while not debugger.done:
+        event = debugger.step()
+        now = time.perf_counter()
+        rows.append(json.dumps(output.plain(_row(debugger, event, (now - last) * 1000))))
+        last = now
+        if wanted is not None and wanted.hit(event):
+            break
+    if trace is not None:
+        output.write("\n".join(rows) + "\n", trace if trace != "-" else None)
+
+
+def _row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]:
+    binding = event.binding
+    row: dict[str, Any] = {"step": debugger.position, "event": event.kind, "func": event.function}
+    if binding is not None and binding.var is not None:
+        row |= {"var": binding.var.name, "struct_info": str(binding.var.struct_info)}
+        value = binding.value
+        row |= {"op": getattr(value.op, "name", "")} if type(value) is e.Call else {}
+    if isinstance(event.value, np.ndarray):
+        row |= {"shape": list(event.value.shape), "stats": stats(event.value)}
+    return row | {"shape_vars": dict(debugger.frame.shape_vars), "ms": round(milliseconds, 3)}
+
+
+def stats(value: np.ndarray[Any, Any]) -> Mapping[str, Any]:
+    """Minimum, maximum and mean of the finite elements, and how many are NaN or infinite."""
+    if value.size == 0 or value.dtype.kind not in "biuf":
+        return {}
+    numbers = value.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    low, high, mean = (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (None, None, None)
+    return {"min": low, "max": high, "mean": mean, "nan": int(np.isnan(numbers).sum()), "inf": int(np.isinf(numbers).sum())}
+
+
+def _show_frame(debugger: Debugger) -> None:
+    click.echo(f"stopped after step {debugger.position}: {debugger.event}")
+    for name, value in debugger.frame.shape_vars.items():
+        click.echo(f"  {name} = {value}")
+    for name, value in debugger.frame.values.items():
+        click.echo(f"  {name}: {short_value(value, 90)}")
+
+
+__all__ = ["run", "stats"]

@@ -1,0 +1,28 @@
+"""A report of an error of our own, for the bug that somebody will file."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import relax_explorer
+from relax_explorer.ui import places
+
+
+def write_report(error: BaseException) -> Path:
+    """Write the traceback and the versions to the state directory (a temporary one when that fails); the file's path."""
+    text = "".join(traceback.format_exception(error))
+    head = f"relax-explorer {relax_explorer.__version__}, Python {platform.python_version()}, {platform.platform()}\narguments: {sys.argv[1:]!r}\n\n"
+    name = time.strftime("crash-%Y%m%d-%H%M%S.txt")
+    for folder in (places.state(), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(head + text, encoding="utf-8")
+        except OSError:
+            continue
+        return folder / name
+    return Path("(not written)")

@@ -1,0 +1,30 @@
+"""Where things lie on this computer: caches, state, samples. The only place that asks the system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+
+import relax_explorer
+
+NAME = "relax-explorer"
+
+
+def kernel_cache() -> Path:
+    """The directory of compiled kernels."""
+    return Path(platformdirs.user_cache_dir(NAME)) / "kernels"
+
+
+def state() -> Path:
+    """The directory of what is remembered between sessions."""
+    return Path(platformdirs.user_state_dir(NAME))
+
+
+def samples() -> list[Path]:
+    """The sample programs in reading order: beside the package in a wheel, above it in a checkout."""
+    package = Path(relax_explorer.__file__).parent
+    for folder in (package / "samples", package.parent / "samples"):
+        if folder.is_dir():
+            return sorted(folder.glob("[0-9]*.py"))
+    return []
