@@ -1,0 +1,13 @@
+# Packed functions are called by name and may do anything, so the function that calls one says that it isn't pure.
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        y = R.call_packed("test.f", x, ty_args=(R.Tensor((3,), dtype="float32"),))
+        R.print(y, format="y = {}")
+        z = R.add(y, x)
+        return z
