@@ -75,7 +75,9 @@ class Diagnostic:
     @property
     def primary(self) -> Label | None:
         """The label that the message is about."""
-        return next((label for label in self.labels if label.primary), self.labels[0] if self.labels else None)
+        return next(
+            (label for label in self.labels if label.primary), self.labels[0] if self.labels else None
+        )
 
     @property
     def span(self) -> Span | None:
@@ -85,7 +87,9 @@ class Diagnostic:
     def order(self) -> tuple[str, int, int, str]:
         """Sort key: by place, then by code."""
         span = self.span
-        return (span.source.filename, span.line, span.column, self.code.id) if span else ("", 0, 0, self.code.id)
+        return (
+            (span.source.filename, span.line, span.column, self.code.id) if span else ("", 0, 0, self.code.id)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The diagnostic as plain data (columns from 1)."""
@@ -128,7 +132,11 @@ class Report:
     def add(self, diagnostic: Diagnostic) -> None:
         """Keep `diagnostic` unless the same was said of the same place."""
         place = diagnostic.primary.place if diagnostic.primary else None
-        key = (diagnostic.code.id, diagnostic.message, id(place) if not isinstance(place, Span) else diagnostic.order())
+        key = (
+            diagnostic.code.id,
+            diagnostic.message,
+            id(place) if not isinstance(place, Span) else diagnostic.order(),
+        )
         if key not in self._seen:
             self._seen.add(key)
             self.items.append(diagnostic)

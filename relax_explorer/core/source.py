@@ -47,9 +47,17 @@ class Source:
         line = bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1]
 
-    def span(self, line: int, column: int, end_line: int | None = None, end_column: int | None = None) -> Span:
+    def span(
+        self, line: int, column: int, end_line: int | None = None, end_column: int | None = None
+    ) -> Span:
         """Span between two positions given in character columns."""
-        return Span(self, line, column, line if end_line is None else end_line, column + 1 if end_column is None else end_column)
+        return Span(
+            self,
+            line,
+            column,
+            line if end_line is None else end_line,
+            column + 1 if end_column is None else end_column,
+        )
 
     def whole(self) -> Span:
         """Span of the whole text."""
@@ -71,7 +79,9 @@ class Span:
     def text(self) -> str:
         """The text inside the span."""
         starts = self.source.line_starts
-        return self.source.text[starts[self.line - 1] + self.column : starts[self.end_line - 1] + self.end_column]
+        return self.source.text[
+            starts[self.line - 1] + self.column : starts[self.end_line - 1] + self.end_column
+        ]
 
     def __repr__(self) -> str:
         return f"{self.source.filename}:{self.line}:{self.column + 1}"

@@ -12,7 +12,15 @@ from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 
-GLYPHS = {"added": "+", "removed": "-", "changed": "~", "type": "t", "renamed": "r", "moved": ">", "same": " "}
+GLYPHS = {
+    "added": "+",
+    "removed": "-",
+    "changed": "~",
+    "type": "t",
+    "renamed": "r",
+    "moved": ">",
+    "same": " ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,9 @@ def lines(diff: ModuleDiff, context: int = 3) -> Iterator[DiffLine]:
 
 
 def _title(fn: FunctionDiff) -> str:
-    counts = " ".join(f"{GLYPHS[kind]}{fn.count(kind)}" for kind in GLYPHS if kind != "same" and fn.count(kind))
+    counts = " ".join(
+        f"{GLYPHS[kind]}{fn.count(kind)}" for kind in GLYPHS if kind != "same" and fn.count(kind)
+    )
     return f"@@ {fn.name} {fn.status}{' ' + counts if counts else ''} @@"
 
 

@@ -41,7 +41,14 @@ def graph(
 
 
 class _Builder:
-    def __init__(self, name: str, fn: e.Function, marks: dict[e.Binding, Mark], current: e.Binding | None, selected: e.Binding | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        fn: e.Function,
+        marks: dict[e.Binding, Mark],
+        current: e.Binding | None,
+        selected: e.Binding | None,
+    ) -> None:
         self.name, self.fn = name, fn
         self.marks, self.current, self.selected = marks, current, selected
         self.names = Names()
@@ -65,7 +72,14 @@ class _Builder:
         return Graph(self.name, tuple(nodes), tuple(edges), tuple(self.clusters))
 
     def _parameter(self, param: e.Var) -> Node:
-        return Node(self._id(param), self.names(param), (), Kind.PARAMETER, short_info(param.struct_info), str(param.struct_info))
+        return Node(
+            self._id(param),
+            self.names(param),
+            (),
+            Kind.PARAMETER,
+            short_info(param.struct_info),
+            str(param.struct_info),
+        )
 
     def _id(self, var: Any) -> str:
         hit = self.source.get(var)
@@ -111,19 +125,37 @@ class _Builder:
         self._read(value, made, cluster)
 
     def _output(self, made: str, title: str, expr: e.Expr, cluster: str | None) -> None:
-        self.nodes.append(Node(made, title, (), Kind.OUTPUT, short_info(expr.struct_info), str(expr.struct_info), cluster))
+        self.nodes.append(
+            Node(made, title, (), Kind.OUTPUT, short_info(expr.struct_info), str(expr.struct_info), cluster)
+        )
         self._read(expr, made, cluster)
 
     def _read(self, expr: e.Expr, target: str, cluster: str | None) -> None:
         """Edges from what `expr` reads to `target`; each constant that is no scalar is a node of its own."""
-        for var in variables(expr) if type(expr) is not e.If else [expr.condition] if isinstance(expr.condition, e.Var) else []:
+        for var in (
+            variables(expr)
+            if type(expr) is not e.If
+            else [expr.condition]
+            if isinstance(expr.condition, e.Var)
+            else []
+        ):
             if isinstance(var, e.Var):
                 self.edges.append(Edge(self._id(var), target, short_info(var.struct_info)))
         for constant in _constants(expr):
             if constant.data is not None and constant.data.ndim == 0:
                 continue
             made = f"{target}.c{len(self.nodes)}"
-            self.nodes.append(Node(made, "constant", (), Kind.CONSTANT, short_info(constant.struct_info), str(constant.struct_info), cluster))
+            self.nodes.append(
+                Node(
+                    made,
+                    "constant",
+                    (),
+                    Kind.CONSTANT,
+                    short_info(constant.struct_info),
+                    str(constant.struct_info),
+                    cluster,
+                )
+            )
             self.edges.append(Edge(made, target, short_info(constant.struct_info)))
 
     def _text(self, binding: e.Binding, name: str) -> tuple[str, tuple[str, ...], Kind]:
@@ -138,8 +170,18 @@ class _Builder:
             return "if", (name,), Kind.BRANCH
         if type(value) is e.Function:
             return "function", (name,), Kind.CALL
-        kind = Kind.TUPLE if type(value) is e.Tuple else Kind.CONSTANT if type(value) is e.Constant else Kind.OPERATOR
-        return {e.Tuple: "tuple", e.Constant: "constant", e.ShapeExpr: "shape"}.get(type(value), "="), (name,), kind
+        kind = (
+            Kind.TUPLE
+            if type(value) is e.Tuple
+            else Kind.CONSTANT
+            if type(value) is e.Constant
+            else Kind.OPERATOR
+        )
+        return (
+            {e.Tuple: "tuple", e.Constant: "constant", e.ShapeExpr: "shape"}.get(type(value), "="),
+            (name,),
+            kind,
+        )
 
     def _call(self, call: e.Call, name: str) -> tuple[str, tuple[str, ...], Kind]:
         op = call.op
@@ -154,7 +196,11 @@ class _Builder:
 
 def _brief(call: e.Call) -> str:
     """The scalars and the telling attributes of a call."""
-    parts = [scalar_text(arg.data[()]) for arg in call.args if type(arg) is e.Constant and arg.data is not None and arg.data.ndim == 0]
+    parts = [
+        scalar_text(arg.data[()])
+        for arg in call.args
+        if type(arg) is e.Constant and arg.data is not None and arg.data.ndim == 0
+    ]
     for arg in call.args:
         if type(arg) is e.ShapeExpr:
             parts.append(f"({', '.join(map(str, arg.values))})")

@@ -73,7 +73,9 @@ def short_value(value: Any, limit: int = 60) -> str:
         dims = short_dims(value.shape)
         element = short_dtype(value.dtype.name)
         if value.size <= 4:
-            inner = " ".join(f"{float(x):.4g}" if value.dtype.kind not in "biu" else str(x) for x in value.reshape(-1))
+            inner = " ".join(
+                f"{float(x):.4g}" if value.dtype.kind not in "biu" else str(x) for x in value.reshape(-1)
+            )
             return f"{dims} {element} [{inner}]"[:limit]
         return f"{dims} {element}{_range(value)}"[:limit]
     return repr(value)[:limit]

@@ -11,7 +11,19 @@ from collections.abc import Callable
 
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.prim import (
-    Add, Binary, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, PrimVar, Select, Sub,
+    Add,
+    Binary,
+    Cast,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    PrimVar,
+    Select,
+    Sub,
 )  # fmt: skip
 
 Monomial = tuple[PrimExpr, ...]
@@ -185,7 +197,13 @@ def rebuild(poly: Polynomial, dtype: DType = INT64) -> PrimExpr:
         if size != 1:
             term = Mul(term, IntImm(size, term.dtype))
         if total is None:
-            total = term if coefficient > 0 else Mul(term, IntImm(-1, term.dtype)) if size == 1 else Sub(IntImm(0, term.dtype), term)
+            total = (
+                term
+                if coefficient > 0
+                else Mul(term, IntImm(-1, term.dtype))
+                if size == 1
+                else Sub(IntImm(0, term.dtype), term)
+            )
         else:
             total = Add(total, term) if coefficient > 0 else Sub(total, term)
     rest = poly.get((), 0)

@@ -51,8 +51,18 @@ def _unused(module: IRModule) -> Report:
         derived = facts(fn)
         for binding in derived.bindings:
             var = binding.var
-            if type(binding) is VarBinding and var is not None and var not in derived.uses and var.name != "_":
+            if (
+                type(binding) is VarBinding
+                and var is not None
+                and var not in derived.uses
+                and var.name != "_"
+            ):
                 direct = type(binding.value) is Call and type(binding.value.op).__name__ != "OpRef"
                 if not is_impure(binding.value) and not direct:
-                    report.say(style.UNUSED_BINDING, f"{var.name!r} is never used", binding, help=style.UNUSED_BINDING.fix)
+                    report.say(
+                        style.UNUSED_BINDING,
+                        f"{var.name!r} is never used",
+                        binding,
+                        help=style.UNUSED_BINDING.fix,
+                    )
     return report

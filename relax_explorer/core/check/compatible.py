@@ -77,7 +77,9 @@ def _fits_func(have: s.FuncStructInfo, want: s.FuncStructInfo) -> Answer:
         return UNKNOWN
     if len(have.params) != len(want.params):
         return NO
-    inputs = [fits(b, a) for a, b in zip(have.params, want.params, strict=True)]  # parameters are contravariant
+    inputs = [
+        fits(b, a) for a, b in zip(have.params, want.params, strict=True)
+    ]  # parameters are contravariant
     return both([*inputs, fits(have.ret, want.ret)])
 
 
@@ -160,7 +162,11 @@ def match_dims(want: s.StructInfo, have: s.StructInfo, found: dict[p.PrimVar, p.
             match_dims(a, b, found)
 
 
-def _match(want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | None, found: dict[p.PrimVar, p.PrimExpr]) -> None:
+def _match(
+    want: tuple[p.PrimExpr, ...] | None,
+    have: tuple[p.PrimExpr, ...] | None,
+    found: dict[p.PrimVar, p.PrimExpr],
+) -> None:
     if want is not None and have is not None and len(want) == len(have):
         for a, b in zip(want, have, strict=True):
             if type(a) is p.PrimVar:
@@ -180,15 +186,25 @@ def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
     return []
 
 
-def erase(info: s.StructInfo, dims: Collection[p.PrimVar], variables: Collection[Any] | None = None) -> s.StructInfo:
+def erase(
+    info: s.StructInfo, dims: Collection[p.PrimVar], variables: Collection[Any] | None = None
+) -> s.StructInfo:
     """`info` without mention of shape variables outside `dims` (and of variables outside `variables`, when given)."""
     if not info_vars(info) and variables is None:
         return info
     if isinstance(info, s.TensorStructInfo):
-        kept = _in_scope(info.dims, dims) if info.dims is not None else variables is None or info.shape in (None, *variables)
+        kept = (
+            _in_scope(info.dims, dims)
+            if info.dims is not None
+            else variables is None or info.shape in (None, *variables)
+        )
         return info if kept else s.TensorStructInfo(None, info.dtype, info.ndim, info.vdevice)
     if isinstance(info, s.ShapeStructInfo):
-        return info if info.values is None or _in_scope(info.values, dims) else s.ShapeStructInfo(None, info.ndim)
+        return (
+            info
+            if info.values is None or _in_scope(info.values, dims)
+            else s.ShapeStructInfo(None, info.ndim)
+        )
     if isinstance(info, s.PrimStructInfo):
         return info if info.value is None or _in_scope((info.value,), dims) else s.PrimStructInfo(info.dtype)
     if isinstance(info, s.TupleStructInfo):

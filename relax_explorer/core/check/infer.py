@@ -53,7 +53,9 @@ class Inferrer:
         from relax_explorer.core.ops import names
 
         near = get_close_matches(name, names(), 1)
-        hint = f"did you mean R.{near[0].removeprefix('relax.')}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
+        hint = (
+            f"did you mean R.{near[0].removeprefix('relax.')}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
+        )
         text = f"operator {name.replace('relax.', 'R.', 1)} is not known; its result is taken as Object"
         self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)
 
@@ -82,7 +84,12 @@ class Inferrer:
         if callee is s.OBJECT:
             return s.OBJECT
         if not isinstance(callee, s.FuncStructInfo):
-            self.report.say(codes.NOT_CALLABLE, f"a value of StructInfo {callee} is called", call, help=codes.NOT_CALLABLE.fix)
+            self.report.say(
+                codes.NOT_CALLABLE,
+                f"a value of StructInfo {callee} is called",
+                call,
+                help=codes.NOT_CALLABLE.fix,
+            )
             self.poisoned.add(call)
             return s.OBJECT
         if callee.params is None:
@@ -116,9 +123,19 @@ class Inferrer:
         if isinstance(whole, s.TupleStructInfo):
             if 0 <= expr.index < len(whole.fields):
                 return whole.fields[expr.index]
-            self.report.say(codes.TUPLE_INDEX, f"the tuple has {len(whole.fields)} fields, no field {expr.index}", expr, help=codes.TUPLE_INDEX.fix)
+            self.report.say(
+                codes.TUPLE_INDEX,
+                f"the tuple has {len(whole.fields)} fields, no field {expr.index}",
+                expr,
+                help=codes.TUPLE_INDEX.fix,
+            )
         elif whole is not s.OBJECT:
-            self.report.say(codes.WRONG_KIND, f"a field is taken from {whole}, which is no tuple", expr, help="index a tuple")
+            self.report.say(
+                codes.WRONG_KIND,
+                f"a field is taken from {whole}, which is no tuple",
+                expr,
+                help="index a tuple",
+            )
         else:
             return s.OBJECT
         self.poisoned.add(expr)

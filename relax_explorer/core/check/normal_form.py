@@ -24,7 +24,10 @@ def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
             yield _at(binding, "a sequence stands where a value is bound")
         for operand in operands(binding.value):
             if not _leaf(operand):
-                yield _at(operand if operand.span else binding, f"an operand is a {type(operand).__name__}, not a leaf")
+                yield _at(
+                    operand if operand.span else binding,
+                    f"an operand is a {type(operand).__name__}, not a leaf",
+                )
         for seq in sequences(binding.value):
             yield from _result(seq, binding)
     yield from _result(fn.body, fn)
@@ -32,7 +35,10 @@ def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
 
 def _result(seq: e.SeqExpr, place: object) -> Iterator[Diagnostic]:
     if not _leaf(seq.body):
-        yield _at(seq.body if seq.body.span else place, f"the result of a sequence is a {type(seq.body).__name__}, not a leaf")
+        yield _at(
+            seq.body if seq.body.span else place,
+            f"the result of a sequence is a {type(seq.body).__name__}, not a leaf",
+        )
 
 
 def _leaf(expr: e.Expr) -> bool:

@@ -98,7 +98,12 @@ def _param_info(param: Buffer | p.PrimVar) -> s.StructInfo:
 class FunctionNormalizer:
     """Normalizes one function."""
 
-    def __init__(self, report: Report, signature: Callable[[str], s.StructInfo | None], outer: FunctionNormalizer | None = None) -> None:
+    def __init__(
+        self,
+        report: Report,
+        signature: Callable[[str], s.StructInfo | None],
+        outer: FunctionNormalizer | None = None,
+    ) -> None:
         self.report = report
         self.infer = Inferrer(report, signature)
         self.vars: dict[e.Var, e.Var] = dict(outer.vars) if outer else {}
@@ -129,7 +134,9 @@ class FunctionNormalizer:
             return known
         if fits(derived, wanted) is NO and fn.body.body not in self.infer.poisoned:
             text = f"the function returns {derived}, its annotation says {wanted}"
-            self.report.say(codes.BAD_RETURN, text, fn.body.body if fn.body.body.span else fn, help=codes.BAD_RETURN.fix)
+            self.report.say(
+                codes.BAD_RETURN, text, fn.body.body if fn.body.body.span else fn, help=codes.BAD_RETURN.fix
+            )
         return wanted
 
     # -- sequences ------------------------------------------------------------------------------------------------
@@ -158,7 +165,9 @@ class FunctionNormalizer:
         for binding in block.bindings:
             self.binding(binding)
         self.dataflow = before
-        same = len(self.out) == len(block.bindings) and all(a is b for a, b in zip(self.out, block.bindings, strict=True))
+        same = len(self.out) == len(block.bindings) and all(
+            a is b for a, b in zip(self.out, block.bindings, strict=True)
+        )
         if self.out:
             blocks.append(block if same else replace(block, bindings=tuple(self.out)))
 
@@ -191,10 +200,17 @@ class FunctionNormalizer:
         poisoned = value in self.infer.poisoned
         if answer is NO and not poisoned:
             text = f"the value is {derived}, the annotation says {wanted}"
-            self.report.say(codes.BAD_ANNOTATION_INFO, text, binding, help=f"write {binding.var.name}: {derived}")
+            self.report.say(
+                codes.BAD_ANNOTATION_INFO, text, binding, help=f"write {binding.var.name}: {derived}"
+            )
         elif answer is UNKNOWN and not poisoned and derived is not s.OBJECT:
             text = f"the value is {derived}; whether it is {wanted} is known only at run time"
-            self.report.say(codes.MAYBE_ANNOTATION, text, binding, help=f"write {binding.var.name} = R.match_cast(…, {wanted})")
+            self.report.say(
+                codes.MAYBE_ANNOTATION,
+                text,
+                binding,
+                help=f"write {binding.var.name} = R.match_cast(…, {wanted})",
+            )
         return wanted
 
     def _match_cast(self, binding: e.MatchCast) -> None:
@@ -272,7 +288,9 @@ class FunctionNormalizer:
         if expr.struct_info is info:
             return expr
         new = e.Call(expr.op, expr.args, expr.attrs, expr.sinfo_args, info, expr.span)
-        if expr in self.infer.poisoned or (info is s.OBJECT and any(arg in self.infer.poisoned for arg in expr.args)):
+        if expr in self.infer.poisoned or (
+            info is s.OBJECT and any(arg in self.infer.poisoned for arg in expr.args)
+        ):
             self.infer.poisoned.add(new)
         return new
 
@@ -301,7 +319,9 @@ class FunctionNormalizer:
             self.dims = set(dims)
         infos = [erase(self.infer.info(branch.body), dims) for branch in branches]
         info = self.infer.branches(infos[0], infos[1])
-        return replace(expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info)
+        return replace(
+            expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info
+        )
 
     def _seq(self, expr: e.SeqExpr) -> e.Expr:
         for block in expr.blocks:

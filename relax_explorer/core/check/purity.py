@@ -13,7 +13,9 @@ from relax_explorer.core.ops import find
 
 FORCE_PURE = ("relax.force_pure", "force_pure")
 # Operators of lowered programs that have an effect although no class declares them.
-_IMPURE_NAMES = frozenset({"relax.vm.kill_object", "relax.memory.kill_storage", "relax.memory.kill_tensor", "relax.vm.call_tir_dyn"})
+_IMPURE_NAMES = frozenset(
+    {"relax.vm.kill_object", "relax.memory.kill_storage", "relax.memory.kill_tensor", "relax.vm.call_tir_dyn"}
+)
 
 
 def is_impure(expr: e.Expr) -> bool:
@@ -62,6 +64,16 @@ def violations(fn: e.Function) -> Iterator[Diagnostic]:
                 continue
             place = binding.value if binding.value.span else binding
             if type(block) is e.DataflowBlock:
-                yield Diagnostic(codes.IMPURE_IN_DATAFLOW, "this call may have a side effect", (Label(place, "", True),), help=codes.IMPURE_IN_DATAFLOW.fix)
+                yield Diagnostic(
+                    codes.IMPURE_IN_DATAFLOW,
+                    "this call may have a side effect",
+                    (Label(place, "", True),),
+                    help=codes.IMPURE_IN_DATAFLOW.fix,
+                )
             elif fn.pure is not False:
-                yield Diagnostic(codes.IMPURE_IN_PURE, "this call may have a side effect", (Label(place, "", True),), help=codes.IMPURE_IN_PURE.fix)
+                yield Diagnostic(
+                    codes.IMPURE_IN_PURE,
+                    "this call may have a side effect",
+                    (Label(place, "", True),),
+                    help=codes.IMPURE_IN_PURE.fix,
+                )

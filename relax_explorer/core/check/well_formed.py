@@ -97,14 +97,23 @@ class _Scopes:
             self._info(binding.struct_info, binding)
         if binding.var is not None:
             if type(binding.var) is e.DataflowVar and not inside:
-                self._say(codes.DATAFLOW_VAR_PLACE, f"{binding.var.name!r} is bound outside a dataflow block", binding)
+                self._say(
+                    codes.DATAFLOW_VAR_PLACE,
+                    f"{binding.var.name!r} is bound outside a dataflow block",
+                    binding,
+                )
             self._define(binding.var, binding)
             self._info(binding.var.struct_info, binding)
 
     def _branches(self, value: e.If) -> None:
         info = value.condition.struct_info
-        tensor = isinstance(info, s.TensorStructInfo) and (info.ndim not in (0, -1) or (info.dtype is not None and not info.dtype.is_bool))
-        if tensor or (info is not None and not isinstance(info, (s.TensorStructInfo, s.PrimStructInfo, s.ObjectStructInfo))):
+        tensor = isinstance(info, s.TensorStructInfo) and (
+            info.ndim not in (0, -1) or (info.dtype is not None and not info.dtype.is_bool)
+        )
+        if tensor or (
+            info is not None
+            and not isinstance(info, (s.TensorStructInfo, s.PrimStructInfo, s.ObjectStructInfo))
+        ):
             self._say(codes.BAD_CONDITION, f"the condition is {info}", value)
         for seq in sequences(value):
             saved, dims = dict(self.vars), dict(self.dims)
@@ -133,10 +142,16 @@ class _Scopes:
             if kind is e.Var or kind is e.DataflowVar:
                 self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
             elif kind is e.GlobalVar and item.name not in self.module.functions:  # type: ignore[attr-defined]
-                self._say(codes.UNDEFINED_GLOBAL, f"the module has no function {item.name!r}", item if item.span else place)  # type: ignore[attr-defined]
+                self._say(
+                    codes.UNDEFINED_GLOBAL,
+                    f"the module has no function {item.name!r}",
+                    item if item.span else place,
+                )  # type: ignore[attr-defined]
             elif kind is e.ShapeExpr or kind is e.PrimValue:
                 values = item.values if kind is e.ShapeExpr else (item.value,)  # type: ignore[attr-defined]
                 for var in p.free_vars(*values):
                     if var not in self.dims:
-                        self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
+                        self._say(
+                            codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place
+                        )
             stack.extend(operands(item))

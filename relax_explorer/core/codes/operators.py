@@ -6,20 +6,122 @@ from relax_explorer.core.diagnostics import Code, Severity
 
 _T = '@R.function\ndef f(x: R.Tensor({}, "{}"), y: R.Tensor({}, "{}")):\n    return {}\n'
 
-WRONG_KIND = Code("RX0201", "operand of another kind", "The operator needs a tensor (or a shape, a tuple) here.", "Pass a value of that kind.", _T.format("(2,)", "float32", "(2,)", "float32", "R.add(x, R.shape([2]))"))
-DTYPES_DIFFER = Code("RX0202", "dtypes differ", "The operator needs operands of one dtype and converts none by itself.", "Convert one with R.astype.", _T.format("(2,)", "float32", "(2,)", "int32", "R.add(x, y)"))
-INNER_LENGTHS = Code("RX0203", "inner dimensions differ", "A product needs equal inner lengths.", "Transpose or reshape an operand.", _T.format("(2, 3)", "float32", "(4, 5)", "float32", "R.matmul(x, y)"))
-NOT_BROADCASTABLE = Code("RX0204", "shapes don't broadcast", "Aligned from the right, two dimensions must be equal or one of them 1.", "Reshape or broadcast an operand.", _T.format("(2,)", "float32", "(3,)", "float32", "R.add(x, y)"))
-AXIS_RANGE = Code("RX0205", "axis out of range", "An axis counts from 0 to rank - 1, or from -rank to -1.", "Name an axis that exists.", _T.format("(2,)", "float32", "(2,)", "float32", "R.nn.softmax(x, axis=3)"))
-AXIS_TWICE = Code("RX0206", "axis named twice", "Each axis can be named once.", "Remove one.", _T.format("(2, 3)", "float32", "(2,)", "float32", "R.permute_dims(x, axes=[0, 0])"))
-RANK_WRONG = Code("RX0207", "wrong rank", "The operator needs an operand of another number of dimensions.", "Reshape it, or use the operator for that rank.", _T.format("(2,)", "float32", "(2,)", "float32", "R.nn.conv2d(x, y)"))
-SIZE_MISMATCH = Code("RX0208", "numbers of elements differ", "A reshape keeps the number of elements.", "Give dimensions with the same product.", _T.format("(2, 3)", "float32", "(2,)", "float32", "R.reshape(x, (5,))"))
-DIMS_DIFFER = Code("RX0209", "dimensions differ", "The operator needs equal lengths here.", "Make them equal.", _T.format("(2, 3)", "float32", "(4, 5)", "float32", "R.concat((x, y), axis=0)"))
-DTYPE_WRONG = Code("RX0210", "dtype not accepted", "The operator is not defined for this dtype.", "Convert the operand with R.astype.", _T.format("(2,)", "int32", "(2,)", "int32", "R.nn.softmax(x)"))
-BAD_ATTRIBUTE = Code("RX0211", "attribute out of range", "The attribute's value has no meaning for this operator.", "See its page: relax-explorer explain OPERATOR.", _T.format("(4,)", "float32", "(2,)", "float32", "R.split(x, 0)"))
-ARGUMENT_COUNT = Code("RX0212", "wrong number of arguments", "The callee takes another number of arguments.", "See the signature.")
-ARGUMENT_INFO = Code("RX0213", "argument does not fit the parameter", "The argument's StructInfo can't be what the parameter says.", "Pass a value that fits.")
-NOT_CALLABLE = Code("RX0214", "not a function", "Only operators, functions and closures can be called.", "Call a function.", _T.format("(2,)", "float32", "(2,)", "float32", "x(y)"))
-TUPLE_INDEX = Code("RX0215", "tuple index out of range", "The tuple has fewer fields.", "Use an index below the number of fields.", _T.format("(2,)", "float32", "(2,)", "float32", "(x, y)[2]"))
-UNPROVEN = Code("RX0216", "not proven; checked when it runs", "Whether two symbolic lengths agree is known only when the program runs.", "Write a match_cast to state it.", "", Severity.WARNING)
-IMPOSSIBLE_CAST = Code("RX0217", "match_cast can never succeed", "The value can't have the StructInfo it is cast to.", "Correct the target.", '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor((3,), "float32"))\n    return y\n', Severity.WARNING)
+WRONG_KIND = Code(
+    "RX0201",
+    "operand of another kind",
+    "The operator needs a tensor (or a shape, a tuple) here.",
+    "Pass a value of that kind.",
+    _T.format("(2,)", "float32", "(2,)", "float32", "R.add(x, R.shape([2]))"),
+)
+DTYPES_DIFFER = Code(
+    "RX0202",
+    "dtypes differ",
+    "The operator needs operands of one dtype and converts none by itself.",
+    "Convert one with R.astype.",
+    _T.format("(2,)", "float32", "(2,)", "int32", "R.add(x, y)"),
+)
+INNER_LENGTHS = Code(
+    "RX0203",
+    "inner dimensions differ",
+    "A product needs equal inner lengths.",
+    "Transpose or reshape an operand.",
+    _T.format("(2, 3)", "float32", "(4, 5)", "float32", "R.matmul(x, y)"),
+)
+NOT_BROADCASTABLE = Code(
+    "RX0204",
+    "shapes don't broadcast",
+    "Aligned from the right, two dimensions must be equal or one of them 1.",
+    "Reshape or broadcast an operand.",
+    _T.format("(2,)", "float32", "(3,)", "float32", "R.add(x, y)"),
+)
+AXIS_RANGE = Code(
+    "RX0205",
+    "axis out of range",
+    "An axis counts from 0 to rank - 1, or from -rank to -1.",
+    "Name an axis that exists.",
+    _T.format("(2,)", "float32", "(2,)", "float32", "R.nn.softmax(x, axis=3)"),
+)
+AXIS_TWICE = Code(
+    "RX0206",
+    "axis named twice",
+    "Each axis can be named once.",
+    "Remove one.",
+    _T.format("(2, 3)", "float32", "(2,)", "float32", "R.permute_dims(x, axes=[0, 0])"),
+)
+RANK_WRONG = Code(
+    "RX0207",
+    "wrong rank",
+    "The operator needs an operand of another number of dimensions.",
+    "Reshape it, or use the operator for that rank.",
+    _T.format("(2,)", "float32", "(2,)", "float32", "R.nn.conv2d(x, y)"),
+)
+SIZE_MISMATCH = Code(
+    "RX0208",
+    "numbers of elements differ",
+    "A reshape keeps the number of elements.",
+    "Give dimensions with the same product.",
+    _T.format("(2, 3)", "float32", "(2,)", "float32", "R.reshape(x, (5,))"),
+)
+DIMS_DIFFER = Code(
+    "RX0209",
+    "dimensions differ",
+    "The operator needs equal lengths here.",
+    "Make them equal.",
+    _T.format("(2, 3)", "float32", "(4, 5)", "float32", "R.concat((x, y), axis=0)"),
+)
+DTYPE_WRONG = Code(
+    "RX0210",
+    "dtype not accepted",
+    "The operator is not defined for this dtype.",
+    "Convert the operand with R.astype.",
+    _T.format("(2,)", "int32", "(2,)", "int32", "R.nn.softmax(x)"),
+)
+BAD_ATTRIBUTE = Code(
+    "RX0211",
+    "attribute out of range",
+    "The attribute's value has no meaning for this operator.",
+    "See its page: relax-explorer explain OPERATOR.",
+    _T.format("(4,)", "float32", "(2,)", "float32", "R.split(x, 0)"),
+)
+ARGUMENT_COUNT = Code(
+    "RX0212",
+    "wrong number of arguments",
+    "The callee takes another number of arguments.",
+    "See the signature.",
+)
+ARGUMENT_INFO = Code(
+    "RX0213",
+    "argument does not fit the parameter",
+    "The argument's StructInfo can't be what the parameter says.",
+    "Pass a value that fits.",
+)
+NOT_CALLABLE = Code(
+    "RX0214",
+    "not a function",
+    "Only operators, functions and closures can be called.",
+    "Call a function.",
+    _T.format("(2,)", "float32", "(2,)", "float32", "x(y)"),
+)
+TUPLE_INDEX = Code(
+    "RX0215",
+    "tuple index out of range",
+    "The tuple has fewer fields.",
+    "Use an index below the number of fields.",
+    _T.format("(2,)", "float32", "(2,)", "float32", "(x, y)[2]"),
+)
+UNPROVEN = Code(
+    "RX0216",
+    "not proven; checked when it runs",
+    "Whether two symbolic lengths agree is known only when the program runs.",
+    "Write a match_cast to state it.",
+    "",
+    Severity.WARNING,
+)
+IMPOSSIBLE_CAST = Code(
+    "RX0217",
+    "match_cast can never succeed",
+    "The value can't have the StructInfo it is cast to.",
+    "Correct the target.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor((3,), "float32"))\n    return y\n',
+    Severity.WARNING,
+)

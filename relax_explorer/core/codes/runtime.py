@@ -4,17 +4,81 @@ from __future__ import annotations
 
 from relax_explorer.core.diagnostics import Code
 
-WRONG_INPUT = Code("RX0501", "input does not fit the parameter", "The value given has another dtype, rank or length than the parameter says.", "Pass a value that fits.")
-INPUT_COUNT = Code("RX0502", "wrong number of inputs", "The function has another number of parameters.", "Pass one value for each parameter.")
-CAST_FAILED = Code("RX0503", "match_cast failed", "The value does not have the StructInfo it was cast to.", "Look at the value's shape and dtype.")
-NO_EVALUATION = Code("RX0504", "can't be run here", "The operator has no evaluation in this program.", "Skip it, or give its value from a file.")
-UNKNOWN_PACKED = Code("RX0505", "unknown packed function", "No packed function of this name is registered.", "Register one with packed_function, or give its value.")
-UNKNOWN_FUNCTION = Code("RX0506", "no such function", "The module has no Relax function of this name.", "Name one of its functions.")
-SHAPE_CHECK = Code("RX0507", "lengths differ at run time", "Two lengths that had to agree do not.", "Look at the shapes of the operands.")
-OUT_OF_BOUNDS = Code("RX0508", "index out of bounds", "An index lies outside its axis.", "Look at the indices.")
-BAD_ARITHMETIC = Code("RX0509", "undefined arithmetic", "A division by zero, or a shift by the width or more.", "Look at the operands.")
-ASSERTION = Code("RX0510", "assertion failed", "R.assert_op found its condition false.", "Look at the operands.")
-TOO_LARGE = Code("RX0511", "needs too much memory", "A value would need more memory than the limit.", "Use smaller shapes, or raise the limit.")
-NO_KERNEL = Code("RX0512", "PrimFunc can't be compiled", "The PrimFunc uses something that has no translation to numba.", "See the note for the construct.")
-DEPTH = Code("RX0513", "calls nested too deeply", "More than 10,000 frames are open: a recursion without end.", "Look at the recursion's base case.")
-BAD_INPUT_FILE = Code("RX0514", "input file can't be read", "The file is no .npy or .npz file of plain arrays.", "Save the arrays with numpy.save or numpy.savez.")
+WRONG_INPUT = Code(
+    "RX0501",
+    "input does not fit the parameter",
+    "The value given has another dtype, rank or length than the parameter says.",
+    "Pass a value that fits.",
+)
+INPUT_COUNT = Code(
+    "RX0502",
+    "wrong number of inputs",
+    "The function has another number of parameters.",
+    "Pass one value for each parameter.",
+)
+CAST_FAILED = Code(
+    "RX0503",
+    "match_cast failed",
+    "The value does not have the StructInfo it was cast to.",
+    "Look at the value's shape and dtype.",
+)
+NO_EVALUATION = Code(
+    "RX0504",
+    "can't be run here",
+    "The operator has no evaluation in this program.",
+    "Skip it, or give its value from a file.",
+)
+UNKNOWN_PACKED = Code(
+    "RX0505",
+    "unknown packed function",
+    "No packed function of this name is registered.",
+    "Register one with packed_function, or give its value.",
+)
+UNKNOWN_FUNCTION = Code(
+    "RX0506",
+    "no such function",
+    "The module has no Relax function of this name.",
+    "Name one of its functions.",
+)
+SHAPE_CHECK = Code(
+    "RX0507",
+    "lengths differ at run time",
+    "Two lengths that had to agree do not.",
+    "Look at the shapes of the operands.",
+)
+OUT_OF_BOUNDS = Code(
+    "RX0508", "index out of bounds", "An index lies outside its axis.", "Look at the indices."
+)
+BAD_ARITHMETIC = Code(
+    "RX0509",
+    "undefined arithmetic",
+    "A division by zero, or a shift by the width or more.",
+    "Look at the operands.",
+)
+ASSERTION = Code(
+    "RX0510", "assertion failed", "R.assert_op found its condition false.", "Look at the operands."
+)
+TOO_LARGE = Code(
+    "RX0511",
+    "needs too much memory",
+    "A value would need more memory than the limit.",
+    "Use smaller shapes, or raise the limit.",
+)
+NO_KERNEL = Code(
+    "RX0512",
+    "PrimFunc can't be compiled",
+    "The PrimFunc uses something that has no translation to numba.",
+    "See the note for the construct.",
+)
+DEPTH = Code(
+    "RX0513",
+    "calls nested too deeply",
+    "More than 10,000 frames are open: a recursion without end.",
+    "Look at the recursion's base case.",
+)
+BAD_INPUT_FILE = Code(
+    "RX0514",
+    "input file can't be read",
+    "The file is no .npy or .npz file of plain arrays.",
+    "Save the arrays with numpy.save or numpy.savez.",
+)

@@ -5,15 +5,31 @@ from __future__ import annotations
 from relax_explorer.core.diagnostics import Code, Severity
 
 UNREADABLE = Code(
-    "RX0001", "the input can't be read", "The path is no regular file, or the system refuses to open it.", "Name a file, or - for standard input."
+    "RX0001",
+    "the input can't be read",
+    "The path is no regular file, or the system refuses to open it.",
+    "Name a file, or - for standard input.",
 )
-EMPTY = Code("RX0002", "no module found", "The text has no statement at all.", "Write a class decorated with @I.ir_module.", "\n")
+EMPTY = Code(
+    "RX0002",
+    "no module found",
+    "The text has no statement at all.",
+    "Write a class decorated with @I.ir_module.",
+    "\n",
+)
 NOT_TEXT = Code(
-    "RX0003", "the input is not text", "Its first bytes are those of another format.", "Open the TVMScript text; convert the model to it first."
+    "RX0003",
+    "the input is not text",
+    "Its first bytes are those of another format.",
+    "Open the TVMScript text; convert the model to it first.",
 )
 NOT_UTF8 = Code("RX0004", "the text is not UTF-8", "TVMScript is UTF-8 text.", "Save the file as UTF-8.")
 BAD_SYNTAX = Code(
-    "RX0005", "not valid Python syntax", "TVMScript is Python syntax, and Python's parser stopped here.", "Mend the marked place.", "def f(:\n"
+    "RX0005",
+    "not valid Python syntax",
+    "TVMScript is Python syntax, and Python's parser stopped here.",
+    "Mend the marked place.",
+    "def f(:\n",
 )
 TOO_DEEP = Code(
     "RX0006",
@@ -23,7 +39,11 @@ TOO_DEEP = Code(
     "x = " + "(" * 300 + ")" * 300 + "\n",
 )
 TRUNCATED = Code(
-    "RX0007", "the text ends too early", "A bracket, a string or a block is still open at the end.", "Check that the file was copied whole.", "x = (1,\n"
+    "RX0007",
+    "the text ends too early",
+    "A bracket, a string or a block is still open at the end.",
+    "Check that the file was copied whole.",
+    "x = (1,\n",
 )
 NOT_TVMSCRIPT = Code(
     "RX0008",
@@ -53,7 +73,13 @@ BAD_ANNOTATION = Code(
     "Write one of these.",
     "@R.function\ndef f(x: int):\n    return x\n",
 )
-BAD_DTYPE = Code("RX0013", "unknown dtype", "No element type has this name.", "Use a name such as float32, int64, bool or bfloat16.", '@R.function\ndef f(x: R.Tensor((2,), "float99")):\n    return x\n')
+BAD_DTYPE = Code(
+    "RX0013",
+    "unknown dtype",
+    "No element type has this name.",
+    "Use a name such as float32, int64, bool or bfloat16.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float99")):\n    return x\n',
+)
 UNDEFINED = Code(
     "RX0014",
     "undefined variable",
@@ -83,16 +109,47 @@ BAD_NAME = Code(
     "Rename it.",
     "@R.function\ndef f(class):\n    return class\n",
 )
-MISSING_RETURN = Code("RX0018", "the function does not return", "A Relax function ends in one return.", "Add a return at the end.", "@R.function\ndef f():\n    y = R.const(1)\n")
-AFTER_RETURN = Code("RX0019", "statement after return", "A Relax function has a single return, at its end.", "Move the return to the end.", "@R.function\ndef f():\n    return R.const(1)\n    return R.const(2)\n")
+MISSING_RETURN = Code(
+    "RX0018",
+    "the function does not return",
+    "A Relax function ends in one return.",
+    "Add a return at the end.",
+    "@R.function\ndef f():\n    y = R.const(1)\n",
+)
+AFTER_RETURN = Code(
+    "RX0019",
+    "statement after return",
+    "A Relax function has a single return, at its end.",
+    "Move the return to the end.",
+    "@R.function\ndef f():\n    return R.const(1)\n    return R.const(2)\n",
+)
 BAD_DATAFLOW = Code(
-    "RX0020", "wrong use of R.output", "R.output names variables of its dataflow block, once, at the block's end.", "List variables bound in the block.", "@R.function\ndef f():\n    with R.dataflow():\n        R.output(y)\n    return R.const(1)\n"
+    "RX0020",
+    "wrong use of R.output",
+    "R.output names variables of its dataflow block, once, at the block's end.",
+    "List variables bound in the block.",
+    "@R.function\ndef f():\n    with R.dataflow():\n        R.output(y)\n    return R.const(1)\n",
 )
 BAD_BRANCH = Code(
-    "RX0021", "branches don't match", "Both branches of an if end by binding the same variable.", "End both branches with a binding of one name.", '@R.function\ndef f(c: R.Tensor((), "bool")):\n    if c:\n        y = R.const(1)\n    return y\n'
+    "RX0021",
+    "branches don't match",
+    "Both branches of an if end by binding the same variable.",
+    "End both branches with a binding of one name.",
+    '@R.function\ndef f(c: R.Tensor((), "bool")):\n    if c:\n        y = R.const(1)\n    return y\n',
 )
-DUPLICATE = Code("RX0022", "defined twice", "Two functions, or two parameters, share a name.", "Rename one.", "@R.function\ndef f(x: R.Object, x: R.Object):\n    return x\n")
-BAD_METADATA = Code("RX0023", "unreadable metadata", "The JSON block with the constants is damaged or of an unknown form.", "Print the module again with show_meta=True.")
+DUPLICATE = Code(
+    "RX0022",
+    "defined twice",
+    "Two functions, or two parameters, share a name.",
+    "Rename one.",
+    "@R.function\ndef f(x: R.Object, x: R.Object):\n    return x\n",
+)
+BAD_METADATA = Code(
+    "RX0023",
+    "unreadable metadata",
+    "The JSON block with the constants is damaged or of an unknown form.",
+    "Print the module again with show_meta=True.",
+)
 MISSING_METADATA = Code(
     "RX0024",
     "constant without data",
@@ -101,7 +158,13 @@ MISSING_METADATA = Code(
     '@R.function\ndef f():\n    return metadata["ir.GenericConst"][0]\n',
     Severity.WARNING,
 )
-BAD_LITERAL = Code("RX0025", "literal out of range", "The number does not fit its dtype.", "Use a number that fits.", "@R.function\ndef f(x: R.Tensor((99999999999999999999,), \"float32\")):\n    return x\n")
+BAD_LITERAL = Code(
+    "RX0025",
+    "literal out of range",
+    "The number does not fit its dtype.",
+    "Use a number that fits.",
+    '@R.function\ndef f(x: R.Tensor((99999999999999999999,), "float32")):\n    return x\n',
+)
 EXECUTES_PYTHON = Code(
     "RX0026",
     "would execute Python",

@@ -20,7 +20,9 @@ Builtin = Callable[[Any, Any, Any, list[Any]], Any]
 def _prim_func(machine: Any, at: Any, callee: Any) -> PrimFunc:
     fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if type(fn) is not PrimFunc:
-        raise machine.trap(codes.UNKNOWN_FUNCTION, f"{getattr(callee, 'name', callee)!r} is no PrimFunc of the module", at)
+        raise machine.trap(
+            codes.UNKNOWN_FUNCTION, f"{getattr(callee, 'name', callee)!r} is no PrimFunc of the module", at
+        )
     return fn
 
 
@@ -32,7 +34,9 @@ def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     if any(arg is UNKNOWN for arg in args[1]):
         machine._write(frame, at.target, UNKNOWN)
         return
-    value = machine.guard(at, lambda: machine.kernels.call_tir(fn, _flat(args[1]), tail, out, frame.dims, at.node))
+    value = machine.guard(
+        at, lambda: machine.kernels.call_tir(fn, _flat(args[1]), tail, out, frame.dims, at.node)
+    )
     machine._write(frame, at.target, value)
 
 
@@ -54,7 +58,9 @@ def call_tir_inplace(machine: Any, frame: Any, at: Any, args: list[Any]) -> None
             results.append(inputs[index])
         else:
             results.append(allocate(info, frame.dims, at.node))
-    fresh = [r for r, index in zip(results, at.node.attrs.get("inplace_indices", ()), strict=True) if index < 0]
+    fresh = [
+        r for r, index in zip(results, at.node.attrs.get("inplace_indices", ()), strict=True) if index < 0
+    ]
     machine.guard(at, lambda: machine.kernels.call(fn, [*_flat(inputs), *fresh]))
     machine._write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 

@@ -29,7 +29,14 @@ class Breakpoint:
 
 def on_variable(name: str) -> Breakpoint:
     """Stop after a variable of this name gets its value."""
-    return Breakpoint(name, lambda event: event.kind == "bind" and event.binding is not None and getattr(event.binding.var, "name", None) == name)
+    return Breakpoint(
+        name,
+        lambda event: (
+            event.kind == "bind"
+            and event.binding is not None
+            and getattr(event.binding.var, "name", None) == name
+        ),
+    )
 
 
 def on_operator(name: str) -> Breakpoint:
@@ -37,7 +44,11 @@ def on_operator(name: str) -> Breakpoint:
 
     def hit(event: Event) -> bool:
         value = event.binding.value if event.kind == "bind" and event.binding is not None else None
-        return type(value) is e.Call and type(value.op) is e.OpRef and value.op.name.removeprefix("relax.") == name.removeprefix("relax.")
+        return (
+            type(value) is e.Call
+            and type(value.op) is e.OpRef
+            and value.op.name.removeprefix("relax.") == name.removeprefix("relax.")
+        )
 
     return Breakpoint(f"op:{name}", hit)
 
@@ -47,7 +58,12 @@ def on_not_finite() -> Breakpoint:
 
     def hit(event: Event) -> bool:
         value = event.value
-        return event.kind == "bind" and isinstance(value, np.ndarray) and value.dtype.kind == "f" and not bool(np.isfinite(value).all())
+        return (
+            event.kind == "bind"
+            and isinstance(value, np.ndarray)
+            and value.dtype.kind == "f"
+            and not bool(np.isfinite(value).all())
+        )
 
     return Breakpoint("nan", hit)
 
@@ -55,7 +71,9 @@ def on_not_finite() -> Breakpoint:
 class Debugger:
     """Steps through one call of a function. Lower-case ideas go forward, their reverses go back at the same cost."""
 
-    def __init__(self, module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None) -> None:
+    def __init__(
+        self, module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None
+    ) -> None:
         self.module = normalize(module)
         self.machine = Machine(self.module, function, list(args), record=True, cache=cache)
         self.breakpoints: list[Breakpoint] = []
@@ -174,6 +192,8 @@ class Debugger:
         return self.event
 
 
-def debug(module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None) -> Debugger:
+def debug(
+    module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None
+) -> Debugger:
     """A debugger at the start of a call; raises Failure when the inputs don't fit."""
     return Debugger(module, function, args, cache)

@@ -39,7 +39,15 @@ class Kernels:
         """Run a PrimFunc on arrays and scalars; it fills its outputs."""
         self.get(fn)(*args)
 
-    def call_tir(self, fn: PrimFunc, args: Sequence[Any], tail: Sequence[Any], out: s.StructInfo, dims: Dims, place: Any) -> Any:
+    def call_tir(
+        self,
+        fn: PrimFunc,
+        args: Sequence[Any],
+        tail: Sequence[Any],
+        out: s.StructInfo,
+        dims: Dims,
+        place: Any,
+    ) -> Any:
         """The outputs of a PrimFunc: arrays are allocated as `out` says, and passed after the arguments and before `tail`."""
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
         results = [allocate(info, dims, place) for info in infos]
@@ -50,7 +58,14 @@ class Kernels:
 def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Any:
     """An array for a result; raises Failure when its size isn't known or is beyond the limit."""
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
-        raise Failure(Diagnostic(codes.SHAPE_CHECK, f"a result of {info} can't be allocated", (Label(place, "", True),), help="give its shape and dtype"))
+        raise Failure(
+            Diagnostic(
+                codes.SHAPE_CHECK,
+                f"a result of {info} can't be allocated",
+                (Label(place, "", True),),
+                help="give its shape and dtype",
+            )
+        )
     shape = lengths(info.dims, dims, place)
     size = info.dtype.to_numpy().itemsize
     for length in shape:

@@ -16,7 +16,18 @@ from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.plan import Instruction, Plan, plan
 from relax_explorer.core.exec.scalars import evaluate
-from relax_explorer.core.exec.values import UNKNOWN, Closure, Dims, Mismatch, Shape, as_argument, describe, lengths, match, to_python
+from relax_explorer.core.exec.values import (
+    UNKNOWN,
+    Closure,
+    Dims,
+    Mismatch,
+    Shape,
+    as_argument,
+    describe,
+    lengths,
+    match,
+    to_python,
+)
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ops import find
@@ -74,7 +85,14 @@ class Machine:
     With `record`, each step is kept so that it can be undone; without, registers are freed after their last use.
     """
 
-    def __init__(self, module: IRModule, function: str, args: Sequence[Any], record: bool = False, cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        module: IRModule,
+        function: str,
+        args: Sequence[Any],
+        record: bool = False,
+        cache: Path | None = None,
+    ) -> None:
         self.module, self.record = module, record
         self.kernels = Kernels(cache)
         self.frames: list[Frame] = []
@@ -87,10 +105,18 @@ class Machine:
         fn = module.functions.get(function)
         if type(fn) is not e.Function:
             names = ", ".join(module.relax_functions) or "none"
-            raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, f"the module has no Relax function {function!r}", help=f"it has {names}"))
+            raise Failure(
+                Diagnostic(
+                    codes.UNKNOWN_FUNCTION,
+                    f"the module has no Relax function {function!r}",
+                    help=f"it has {names}",
+                )
+            )
         if len(args) != len(fn.params):
             text = f"{function} takes {len(fn.params)} inputs ({', '.join(q.name for q in fn.params)}), {len(args)} given"
-            raise Failure(Diagnostic(codes.INPUT_COUNT, text, (Label(fn, "", True),), help=codes.INPUT_COUNT.fix))
+            raise Failure(
+                Diagnostic(codes.INPUT_COUNT, text, (Label(fn, "", True),), help=codes.INPUT_COUNT.fix)
+            )
         values = [as_argument(arg, param.struct_info) for arg, param in zip(args, fn.params, strict=True)]
         self._enter(fn, function, values, {}, None, None, {})
 
@@ -102,10 +128,24 @@ class Machine:
     # -- calls ----------------------------------------------------------------------------------------------------
 
     def _enter(
-        self, fn: e.Function, name: str, args: Sequence[Any], captured: dict[e.Var, Any], into: tuple[Frame, int] | None, binding: e.Binding | None, dims: Dims
+        self,
+        fn: e.Function,
+        name: str,
+        args: Sequence[Any],
+        captured: dict[e.Var, Any],
+        into: tuple[Frame, int] | None,
+        binding: e.Binding | None,
+        dims: Dims,
     ) -> None:
         if len(self.frames) >= DEPTH_LIMIT:
-            raise Failure(Diagnostic(codes.DEPTH, f"{name} was called at a depth of {DEPTH_LIMIT}", (Label(binding or fn, "", True),), help=codes.DEPTH.fix))
+            raise Failure(
+                Diagnostic(
+                    codes.DEPTH,
+                    f"{name} was called at a depth of {DEPTH_LIMIT}",
+                    (Label(binding or fn, "", True),),
+                    help=codes.DEPTH.fix,
+                )
+            )
         made = Frame(plan(fn, name), name, dict(dims))
         made.into, made.made_by = into, binding
         for param, slot, value in zip(fn.params, made.plan.params, args, strict=True):
@@ -127,7 +167,9 @@ class Machine:
                 match(value, _loose(param), made.dims)
             except Mismatch as problem:
                 text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
-                raise Failure(Diagnostic(codes.WRONG_INPUT, text, (Label(param, "", True),), help=codes.WRONG_INPUT.fix)) from None
+                raise Failure(
+                    Diagnostic(codes.WRONG_INPUT, text, (Label(param, "", True),), help=codes.WRONG_INPUT.fix)
+                ) from None
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
@@ -156,7 +198,11 @@ class Machine:
         event.dims = tuple([(var, value) for _, var, value in change.bound])
         if event.kind == "enter":
             event.dims = tuple(self.frame.dims.items())
-        change.event, change.frames_after, change.after = event, tuple(self.frames), tuple([f.pc for f in self.frames])
+        change.event, change.frames_after, change.after = (
+            event,
+            tuple(self.frames),
+            tuple([f.pc for f in self.frames]),
+        )
         change.result = self.result
         self.log.append(change)
         self.position += 1
@@ -284,7 +330,9 @@ class Machine:
             self.guard(at, lambda: self.kernels.call(fn, args))
             self._write(frame, at.target, ())
             return None
-        raise self.trap(codes.UNKNOWN_FUNCTION, f"the module has no function {at.node.op.name!r} that can run", at)
+        raise self.trap(
+            codes.UNKNOWN_FUNCTION, f"the module has no function {at.node.op.name!r} that can run", at
+        )
 
     def _closure(self, frame: Frame, at: Instruction) -> Event | None:
         callee, *args = [frame.registers[slot] for slot in at.args]
@@ -304,7 +352,16 @@ class Machine:
             return None
         raise self.trap(codes.CAST_FAILED, f"{describe(callee)} is no function", at)
 
-    def _call(self, fn: e.Function, name: str, args: Sequence[Any], captured: dict[e.Var, Any], frame: Frame, at: Instruction, dims: Dims) -> Event:
+    def _call(
+        self,
+        fn: e.Function,
+        name: str,
+        args: Sequence[Any],
+        captured: dict[e.Var, Any],
+        frame: Frame,
+        at: Instruction,
+        dims: Dims,
+    ) -> Event:
         self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
         return Event("enter", name, len(self.frames), at.binding)
 
@@ -319,7 +376,9 @@ class Machine:
         function = packed.find(name)
         if function is None:
             near = ", ".join(packed.names()) or "none"
-            raise self.trap(codes.UNKNOWN_PACKED, f"no packed function {name!r} is registered", at, f"registered: {near}")
+            raise self.trap(
+                codes.UNKNOWN_PACKED, f"no packed function {name!r} is registered", at, f"registered: {near}"
+            )
         result = self.guard(at, lambda: function(*args))
         return () if result is None else result
 
@@ -332,7 +391,9 @@ class Machine:
         op = find(name)
         if op is None or op.evaluate is None:
             reason = op.no_evaluate if op is not None else "it is not known"
-            raise self.trap(codes.NO_EVALUATION, f"{name} can't be run here: {reason or 'it has no evaluation'}", at)
+            raise self.trap(
+                codes.NO_EVALUATION, f"{name} can't be run here: {reason or 'it has no evaluation'}", at
+            )
         if any(arg is UNKNOWN for arg in args):
             self._write(frame, at.target, UNKNOWN)
             return None
@@ -362,7 +423,14 @@ class Machine:
             match(value, info, dict(frame.dims))
         except Mismatch as problem:
             text = f"{frame.name} returns {describe(value)}, not {info}: {problem}"
-            raise Failure(Diagnostic(codes.CAST_FAILED, text, (Label(frame.plan.function, "", True),), help=codes.CAST_FAILED.fix)) from None
+            raise Failure(
+                Diagnostic(
+                    codes.CAST_FAILED,
+                    text,
+                    (Label(frame.plan.function, "", True),),
+                    help=codes.CAST_FAILED.fix,
+                )
+            ) from None
 
     # -- problems -------------------------------------------------------------------------------------------------
 
@@ -371,7 +439,15 @@ class Machine:
         place = at.node if getattr(at.node, "span", None) is not None else at.binding or at.node
         name = at.binding.var.name if at.binding is not None and at.binding.var is not None else ""
         notes = tuple([f"in {frame.name}" for frame in reversed(self.frames[-8:])])
-        return Failure(Diagnostic(code, f"{name + ': ' if name else ''}{text}", (Label(place, "", True),), notes, hint or code.fix))
+        return Failure(
+            Diagnostic(
+                code,
+                f"{name + ': ' if name else ''}{text}",
+                (Label(place, "", True),),
+                notes,
+                hint or code.fix,
+            )
+        )
 
     def guard(self, at: Instruction, work: Callable[[], Any]) -> Any:
         """`work()`, with what numpy and the kernels raise for wrong operands turned into the program's own failure."""

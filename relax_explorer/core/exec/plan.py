@@ -87,7 +87,9 @@ class _Planner:
             hit = self.constants[id(value)] = self.slot(None, value)
         return hit
 
-    def emit(self, kind: str, node: Any, args: tuple[int, ...], target: int, binding: e.Binding | None = None) -> Instruction:
+    def emit(
+        self, kind: str, node: Any, args: tuple[int, ...], target: int, binding: e.Binding | None = None
+    ) -> Instruction:
         """Append an instruction."""
         made = Instruction(kind, node, args, target, binding)
         self.plan.code.append(made)

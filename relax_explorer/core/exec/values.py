@@ -104,7 +104,12 @@ def _match(value: Any, info: s.StructInfo, dims: Dims, pending: list[tuple[p.Pri
     _MATCHERS[type(info)](value, info, dims, pending)
 
 
-def _dims(lengths: tuple[int, ...], wanted: tuple[p.PrimExpr, ...], dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
+def _dims(
+    lengths: tuple[int, ...],
+    wanted: tuple[p.PrimExpr, ...],
+    dims: Dims,
+    pending: list[tuple[p.PrimExpr, int]],
+) -> None:
     if len(lengths) != len(wanted):
         raise Mismatch(f"the rank is {len(lengths)}, not {len(wanted)}")
     for length, dim in zip(lengths, wanted, strict=True):
@@ -153,8 +158,14 @@ def _tuple(value: Any, info: s.TupleStructInfo, dims: Dims, pending: list[tuple[
 def _func(value: Any, info: s.FuncStructInfo, dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
     if not isinstance(value, Closure) and not callable(value):
         raise Mismatch(f"a function is needed, this is {describe(value)}")
-    if isinstance(value, Closure) and info.params is not None and len(info.params) != len(value.function.params):
-        raise Mismatch(f"a function of {len(info.params)} parameters is needed, this one has {len(value.function.params)}")
+    if (
+        isinstance(value, Closure)
+        and info.params is not None
+        and len(info.params) != len(value.function.params)
+    ):
+        raise Mismatch(
+            f"a function of {len(info.params)} parameters is needed, this one has {len(value.function.params)}"
+        )
 
 
 _MATCHERS: dict[type, Callable[[Any, Any, Dims, list[tuple[p.PrimExpr, int]]], None]] = {
@@ -173,7 +184,9 @@ def lengths(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int
         number = dim.value if type(dim) is p.IntImm else evaluate(dim, dims)
         if number is None or number < 0:
             text = f"the dimension {dim} " + ("has no value here" if number is None else f"is {number}")
-            raise Failure(Diagnostic(codes.SHAPE_CHECK, text, (Label(place, "", True),), help=codes.SHAPE_CHECK.fix))
+            raise Failure(
+                Diagnostic(codes.SHAPE_CHECK, text, (Label(place, "", True),), help=codes.SHAPE_CHECK.fix)
+            )
         found.append(int(number))
     return tuple(found)
 
@@ -182,9 +195,17 @@ def as_argument(value: Any, info: s.StructInfo | None) -> Any:
     """A Python value given by a caller as a run-time value: lists become arrays, tuples of int shapes where a shape is expected."""
     if isinstance(info, s.ShapeStructInfo) and isinstance(value, (tuple, list)):
         return Shape(int(item) for item in value)
-    if isinstance(info, s.TupleStructInfo) and isinstance(value, (tuple, list)) and len(value) == len(info.fields):
+    if (
+        isinstance(info, s.TupleStructInfo)
+        and isinstance(value, (tuple, list))
+        and len(value) == len(info.fields)
+    ):
         return tuple(as_argument(item, field) for item, field in zip(value, info.fields, strict=True))
-    if isinstance(info, s.TensorStructInfo) and not isinstance(value, np.ndarray) and hasattr(value, "__array__"):
+    if (
+        isinstance(info, s.TensorStructInfo)
+        and not isinstance(value, np.ndarray)
+        and hasattr(value, "__array__")
+    ):
         return np.asarray(value)
     if isinstance(info, s.TensorStructInfo) and isinstance(value, (bool, int, float, list)):
         wanted = info.dtype.to_numpy() if info.dtype is not None else None

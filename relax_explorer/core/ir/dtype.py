@@ -9,7 +9,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 _FORM = re.compile(r"(bool|int|uint|float|bfloat|handle)(\d*)(_[a-z0-9]+)?(?:x(\d+))?$")
-_SIZES = {"int": (1, 2, 4, 8, 16, 32, 64), "uint": (1, 2, 4, 8, 16, 32, 64), "float": (16, 32, 64), "bfloat": (16,)}
+_SIZES = {
+    "int": (1, 2, 4, 8, 16, 32, 64),
+    "uint": (1, 2, 4, 8, 16, 32, 64),
+    "float": (16, 32, 64),
+    "bfloat": (16,),
+}
 _SMALL_FLOATS = {
     "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",

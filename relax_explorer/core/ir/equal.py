@@ -40,9 +40,15 @@ class _Comparer:
         return self.expr(a, b)
 
     def modules(self, a: IRModule, b: IRModule) -> bool:
-        if set(a.functions) != set(b.functions) or a.attrs is not b.attrs or a.global_infos is not b.global_infos:
+        if (
+            set(a.functions) != set(b.functions)
+            or a.attrs is not b.attrs
+            or a.global_infos is not b.global_infos
+        ):
             return False
-        return all(_Comparer(self.map_free_vars).expr(fn, b.functions[name]) for name, fn in a.functions.items())
+        return all(
+            _Comparer(self.map_free_vars).expr(fn, b.functions[name]) for name, fn in a.functions.items()
+        )
 
     # -- variables ------------------------------------------------------------------------------------------------
 
@@ -114,13 +120,23 @@ class _Comparer:
         return a.dtype is b.dtype and self.prim(a.value, b.value)
 
     def _tuple_info(self, a: s.TupleStructInfo, b: s.TupleStructInfo) -> bool:
-        return len(a.fields) == len(b.fields) and all(self.info(x, y) for x, y in zip(a.fields, b.fields, strict=True))
+        return len(a.fields) == len(b.fields) and all(
+            self.info(x, y) for x, y in zip(a.fields, b.fields, strict=True)
+        )
 
     def _func_info(self, a: s.FuncStructInfo, b: s.FuncStructInfo) -> bool:
-        if a.pure is not b.pure or a.derive_func != b.derive_func or (a.params is None) is not (b.params is None):
+        if (
+            a.pure is not b.pure
+            or a.derive_func != b.derive_func
+            or (a.params is None) is not (b.params is None)
+        ):
             return False
         left, right = a.params or (), b.params or ()
-        return len(left) == len(right) and all(self.info(x, y) for x, y in zip(left, right, strict=True)) and self.info(a.ret, b.ret)
+        return (
+            len(left) == len(right)
+            and all(self.info(x, y) for x, y in zip(left, right, strict=True))
+            and self.info(a.ret, b.ret)
+        )
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
@@ -166,15 +182,26 @@ class _Comparer:
             return True
         if a.data.dtype != b.data.dtype or a.data.shape != b.data.shape:
             return False
-        return bool(np.array_equal(a.data.view(np.uint8) if a.data.ndim else a.data.tobytes(), b.data.view(np.uint8) if b.data.ndim else b.data.tobytes()))
+        return bool(
+            np.array_equal(
+                a.data.view(np.uint8) if a.data.ndim else a.data.tobytes(),
+                b.data.view(np.uint8) if b.data.ndim else b.data.tobytes(),
+            )
+        )
 
     def _if(self, a: e.If, b: e.If) -> bool:
-        return self.expr(a.condition, b.condition) and self.expr(a.true_branch, b.true_branch) and self.expr(a.false_branch, b.false_branch)
+        return (
+            self.expr(a.condition, b.condition)
+            and self.expr(a.true_branch, b.true_branch)
+            and self.expr(a.false_branch, b.false_branch)
+        )
 
     def _seq(self, a: e.SeqExpr, b: e.SeqExpr) -> bool:
         if len(a.blocks) != len(b.blocks):
             return False
-        return all(self.block(x, y) for x, y in zip(a.blocks, b.blocks, strict=True)) and self.expr(a.body, b.body)
+        return all(self.block(x, y) for x, y in zip(a.blocks, b.blocks, strict=True)) and self.expr(
+            a.body, b.body
+        )
 
     def block(self, a: e.BindingBlock, b: e.BindingBlock) -> bool:
         if type(a) is not type(b) or len(a.bindings) != len(b.bindings):
@@ -193,10 +220,18 @@ class _Comparer:
             return False
         if a.var is None or b.var is None:
             return a.var is b.var
-        return type(a.var) is type(b.var) and self.info(a.var.struct_info, b.var.struct_info) and self.bind(a.var, b.var)
+        return (
+            type(a.var) is type(b.var)
+            and self.info(a.var.struct_info, b.var.struct_info)
+            and self.bind(a.var, b.var)
+        )
 
     def _function(self, a: e.Function, b: e.Function) -> bool:
-        if len(a.params) != len(b.params) or a.attrs is not b.attrs or (a.pure is False) is not (b.pure is False):
+        if (
+            len(a.params) != len(b.params)
+            or a.attrs is not b.attrs
+            or (a.pure is False) is not (b.pure is False)
+        ):
             return False
         for x, y in zip(a.params, b.params, strict=True):
             if not self.info(x.struct_info, y.struct_info):

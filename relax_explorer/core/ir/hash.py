@@ -86,7 +86,12 @@ class Hasher:
         if value.data is None:
             self.token("constant", value.key)
         else:
-            self.token("constant", value.data.dtype, value.data.shape, blake2b(value.data.tobytes(), digest_size=8).hexdigest())
+            self.token(
+                "constant",
+                value.data.dtype,
+                value.data.shape,
+                blake2b(value.data.tobytes(), digest_size=8).hexdigest(),
+            )
 
     def _function(self, value: e.Function) -> None:
         self.token("function", len(value.params), value.pure is False)

@@ -50,7 +50,9 @@ class IRModule:
 
     def script(self, dialect: str | None = None) -> str:
         """The module as TVMScript text of `dialect` (default `tvm-0.27`)."""
-        from relax_explorer.core.syntax.printer import print_module  # a view of the module; ir does not depend on it
+        from relax_explorer.core.syntax.printer import (
+            print_module,
+        )  # a view of the module; ir does not depend on it
 
         return print_module(self, dialect or "tvm-0.27")
 

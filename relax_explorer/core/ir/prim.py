@@ -387,7 +387,11 @@ def as_prim(value: PrimExpr | float, dtype: DType | None = None) -> PrimExpr:
     if isinstance(value, bool):
         return IntImm(value, dtype or BOOL)
     if isinstance(value, int):
-        return FloatImm(float(value), dtype) if dtype is not None and dtype.is_float else IntImm(value, dtype or INT64)
+        return (
+            FloatImm(float(value), dtype)
+            if dtype is not None and dtype.is_float
+            else IntImm(value, dtype or INT64)
+        )
     return FloatImm(value, dtype or FLOAT32)
 
 

@@ -53,7 +53,9 @@ def _object(out: StructInfoText, info: s.ObjectStructInfo) -> str:
 def _prim(out: StructInfoText, info: s.PrimStructInfo) -> str:
     if not out.old:
         return f"T.{info.dtype}"
-    return f'R.Prim("{info.dtype}")' if info.value is None else f'R.Prim(value="{out.prim.write(info.value)}")'
+    return (
+        f'R.Prim("{info.dtype}")' if info.value is None else f'R.Prim(value="{out.prim.write(info.value)}")'
+    )
 
 
 def _shape(out: StructInfoText, info: s.ShapeStructInfo) -> str:

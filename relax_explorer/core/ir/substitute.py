@@ -17,7 +17,9 @@ class Substitution:
     Variables bound inside whose StructInfo changes are made anew; unchanged parts are the same objects.
     """
 
-    def __init__(self, variables: dict[e.Var, e.Expr] | None = None, dims: dict[p.PrimVar, p.PrimExpr] | None = None) -> None:
+    def __init__(
+        self, variables: dict[e.Var, e.Expr] | None = None, dims: dict[p.PrimVar, p.PrimExpr] | None = None
+    ) -> None:
         self.variables: dict[e.Var, e.Expr] = dict(variables or {})
         self.dims = dims or {}
 
@@ -34,7 +36,9 @@ class Substitution:
             return self.sequence(expr)  # type: ignore[arg-type]  # as `kind` says
         if kind is e.ShapeExpr and self.dims:
             values = tuple([p.substitute(value, self.dims) for value in expr.values])  # type: ignore[attr-defined]
-            return expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)  # type: ignore[attr-defined]
+            return (
+                expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)
+            )  # type: ignore[attr-defined]
         if kind is e.PrimValue and self.dims:
             value = p.substitute(expr.value, self.dims)  # type: ignore[attr-defined]
             info = s.PrimStructInfo(value.dtype, value)
@@ -69,13 +73,20 @@ class Substitution:
         body = self.sequence(fn.body)
         ret = self.info(fn.ret_struct_info)
         info = self.info(fn.struct_info)
-        return replace(fn, params=fn.params if same else params, body=body, ret_struct_info=ret, struct_info=info)
+        return replace(
+            fn, params=fn.params if same else params, body=body, ret_struct_info=ret, struct_info=info
+        )
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """The blocks and the result of a sequence."""
         blocks = tuple([map_block(block, self.binding) for block in seq.blocks])
         same = all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
-        return replace(seq, blocks=seq.blocks if same else blocks, body=self.expr(seq.body), struct_info=self.info(seq.struct_info))
+        return replace(
+            seq,
+            blocks=seq.blocks if same else blocks,
+            body=self.expr(seq.body),
+            struct_info=self.info(seq.struct_info),
+        )
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""

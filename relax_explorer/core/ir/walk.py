@@ -129,7 +129,9 @@ def _info_vars(info: s.StructInfo) -> list[p.PrimVar]:
     return []
 
 
-def substitute_info(info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None) -> s.StructInfo:
+def substitute_info(
+    info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None
+) -> s.StructInfo:
     """`info` with shape variables (and variables that hold shapes) replaced; the same object when none occurs."""
     kind = type(info)
     if kind is s.TensorStructInfo:
@@ -138,7 +140,11 @@ def substitute_info(info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], varia
             new = tuple([p.substitute(dim, dims) for dim in shape])
         else:
             new = _shape_value(shape, variables)
-        return info if new is shape or new == shape else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)  # type: ignore[attr-defined]
+        return (
+            info
+            if new is shape or new == shape
+            else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)
+        )  # type: ignore[attr-defined]
     if kind is s.ShapeStructInfo and info.values is not None:  # type: ignore[attr-defined]
         return s.ShapeStructInfo(tuple([p.substitute(dim, dims) for dim in info.values]))  # type: ignore[attr-defined]
     if kind is s.TupleStructInfo:
@@ -168,7 +174,9 @@ def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e
     return seq if blocks is None else replace(seq, blocks=tuple(blocks))
 
 
-def map_block(block: e.BindingBlock, change: Callable[[e.Binding], e.Binding | tuple[e.Binding, ...]]) -> e.BindingBlock:
+def map_block(
+    block: e.BindingBlock, change: Callable[[e.Binding], e.Binding | tuple[e.Binding, ...]]
+) -> e.BindingBlock:
     """One block with `change` applied to each binding."""
     made: list[e.Binding] | None = None
     for number, binding in enumerate(block.bindings):

@@ -80,8 +80,15 @@ def _merge_outputs(fn: e.Function, at: PassSite) -> e.Function:
         taken = set(merged)
         for binding in block.bindings:
             source = binding.value
-            plain = type(binding) is e.VarBinding and type(binding.var) is e.Var and type(source) is e.DataflowVar
-            if plain and source in local and source not in taken and source.struct_info is binding.var.struct_info:  # type: ignore[union-attr]
+            plain = (
+                type(binding) is e.VarBinding and type(binding.var) is e.Var and type(source) is e.DataflowVar
+            )
+            if (
+                plain
+                and source in local
+                and source not in taken
+                and source.struct_info is binding.var.struct_info
+            ):  # type: ignore[union-attr]
                 merged[source] = binding.var  # type: ignore[index,assignment]  # `plain` says what they are
                 taken.add(source)  # type: ignore[arg-type]
     if not merged:
@@ -89,7 +96,12 @@ def _merge_outputs(fn: e.Function, at: PassSite) -> e.Function:
     outputs = {var: derived.number[b] for b in derived.bindings if (var := b.var) in set(merged.values())}
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if type(binding) is e.VarBinding and isinstance(binding.value, e.Var) and binding.var in outputs and binding.value is binding.var:
+        if (
+            type(binding) is e.VarBinding
+            and isinstance(binding.value, e.Var)
+            and binding.var in outputs
+            and binding.value is binding.var
+        ):
             return ()
         target = merged.get(binding.var) if binding.var is not None else None
         if target is None:

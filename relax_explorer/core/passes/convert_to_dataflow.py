@@ -69,12 +69,19 @@ def _is_graph(binding: e.Binding) -> bool:
     return type(binding.value) not in (e.If, e.Function, e.SeqExpr) and not is_impure(binding.value)
 
 
-def _dataflow(run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr], at: PassSite) -> e.DataflowBlock:
+def _dataflow(
+    run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr], at: PassSite
+) -> e.DataflowBlock:
     inside = {derived.number[b] for b in run}
     made: list[e.Binding] = []
     for binding in run:
         var = binding.var
-        if var is None or type(var) is e.DataflowVar or any(user not in inside for user in derived.users(var)) or not derived.users(var):
+        if (
+            var is None
+            or type(var) is e.DataflowVar
+            or any(user not in inside for user in derived.users(var))
+            or not derived.users(var)
+        ):
             made.append(binding)
             continue
         local = e.DataflowVar(var.name, var.struct_info, var.span)

@@ -43,7 +43,9 @@ class PassSite:
     rewrites: list[Rewrite] = field(default_factory=list)
     added: dict[str, Any] = field(default_factory=dict)  # functions that the pass adds to the module
     rule: str = ""
-    shared: dict[Any, Any] = field(default_factory=dict)  # what a pass remembers from one function to the next
+    shared: dict[Any, Any] = field(
+        default_factory=dict
+    )  # what a pass remembers from one function to the next
     counters: dict[str, int] = field(default_factory=dict)
 
     def record(self, before: Any, after: Any = ()) -> None:
@@ -99,7 +101,13 @@ class Pass:
                 raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
             if option.default is not None and not isinstance(value, type(option.default)):
                 kind = type(option.default).__name__
-                raise Failure(Diagnostic(codes.BAD_OPTION, f"option {name!r} of {self.name} is a {kind}, not {value!r}", help=f"write {name}={option.default!r}"))
+                raise Failure(
+                    Diagnostic(
+                        codes.BAD_OPTION,
+                        f"option {name!r} of {self.name} is a {kind}, not {value!r}",
+                        help=f"write {name}={option.default!r}",
+                    )
+                )
 
     def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
         """The module after the pass, and what the pass recorded."""

@@ -20,7 +20,9 @@ def eliminate_dead_code(module: IRModule, at: PassSite, *, entry_functions: tupl
     Every match_cast stays, for it may fail. `entry_functions` count as called; without them every public function does.
     One sweep from the end of each function decides what lives: linear in bindings.
     """
-    functions = {name: _function(fn, at) if type(fn) is e.Function else fn for name, fn in module.functions.items()}
+    functions = {
+        name: _function(fn, at) if type(fn) is e.Function else fn for name, fn in module.functions.items()
+    }
     reached = _reached(functions, entry_functions)
     return module.having({name: fn for name, fn in functions.items() if name in reached})
 

@@ -25,18 +25,27 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
-        if op is None or op.legalize is None or value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
+        if (
+            op is None
+            or op.legalize is None
+            or value.op.name in skip
+            or value.op.name.removeprefix("relax.") in skip
+        ):
             return binding
         call = _lower(value, at)
         if call is None:
-            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: a shape or dtype is not known", value)
+            at.report.say(
+                codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: a shape or dtype is not known", value
+            )
             return binding
         return replace(binding, value=call)
 
     return rewrite(fn, at, rule)
 
 
-_INFER = Inferrer(Report(), lambda _: None)  # operands are leaves: nothing is reported, no function is asked for
+_INFER = Inferrer(
+    Report(), lambda _: None
+)  # operands are leaves: nothing is reported, no function is asked for
 
 
 def _lower(call: e.Call, at: PassSite) -> e.Call | None:
@@ -53,7 +62,13 @@ def _lower(call: e.Call, at: PassSite) -> e.Call | None:
         at.shared[key] = name
         at.added[name] = lowered.prim_func
     args = (e.GlobalVar(name), e.Tuple(lowered.args))
-    return e.Call(e.op_ref("relax.call_tir"), args, sinfo_args=(lowered.out,), struct_info=call.struct_info or lowered.out, span=call.span)
+    return e.Call(
+        e.op_ref("relax.call_tir"),
+        args,
+        sinfo_args=(lowered.out,),
+        struct_info=call.struct_info or lowered.out,
+        span=call.span,
+    )
 
 
 def _fresh(base: str, at: PassSite) -> str:

@@ -68,7 +68,9 @@ def _step(text: str) -> Step:
     try:
         of = registry.get(name.strip())
     except KeyError as error:
-        raise Failure(Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)) from None
+        raise Failure(
+            Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)
+        ) from None
     options = _options(rest.removesuffix("}"), of) if brace else {}
     of.check_options(options)
     return Step(of, options)
@@ -79,7 +81,9 @@ def _options(text: str, of: Pass) -> dict[str, Any]:
     for part in re.split(r"[,;]\s*(?=\w+=)|\s+(?=\w+=)", text.strip()):
         name, equals, value = part.partition("=")
         if not equals:
-            raise Failure(Diagnostic(codes.BAD_OPTION, f"{part!r} is no option of {of.name}; write name=value"))
+            raise Failure(
+                Diagnostic(codes.BAD_OPTION, f"{part!r} is no option of {of.name}; write name=value")
+            )
         try:
             options[name.strip()] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -111,7 +115,9 @@ def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[P
     problems = list(site.report)
     if verify and new is not module:
         claimed = {*step.of.establishes, *held} - set(step.of.invalidates)
-        problems += [found for q in PROPERTIES if q in claimed and (found := _broken(step, q, new)) is not None]
+        problems += [
+            found for q in PROPERTIES if q in claimed and (found := _broken(step, q, new)) is not None
+        ]
     return Outcome(step, new, new is not module, tuple(site.rewrites), tuple(problems), seconds)
 
 
@@ -132,7 +138,9 @@ def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
     return outcome.module
 
 
-def run_pipeline(module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True) -> IRModule:
+def run_pipeline(
+    module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True
+) -> IRModule:
     """The module after a pipeline of passes; raises Failure as `apply_pass` does."""
     held = [q for q in PROPERTIES if q.holds(module)] if verify else []
     for step in steps(pipeline):

@@ -81,13 +81,27 @@ def _alias(binding: e.Binding) -> str:
     return "a variable that only renames another" if plain and isinstance(binding.var, e.DataflowVar) else ""
 
 
-WELL_FORMED = Property("WELL_FORMED", "every rule of the language holds", _first_error(well_formed_violations))
-NORMAL_FORM = Property("NORMAL_FORM", "each binding is one operation over leaves", _first_error(normal_form_violations))
-NO_HIGH_LEVEL_OPS = Property("NO_HIGH_LEVEL_OPS", "operators with a lowering are calls of kernels", _each_binding(_high_level))
+WELL_FORMED = Property(
+    "WELL_FORMED", "every rule of the language holds", _first_error(well_formed_violations)
+)
+NORMAL_FORM = Property(
+    "NORMAL_FORM", "each binding is one operation over leaves", _first_error(normal_form_violations)
+)
+NO_HIGH_LEVEL_OPS = Property(
+    "NO_HIGH_LEVEL_OPS", "operators with a lowering are calls of kernels", _each_binding(_high_level)
+)
 NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow)
-CANONICAL_BINDINGS = Property("CANONICAL_BINDINGS", "no dataflow variable only renames another", _each_binding(_alias))
+CANONICAL_BINDINGS = Property(
+    "CANONICAL_BINDINGS", "no dataflow variable only renames another", _each_binding(_alias)
+)
 
-PROPERTIES: tuple[Property, ...] = (WELL_FORMED, NORMAL_FORM, CANONICAL_BINDINGS, NO_HIGH_LEVEL_OPS, NO_DATAFLOW)
+PROPERTIES: tuple[Property, ...] = (
+    WELL_FORMED,
+    NORMAL_FORM,
+    CANONICAL_BINDINGS,
+    NO_HIGH_LEVEL_OPS,
+    NO_DATAFLOW,
+)
 PHASES: tuple[Phase, ...] = (
     Phase("parsed", ()),
     Phase("normal", (NORMAL_FORM,)),

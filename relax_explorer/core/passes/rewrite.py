@@ -45,7 +45,9 @@ class Rewriter:
             if new.bindings:
                 blocks.append(new)
         same = len(blocks) == len(seq.blocks) and all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
-        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=self.substitution.expr(seq.body))
+        return replace(
+            seq, blocks=seq.blocks if same else tuple(blocks), body=self.substitution.expr(seq.body)
+        )
 
     def _binding(self, binding: e.Binding) -> Answer:
         value = self._value(binding.value)
@@ -58,7 +60,12 @@ class Rewriter:
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.If:
             condition = self.substitution.expr(value.condition)
-            return replace(value, condition=condition, true_branch=self._inner(value.true_branch), false_branch=self._inner(value.false_branch))
+            return replace(
+                value,
+                condition=condition,
+                true_branch=self._inner(value.true_branch),
+                false_branch=self._inner(value.false_branch),
+            )
         if type(value) is e.Function:
             inner = self._inner(value.body)
             return replace(value, body=inner)

@@ -61,7 +61,9 @@ class ModuleDiff:
 def diff_modules(a: IRModule, b: IRModule) -> ModuleDiff:
     """The difference of two modules."""
     names = [*a.functions, *[name for name in b.functions if name not in a.functions]]
-    return ModuleDiff(tuple([_function(name, a.functions.get(name), b.functions.get(name)) for name in names]))
+    return ModuleDiff(
+        tuple([_function(name, a.functions.get(name), b.functions.get(name)) for name in names])
+    )
 
 
 def _function(name: str, a: Any, b: Any) -> FunctionDiff:
@@ -72,7 +74,9 @@ def _function(name: str, a: Any, b: Any) -> FunctionDiff:
     if a is None:
         return FunctionDiff(name, "added", (), new, tuple([Pair("added", None, j) for j in range(len(new))]))
     if b is None:
-        return FunctionDiff(name, "removed", old, (), tuple([Pair("removed", i, None) for i in range(len(old))]))
+        return FunctionDiff(
+            name, "removed", old, (), tuple([Pair("removed", i, None) for i in range(len(old))])
+        )
     pairs = align(old, new)
     if type(a) is type(b) is e.Function:
         unchanged = all(pair.kind == "same" for pair in pairs) and _heads_equal(a, b)
@@ -85,7 +89,12 @@ def _function(name: str, a: Any, b: Any) -> FunctionDiff:
 
 def _heads_equal(a: e.Function, b: e.Function) -> bool:
     blocks = [type(block) for block in a.body.blocks] == [type(block) for block in b.body.blocks]
-    return blocks and a.attrs is b.attrs and len(a.params) == len(b.params) and str(a.ret_struct_info) == str(b.ret_struct_info)
+    return (
+        blocks
+        and a.attrs is b.attrs
+        and len(a.params) == len(b.params)
+        and str(a.ret_struct_info) == str(b.ret_struct_info)
+    )
 
 
 def align(old: Sequence[e.Binding], new: Sequence[e.Binding]) -> list[Pair]:
@@ -104,7 +113,9 @@ def align(old: Sequence[e.Binding], new: Sequence[e.Binding]) -> list[Pair]:
     position = 0
     for j in range(len(new)):
         i = back.get(j)
-        while position < len(old) and (position not in match or (i is not None and position < i and match[position] < j)):
+        while position < len(old) and (
+            position not in match or (i is not None and position < i and match[position] < j)
+        ):
             if position not in match:
                 pairs.append(Pair("removed", position, None))
             position += 1
@@ -112,12 +123,20 @@ def align(old: Sequence[e.Binding], new: Sequence[e.Binding]) -> list[Pair]:
             pairs.append(Pair("added", None, j))
         else:
             kind = _kind(old[i], new[j], variables)
-            pairs.append(Pair("moved" if kind in ("same", "renamed") and i not in in_order else kind, i, j, i in exact))
+            pairs.append(
+                Pair("moved" if kind in ("same", "renamed") and i not in in_order else kind, i, j, i in exact)
+            )
     pairs += [Pair("removed", i, None) for i in range(position, len(old)) if i not in match]
     return pairs
 
 
-def _by_key(old: Sequence[e.Binding], new: Sequence[e.Binding], match: dict[int, int], exact: set[int] | None, key: Any) -> None:
+def _by_key(
+    old: Sequence[e.Binding],
+    new: Sequence[e.Binding],
+    match: dict[int, int],
+    exact: set[int] | None,
+    key: Any,
+) -> None:
     """Match what has the same key on both sides, once each."""
     taken = set(match.values())
     places: dict[Any, int] = {}
@@ -208,4 +227,6 @@ def _same_value(a: e.Expr, b: e.Expr, variables: dict[Any, Any]) -> bool:
         from relax_explorer.core.ir.equal import structural_equal
 
         return structural_equal(a, b, map_free_vars=True)
-    return len(left) == len(right) and all(_same_value(x, y, variables) for x, y in zip(left, right, strict=True))
+    return len(left) == len(right) and all(
+        _same_value(x, y, variables) for x, y in zip(left, right, strict=True)
+    )

@@ -65,11 +65,21 @@ class Command:
 
 INPUT = Argument("input", "a TVMScript file, or - for standard input", "path", metavar="INPUT")
 INPUTS = Argument("inputs", "TVMScript files, or - for standard input", "many", metavar="INPUT...")
-PASSES = Argument("--passes", "a pipeline: names with options, `A,B{x=1}`, or a named one", short="-p", metavar="A,B")
+PASSES = Argument(
+    "--passes", "a pipeline: names with options, `A,B{x=1}`, or a named one", short="-p", metavar="A,B"
+)
 STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
 FUNCTION = Argument("--func", "the function; the entry when not given", metavar="NAME")
-DIALECT = Argument("--dialect", "surface to print: tvm-0.27 or tvm-0.19", "choice", "tvm-0.27", choices=("tvm-0.27", "tvm-0.19"))
-OUTPUT = Argument("--output", "write to this file instead of standard output", "path", short="-o", metavar="FILE")
+DIALECT = Argument(
+    "--dialect",
+    "surface to print: tvm-0.27 or tvm-0.19",
+    "choice",
+    "tvm-0.27",
+    choices=("tvm-0.27", "tvm-0.19"),
+)
+OUTPUT = Argument(
+    "--output", "write to this file instead of standard output", "path", short="-o", metavar="FILE"
+)
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
 
@@ -84,7 +94,13 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument("input", "a TVMScript file", "path", required=False, metavar="[INPUT]"),
             PASSES,
-            Argument("--screen", "the screen to start on", "choice", "passes", choices=("passes", "debug", "graph", "problems", "home")),
+            Argument(
+                "--screen",
+                "the screen to start on",
+                "choice",
+                "passes",
+                choices=("passes", "debug", "graph", "problems", "home"),
+            ),
         ),
         ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
     ),
@@ -92,7 +108,10 @@ COMMANDS: tuple[Command, ...] = (
         "show",
         "Print a module, or one stage of it after passes.",
         (INPUT, PASSES, STAGE, FUNCTION, DIALECT, _format("text", "json")),
-        ("relax-explorer show model.py", "relax-explorer show model.py -p default --stage LegalizeOps --func main"),
+        (
+            "relax-explorer show model.py",
+            "relax-explorer show model.py -p default --stage LegalizeOps --func main",
+        ),
         "passes",
     ),
     Command(
@@ -100,10 +119,22 @@ COMMANDS: tuple[Command, ...] = (
         "Report everything that is wrong or doubtful: syntax, well-formedness, StructInfo, purity.",
         (
             INPUTS,
-            Argument("--profile", "spec (the language), or tvm (what TVM 0.27 accepts)", "choice", "spec", choices=("spec", "tvm")),
+            Argument(
+                "--profile",
+                "spec (the language), or tvm (what TVM 0.27 accepts)",
+                "choice",
+                "spec",
+                choices=("spec", "tvm"),
+            ),
             Argument("--select", "only codes that start so (RX02,RX0105)", metavar="CODE,…"),
             Argument("--ignore", "no codes that start so", metavar="CODE,…"),
-            Argument("--output-format", "how to print", "choice", "text", choices=("text", "concise", "json", "github")),
+            Argument(
+                "--output-format",
+                "how to print",
+                "choice",
+                "text",
+                choices=("text", "concise", "json", "github"),
+            ),
         ),
         ("relax-explorer check model.py", "relax-explorer check *.py --output-format github"),
         "problems",
@@ -116,11 +147,16 @@ COMMANDS: tuple[Command, ...] = (
             PASSES,
             OUTPUT,
             DIALECT,
-            Argument("--print-after-change", "print the module after each pass that changes it", "flag", False),
+            Argument(
+                "--print-after-change", "print the module after each pass that changes it", "flag", False
+            ),
             Argument("--no-verify-each", "don't check each pass's contract after it", "flag", False),
             Argument("--time-passes", "print the seconds of each pass on standard error", "flag", False),
         ),
-        ("relax-explorer opt model.py -p CanonicalizeBindings,LegalizeOps -o out.py", "cat model.py | relax-explorer opt - -p default"),
+        (
+            "relax-explorer opt model.py -p CanonicalizeBindings,LegalizeOps -o out.py",
+            "cat model.py | relax-explorer opt - -p default",
+        ),
         "passes",
     ),
     Command(
@@ -130,17 +166,40 @@ COMMANDS: tuple[Command, ...] = (
             INPUT,
             FUNCTION,
             PASSES,
-            Argument("--input", "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz", "many", metavar="x=SOURCE"),
+            Argument(
+                "--input",
+                "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
+                "many",
+                metavar="x=SOURCE",
+            ),
             SHAPE,
-            Argument("--expect", "compare with the entries out0, out1, … of this .npz; differing values exit with 1", "path", metavar="FILE.npz"),
+            Argument(
+                "--expect",
+                "compare with the entries out0, out1, … of this .npz; differing values exit with 1",
+                "path",
+                metavar="FILE.npz",
+            ),
             Argument("--rtol", "relative tolerance of --expect", "float", 1e-4),
             Argument("--atol", "absolute tolerance of --expect", "float", 1e-5),
-            Argument("--output", "save the results as out0, out1, … in this .npz", "path", short="-o", metavar="FILE.npz"),
-            Argument("--break", "stop after this variable (or op:matmul, or nan) and show the frame", metavar="VAR"),
-            Argument("--trace", "write one JSON line for each step to this file", "path", metavar="FILE.jsonl"),
+            Argument(
+                "--output",
+                "save the results as out0, out1, … in this .npz",
+                "path",
+                short="-o",
+                metavar="FILE.npz",
+            ),
+            Argument(
+                "--break", "stop after this variable (or op:matmul, or nan) and show the frame", metavar="VAR"
+            ),
+            Argument(
+                "--trace", "write one JSON line for each step to this file", "path", metavar="FILE.jsonl"
+            ),
             _format("text", "json"),
         ),
-        ("relax-explorer run model.py --func main --shape n=3", "relax-explorer run model.py --input io.npz --expect io.npz"),
+        (
+            "relax-explorer run model.py --func main --shape n=3",
+            "relax-explorer run model.py --input io.npz --expect io.npz",
+        ),
         "debug",
     ),
     Command(
@@ -150,7 +209,9 @@ COMMANDS: tuple[Command, ...] = (
             Argument("a", "a TVMScript file", "path", metavar="A"),
             Argument("b", "another one", "path", required=False, metavar="[B]"),
             PASSES,
-            Argument("--between", "two stages of A, as 0..1 (default: before and after all passes)", metavar="I..J"),
+            Argument(
+                "--between", "two stages of A, as 0..1 (default: before and after all passes)", metavar="I..J"
+            ),
             Argument("--style", "how to print", "choice", "inline", choices=("inline", "stat", "json")),
             Argument("--exit-code", "exit with 1 when there are differences", "flag", False),
         ),
@@ -166,13 +227,28 @@ COMMANDS: tuple[Command, ...] = (
             PASSES,
             STAGE,
             OUTPUT,
-            Argument("--format", "how to draw (from the file's name when not given)", "choice", None, choices=("svg", "png", "dot", "unicode", "ascii", "json")),
-            Argument("--engine", "what lays it out", "choice", "auto", choices=("auto", "pygraphviz", "dot", "builtin")),
+            Argument(
+                "--format",
+                "how to draw (from the file's name when not given)",
+                "choice",
+                None,
+                choices=("svg", "png", "dot", "unicode", "ascii", "json"),
+            ),
+            Argument(
+                "--engine",
+                "what lays it out",
+                "choice",
+                "auto",
+                choices=("auto", "pygraphviz", "dot", "builtin"),
+            ),
             Argument("--around", "only the neighbourhood of this variable", metavar="VAR"),
             Argument("--radius", "how far the neighbourhood reaches", "int", 2),
             Argument("--max-nodes", "draw the neighbourhood of one node beyond this many", "int", 1000),
         ),
-        ("relax-explorer graph model.py -o model.svg", "relax-explorer graph model.py --around lv7 --format unicode"),
+        (
+            "relax-explorer graph model.py -o model.svg",
+            "relax-explorer graph model.py --around lv7 --format unicode",
+        ),
         "graph",
     ),
     Command(
@@ -185,10 +261,18 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "passes",
         "List the passes and pipelines.",
-        (Argument("--changing", "only passes that would change this file", "path", metavar="INPUT"), _format("text", "json")),
+        (
+            Argument("--changing", "only passes that would change this file", "path", metavar="INPUT"),
+            _format("text", "json"),
+        ),
         ("relax-explorer passes", "relax-explorer passes --changing model.py"),
     ),
-    Command("ops", "List the operators and the parts that each has.", (_format("text", "json"),), ("relax-explorer ops",)),
+    Command(
+        "ops",
+        "List the operators and the parts that each has.",
+        (_format("text", "json"),),
+        ("relax-explorer ops",),
+    ),
     Command(
         "explain",
         "Explain a problem's code, an operator, a pass, or a StructInfo.",

@@ -20,7 +20,9 @@ from relax_explorer.core.ir.walk import info_vars
 DEFAULT_LENGTH = 3  # of a shape variable that nobody gave a value
 
 
-def make_inputs(fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0") -> list[Any]:
+def make_inputs(
+    fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0"
+) -> list[Any]:
     """One value for each parameter. `given` maps a parameter's name, or its number, to a source; others get `default`.
 
     Raises Failure for a name that is no parameter, an unknown source or an unreadable file.
@@ -38,7 +40,11 @@ def make_inputs(fn: e.Function, given: Mapping[str, str], shape: Mapping[str, in
     values = []
     for number, param in enumerate(fn.params):
         source = given.get(param.name, given.get(str(number), default))
-        values.append(loaded[number] if number in loaded else _make(param.struct_info or s.OBJECT, source, dims, param, number))
+        values.append(
+            loaded[number]
+            if number in loaded
+            else _make(param.struct_info or s.OBJECT, source, dims, param, number)
+        )
     return values
 
 
@@ -50,7 +56,11 @@ def from_npz(fn: e.Function, path: str | Path) -> list[Any]:
     if all(name in inputs for name in names):
         return [inputs[name] for name in names]
     if len(inputs) != len(names):
-        raise _failure(f"{path} has {len(inputs)} inputs, the function {len(names)} parameters", f"the parameters are {', '.join(names)}", fn)
+        raise _failure(
+            f"{path} has {len(inputs)} inputs, the function {len(names)} parameters",
+            f"the parameters are {', '.join(names)}",
+            fn,
+        )
     return list(inputs.values())
 
 
@@ -63,9 +73,17 @@ def read_arrays(path: str) -> dict[str, Any]:
         with loaded:
             return {key: loaded[key] for key in loaded.files}
     except (OSError, ValueError, EOFError, KeyError, MemoryError) as error:
-        raise Failure(Diagnostic(codes.BAD_INPUT_FILE, f"{path}: {str(error)[:120]}", help=codes.BAD_INPUT_FILE.fix)) from None
+        raise Failure(
+            Diagnostic(codes.BAD_INPUT_FILE, f"{path}: {str(error)[:120]}", help=codes.BAD_INPUT_FILE.fix)
+        ) from None
     except Exception as error:  # noqa: BLE001  # zipfile and zlib raise a dozen kinds for a damaged archive
-        raise Failure(Diagnostic(codes.BAD_INPUT_FILE, f"{path} is damaged: {type(error).__name__}", help=codes.BAD_INPUT_FILE.fix)) from None
+        raise Failure(
+            Diagnostic(
+                codes.BAD_INPUT_FILE,
+                f"{path} is damaged: {type(error).__name__}",
+                help=codes.BAD_INPUT_FILE.fix,
+            )
+        ) from None
 
 
 def _load(source: str, param: e.Var) -> Any:
@@ -84,7 +102,9 @@ def _dims(fn: e.Function, loaded: Mapping[int, Any], shape: Mapping[str, int]) -
     known = {var.name for var in variables}
     for name in shape:
         if name not in known:
-            raise _failure(f"{name!r} is no shape variable", f"there are {', '.join(sorted(known)) or 'none'}", fn)
+            raise _failure(
+                f"{name!r} is no shape variable", f"there are {', '.join(sorted(known)) or 'none'}", fn
+            )
     dims: dict[p.PrimVar, int] = {var: shape[var.name] for var in variables if var.name in shape}
     for number, value in loaded.items():
         try:
@@ -105,8 +125,14 @@ def _make(info: s.StructInfo, source: str, dims: dict[p.PrimVar, int], param: e.
         known = evaluate(info.value, dims) if info.value is not None else None
         return known if known is not None else _number(source, param)
     if isinstance(info, s.TensorStructInfo):
-        lengths = tuple([_length(dim, dims, param) for dim in info.dims]) if info.dims is not None else (DEFAULT_LENGTH,) * max(info.ndim, 0)
-        return _tensor(source, lengths, info.dtype.to_numpy() if info.dtype else np.dtype(np.float32), param, number)
+        lengths = (
+            tuple([_length(dim, dims, param) for dim in info.dims])
+            if info.dims is not None
+            else (DEFAULT_LENGTH,) * max(info.ndim, 0)
+        )
+        return _tensor(
+            source, lengths, info.dtype.to_numpy() if info.dtype else np.dtype(np.float32), param, number
+        )
     raise _failure(f"parameter {param.name!r} is {info}: no value can be made for it", "give a file", param)
 
 
@@ -144,7 +170,11 @@ def _tensor(source: str, lengths: tuple[int, ...], dtype: Any, param: e.Var, num
     try:
         return np.full(lengths, float(source)).astype(dtype)
     except ValueError:
-        raise _failure(f"{source!r} is no source of values", "use zeros, ones, randn:SEED, arange, a number, or a .npy or .npz file", param) from None
+        raise _failure(
+            f"{source!r} is no source of values",
+            "use zeros, ones, randn:SEED, arange, a number, or a .npy or .npz file",
+            param,
+        ) from None
 
 
 def _failure(text: str, hint: str, place: object) -> Failure:

@@ -38,7 +38,9 @@ def history(stages: Sequence[Snapshot], number: int, function: str, binding: e.B
     return [*reversed(earlier), here, *later]
 
 
-def _walk(stages: Sequence[Snapshot], numbers: range, function: str, start: Trace, backwards: bool) -> list[Trace]:
+def _walk(
+    stages: Sequence[Snapshot], numbers: range, function: str, start: Trace, backwards: bool
+) -> list[Trace]:
     found: list[Trace] = []
     current = start
     for number in numbers:
@@ -53,7 +55,9 @@ def _walk(stages: Sequence[Snapshot], numbers: range, function: str, start: Trac
     return found
 
 
-def _links(earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool) -> tuple[tuple[e.Binding, ...], str]:
+def _links(
+    earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool
+) -> tuple[tuple[e.Binding, ...], str]:
     target = _of(earlier if backwards else later, function)
     present = set(target)
     same = tuple([b for b in items if b in present])
@@ -88,7 +92,9 @@ def _dropped(later: Snapshot, items: tuple[e.Binding, ...]) -> bool:
     return any(not r.after and any(item in r.before for item in items) for r in later.rewrites)
 
 
-def _aligned(earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool) -> tuple[e.Binding, ...]:
+def _aligned(
+    earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool
+) -> tuple[e.Binding, ...]:
     old, new = _of(earlier, function), _of(later, function)
     wanted = set(items)
     found = []

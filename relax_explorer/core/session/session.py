@@ -25,7 +25,13 @@ Listener = Callable[[Snapshot], None]
 class Session:
     """Stages of one program; front ends read it and never hold IR of their own."""
 
-    def __init__(self, module: IRModule, pipeline: str | Sequence[str | Step] = "default", filename: str = "", cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        module: IRModule,
+        pipeline: str | Sequence[str | Step] = "default",
+        filename: str = "",
+        cache: Path | None = None,
+    ) -> None:
         self.filename = filename
         self.cache = cache
         normal, report = normalize_with(module)
@@ -40,7 +46,9 @@ class Session:
         self._held = {q for q in PROPERTIES if q.holds(normal)}
 
     @classmethod
-    def open(cls, path: str | Path, pipeline: str | Sequence[str | Step] = "default", cache: Path | None = None) -> Session:
+    def open(
+        cls, path: str | Path, pipeline: str | Sequence[str | Step] = "default", cache: Path | None = None
+    ) -> Session:
         """The session of a file with every stage of the pipeline run; raises Failure when the file is no program."""
         session = cls(load(path), pipeline, str(path), cache)
         session.run_all()
@@ -60,7 +68,15 @@ class Session:
             made = Snapshot(number, str(step), last.module, False, failure.diagnostics)
         else:
             self._held = {*self._held, *step.of.establishes} - set(step.of.invalidates)
-            made = Snapshot(number, str(step), outcome.module, outcome.changed, outcome.problems, outcome.rewrites, outcome.seconds)
+            made = Snapshot(
+                number,
+                str(step),
+                outcome.module,
+                outcome.changed,
+                outcome.problems,
+                outcome.rewrites,
+                outcome.seconds,
+            )
         self.stages.append(made)
         for listener in self.listeners:
             listener(made)

@@ -22,7 +22,9 @@ class Context:
         self.report = report
         self.line_offset = 0  # lines before the chunk whose `ast` is being read
         self.column_offset = 0  # columns that were cut off its lines
-        self.type_vars: dict[str, DType] = {}  # `n = TypeVar("n")`: each function makes its own variable of it
+        self.type_vars: dict[
+            str, DType
+        ] = {}  # `n = TypeVar("n")`: each function makes its own variable of it
         self.metadata: dict[str, list[Any]] = {}
         self.has_metadata = False
         self.functions: set[str] = set()
@@ -37,7 +39,9 @@ class Context:
         column, end_column = node.col_offset + self.column_offset, node.end_col_offset + self.column_offset  # type: ignore[attr-defined]
         if self.source.is_ascii:
             return Span(self.source, line, column, end, end_column)
-        return Span(self.source, line, self.source.column(line, column), end, self.source.column(end, end_column))
+        return Span(
+            self.source, line, self.source.column(line, column), end, self.source.column(end, end_column)
+        )
 
     def say(self, code: Code, message: str, node: ast.AST, label: str = "", **more: Any) -> Diagnostic:
         """Report a problem at an `ast` node."""

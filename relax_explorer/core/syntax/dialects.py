@@ -24,7 +24,9 @@ class Dialect:
 
 
 NEW = Dialect("tvm-0.27", "R.Any", "out_ty", "ty_args", "ir.GenericConst", "tirx", True, True, False)
-OLD = Dialect("tvm-0.19", "R.Object", "out_sinfo", "sinfo_args", "relax.expr.Constant", "tir", False, False, True)
+OLD = Dialect(
+    "tvm-0.19", "R.Object", "out_sinfo", "sinfo_args", "relax.expr.Constant", "tir", False, False, True
+)
 DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD}
 
 OUT_KEYWORDS = frozenset({"out_ty", "out_sinfo"})
@@ -32,8 +34,26 @@ ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", "type_args"})
 OBJECT_NAMES = frozenset({"Any", "Object"})
 CONSTANT_KEYS = ("ir.GenericConst", "relax.expr.Constant")
 
-_OLD_MARKS = ("out_sinfo=", "sinfo_args=", "tir_vars=", "T.block(", "R.Object", "relax.expr.Constant", "import tir as T", '"tir.noalias')
-_NEW_MARKS = ("out_ty=", "ty_args=", "T.sblock(", "R.Any", "ir.GenericConst", "import tirx as T", "TypeVar(", "s_tir=")
+_OLD_MARKS = (
+    "out_sinfo=",
+    "sinfo_args=",
+    "tir_vars=",
+    "T.block(",
+    "R.Object",
+    "relax.expr.Constant",
+    "import tir as T",
+    '"tir.noalias',
+)
+_NEW_MARKS = (
+    "out_ty=",
+    "ty_args=",
+    "T.sblock(",
+    "R.Any",
+    "ir.GenericConst",
+    "import tirx as T",
+    "TypeVar(",
+    "s_tir=",
+)
 
 
 def dialect(name: str) -> Dialect:

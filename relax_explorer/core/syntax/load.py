@@ -45,7 +45,9 @@ def read_text(path: str | Path) -> str:
             kind = "a directory" if stat.S_ISDIR(mode) else "no regular file"
             raise _error(codes.UNREADABLE, f"{name} is {kind}", name)
         if where.stat().st_size > MAX_BYTES:
-            raise _error(codes.UNREADABLE, f"{name} is larger than {MAX_BYTES >> 20} MB", name, help="split the module")
+            raise _error(
+                codes.UNREADABLE, f"{name} is larger than {MAX_BYTES >> 20} MB", name, help="split the module"
+            )
         data = where.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -65,7 +67,12 @@ def decode(data: bytes, name: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _error(codes.NOT_UTF8, f"byte {error.start} (0x{data[error.start]:02X}, line {line}) is not UTF-8", name, line) from None
+        raise _error(
+            codes.NOT_UTF8,
+            f"byte {error.start} (0x{data[error.start]:02X}, line {line}) is not UTF-8",
+            name,
+            line,
+        ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

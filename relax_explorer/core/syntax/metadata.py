@@ -36,7 +36,12 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
         root = nodes[graph["root_index"]]
         pairs = _pairs(nodes, root)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise ctx.fail(codes.BAD_METADATA, f"the metadata block can't be read: {str(error)[:80]}", node, help=codes.BAD_METADATA.fix) from None
+        raise ctx.fail(
+            codes.BAD_METADATA,
+            f"the metadata block can't be read: {str(error)[:80]}",
+            node,
+            help=codes.BAD_METADATA.fix,
+        ) from None
     ctx.has_metadata = True
     for key, items in pairs:
         ctx.metadata[key] = [_item(nodes, index, ctx, node) for index in items]
@@ -60,7 +65,9 @@ def _item(nodes: list[Any], index: int, ctx: Context, node: ast.AST) -> Any:
         if kind == "ffi.Tensor":
             return _tensor(entry["data"])
     except (ValueError, KeyError, TypeError, IndexError, struct.error, binascii.Error) as error:
-        raise ctx.fail(codes.BAD_METADATA, f"constant {index} of the metadata block is damaged: {str(error)[:80]}", node) from None
+        raise ctx.fail(
+            codes.BAD_METADATA, f"constant {index} of the metadata block is damaged: {str(error)[:80]}", node
+        ) from None
     return Verbatim(json.dumps(entry)[:200])
 
 
@@ -130,11 +137,21 @@ def write_metadata(arrays: Sequence[Any]) -> str:
 
 
 def _write_constant(graph: _Graph, array: Any, none: int, int64: int) -> int:
-    dims = [graph.add("ir.IntImm", {"span": none, "ty": int64, "value": graph.add("int", int(n), share=True)}, share=True) for n in array.shape]
+    dims = [
+        graph.add(
+            "ir.IntImm",
+            {"span": none, "ty": int64, "value": graph.add("int", int(n), share=True)},
+            share=True,
+        )
+        for n in array.shape
+    ]
     values = graph.add("ffi.Array", dims)
     shape_type = graph.add("relax.ShapeType", {"span": none, "values": values, "ndim": array.ndim})
     shape = graph.add("relax.expr.ShapeExpr", {"span": none, "ty": shape_type, "values": values})
     element = graph.add("ir.PrimType", {"span": none, "dtype": from_numpy(array.dtype).name}, share=True)
-    info = graph.add("relax.TensorType", {"span": none, "shape": shape, "dtype": element, "vdevice": none, "ndim": array.ndim})
+    info = graph.add(
+        "relax.TensorType",
+        {"span": none, "shape": shape, "dtype": element, "vdevice": none, "ndim": array.ndim},
+    )
     tensor = graph.add("ffi.Tensor", _tensor_text(array))
     return graph.add("ir.GenericConst", {"span": none, "ty": info, "value": tensor})

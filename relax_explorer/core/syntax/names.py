@@ -27,6 +27,7 @@ class Names:
         self._names: dict[Any, str] = {}
         self._used: set[str] = set(taken)
         self._next: dict[str, int] = {}
+        self._order: list[Any] = []
 
     def __call__(self, var: Any) -> str:
         """The name of `var`."""
@@ -47,7 +48,20 @@ class Names:
             self._next[base] = count
         self._used.add(name)
         self._names[var] = name
+        self._order.append(var)
         return name
+
+    def mark(self) -> int:
+        """A point to go back to with `release`."""
+        return len(self._order)
+
+    def release(self, mark: int) -> None:
+        """Free the names given since `mark`: their scope has ended."""
+        for var in self._order[mark:]:
+            name = self._names[var]
+            self._used.discard(name)
+            self._next.pop(usable(var.name) if hasattr(var, "name") else name, None)
+        del self._order[mark:]
 
     def fix(self, var: Any, name: str) -> None:
         """Give `var` exactly this name, shared or not."""

@@ -28,7 +28,16 @@ TENSOR_OPERATORS: dict[type, str] = {
     ast.Gt: "relax.greater", ast.GtE: "relax.greater_equal",
 }  # fmt: skip
 # Operators whose first argument is a function and whose second is the tuple of its arguments.
-CALL_FORMS = frozenset({"call_tir", "call_tir_inplace", "call_tir_with_grad", "call_dps_packed", "dist.call_tir", "dist.call_tir_local_view"})
+CALL_FORMS = frozenset(
+    {
+        "call_tir",
+        "call_tir_inplace",
+        "call_tir_with_grad",
+        "call_dps_packed",
+        "dist.call_tir",
+        "dist.call_tir_local_view",
+    }
+)
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed"})
 
 
@@ -78,7 +87,12 @@ class ExprReader:
 
     def _not_an_expression(self, node: ast.expr, help: str = "") -> Skip:
         text = ast.unparse(node)[:60]
-        return self.ctx.fail(codes.BAD_EXPRESSION, f"{text!r} is no expression of Relax", node, help=help or codes.BAD_EXPRESSION.why)
+        return self.ctx.fail(
+            codes.BAD_EXPRESSION,
+            f"{text!r} is no expression of Relax",
+            node,
+            help=help or codes.BAD_EXPRESSION.why,
+        )
 
     def read(self, node: ast.expr) -> Any:
         """What `node` says: a Relax expression, a PrimExpr, a number, a string, None or a tuple of these."""
@@ -100,7 +114,9 @@ class ExprReader:
 
         near = get_close_matches(node.id, self.names, 1)
         hint = f"did you mean {near[0]}?" if near else codes.UNDEFINED.fix
-        raise self.ctx.fail(codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint)
+        raise self.ctx.fail(
+            codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint
+        )
 
     def _constant(self, node: ast.Constant) -> Any:
         value = node.value
@@ -119,23 +135,38 @@ class ExprReader:
         raise self._not_an_expression(node)
 
     def _subscript(self, node: ast.Subscript) -> Any:
-        if isinstance(node.value, ast.Subscript) and isinstance(node.value.value, ast.Name) and node.value.value.id == "metadata":
+        if (
+            isinstance(node.value, ast.Subscript)
+            and isinstance(node.value.value, ast.Name)
+            and node.value.value.id == "metadata"
+        ):
             return self._metadata(node)
         index = node.slice
         negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
         if not isinstance(index, ast.Constant) or type(index.value) is not int:
             text = "a tuple index can't be negative" if negative else "a tuple index is an integer literal"
-            raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help="for elements of a tensor use R.take or R.strided_slice")
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION,
+                text,
+                node,
+                help="for elements of a tensor use R.take or R.strided_slice",
+            )
         inner = self.read(node.value)
         if isinstance(inner, tuple) and 0 <= index.value < len(inner):
             return inner[index.value]
         if isinstance(inner, tuple):
-            raise self.ctx.fail(op_codes.TUPLE_INDEX, f"the tuple has {len(inner)} fields, no field {index.value}", node)
+            raise self.ctx.fail(
+                op_codes.TUPLE_INDEX, f"the tuple has {len(inner)} fields, no field {index.value}", node
+            )
         return e.TupleGetItem(self.as_expr(inner, node.value), index.value, None, self.ctx.span(node))
 
     def _metadata(self, node: ast.Subscript) -> e.Expr:
         outer = node.value
-        key = outer.slice.value if isinstance(outer, ast.Subscript) and isinstance(outer.slice, ast.Constant) else None
+        key = (
+            outer.slice.value
+            if isinstance(outer, ast.Subscript) and isinstance(outer.slice, ast.Constant)
+            else None
+        )
         index = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if not isinstance(key, str) or not isinstance(index, int):
             raise self._not_an_expression(node)
@@ -167,14 +198,27 @@ class ExprReader:
             name = TENSOR_OPERATORS.get(type(operator))
             for side in (left, right):
                 if isinstance(side, (int, float)):
-                    raise self.ctx.fail(codes.BAD_EXPRESSION, f"{side!r} is a Python number beside a tensor", node, help=f"write R.const({side!r}, dtype)")
+                    raise self.ctx.fail(
+                        codes.BAD_EXPRESSION,
+                        f"{side!r} is a Python number beside a tensor",
+                        node,
+                        help=f"write R.const({side!r}, dtype)",
+                    )
             if name is None:
                 raise self._not_an_expression(node)
             args = (self.as_expr(left, node), self.as_expr(right, node))
             op = find_op(name)
-            return e.Call(e.op_ref(name), args, default_attrs(op) if op else EMPTY, (), None, self.ctx.span(node))
+            return e.Call(
+                e.op_ref(name), args, default_attrs(op) if op else EMPTY, (), None, self.ctx.span(node)
+            )
         kind = PRIM_OPERATORS.get(type(operator))
-        if kind is None or isinstance(left, (str, tuple)) or isinstance(right, (str, tuple)) or left is None or right is None:
+        if (
+            kind is None
+            or isinstance(left, (str, tuple))
+            or isinstance(right, (str, tuple))
+            or left is None
+            or right is None
+        ):
             raise self._not_an_expression(node)
         return kind(*align(p.as_prim(left), p.as_prim(right)))
 
@@ -236,7 +280,9 @@ class ExprReader:
         """A call of a declared operator: arguments are matched to its parameters by position and by name."""
         parameters = op.parameters
         if len(node.args) > len(parameters):
-            self._bad_arguments(node, op, f"takes at most {len(parameters)} arguments, {len(node.args)} given")
+            self._bad_arguments(
+                node, op, f"takes at most {len(parameters)} arguments, {len(node.args)} given"
+            )
         given: dict[str, ast.expr] = {q.name: arg for q, arg in zip(parameters, node.args, strict=False)}
         infos: tuple[s.StructInfo, ...] = ()
         known = {q.name for q in parameters}
@@ -248,7 +294,9 @@ class ExprReader:
                 from difflib import get_close_matches
 
                 near = get_close_matches(name, known, 1)
-                self._bad_arguments(node, op, f"has no argument {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+                self._bad_arguments(
+                    node, op, f"has no argument {name!r}" + (f"; did you mean {near[0]}?" if near else "")
+                )
             elif name in given:
                 self._bad_arguments(node, op, f"is given {name!r} twice")
             else:
@@ -291,11 +339,25 @@ class ExprReader:
         if not op.attributes:
             return EMPTY
         key = None
-        if len(node.keywords) == len(given) - len(node.args) and len(node.args) == len(op.operands) and node.lineno == node.end_lineno:
+        if (
+            len(node.keywords) == len(given) - len(node.args)
+            and len(node.args) == len(op.operands)
+            and node.lineno == node.end_lineno
+        ):
             first = node.keywords[0].value if node.keywords else None
-            line = self.ctx.source.line(node.lineno + self.ctx.line_offset) if first is not None and self.ctx.source.is_ascii else ""
+            line = (
+                self.ctx.source.line(node.lineno + self.ctx.line_offset)
+                if first is not None and self.ctx.source.is_ascii
+                else ""
+            )
             if line and first is not None:  # the keywords as text: equal text means equal attributes
-                key = (op, line[first.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset])
+                key = (
+                    op,
+                    line[
+                        first.col_offset + self.ctx.column_offset : (node.end_col_offset or 0)
+                        + self.ctx.column_offset
+                    ],
+                )
                 hit = self._attrs_seen.get(key)
                 if hit is not None:
                     return hit
@@ -326,13 +388,25 @@ class ExprReader:
 
     def constant(self, node: ast.expr) -> Any:
         """A compile-time constant: numbers, strings, lists, dicts, dtypes, StructInfo; anything else as its text."""
-        if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, int, float, str))):
+        if isinstance(node, ast.Constant) and (
+            node.value is None or isinstance(node.value, (bool, int, float, str))
+        ):
             return node.value
         if isinstance(node, (ast.List, ast.Tuple)):
             return tuple([self.constant(item) for item in node.elts])
         if isinstance(node, ast.Dict):
-            return freeze({str(self.constant(key)): self.constant(value) for key, value in zip(node.keys, node.values, strict=True) if key is not None})
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            return freeze(
+                {
+                    str(self.constant(key)): self.constant(value)
+                    for key, value in zip(node.keys, node.values, strict=True)
+                    if key is not None
+                }
+            )
+        if (
+            isinstance(node, ast.UnaryOp)
+            and isinstance(node.op, ast.USub)
+            and isinstance(node.operand, ast.Constant)
+        ):
             return -node.operand.value  # type: ignore[operator]  # a string here is reported below
         name = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
         if name.startswith("T.") and isinstance(node, ast.Call) and dtype_of_prefix(name) is not None:
@@ -341,7 +415,9 @@ class ExprReader:
             return self.names[node.id]
         if isinstance(node, ast.BinOp):
             return self.info.prim(node)
-        if name == "R.dtype" or name.startswith(("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")):
+        if name == "R.dtype" or name.startswith(
+            ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
+        ):
             return self._as_constant_call(node)
         return Verbatim(ast.unparse(node))
 
@@ -371,7 +447,11 @@ class ExprReader:
         if not node.args:
             raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
         callee = self.read(node.args[0])
-        func = e.ExternFunc(callee, None, self.ctx.span(node.args[0])) if isinstance(callee, str) else self.as_expr(callee, node.args[0])
+        func = (
+            e.ExternFunc(callee, None, self.ctx.span(node.args[0]))
+            if isinstance(callee, str)
+            else self.as_expr(callee, node.args[0])
+        )
         given: dict[str, ast.expr] = dict(zip(("args", "out"), node.args[1:], strict=False))
         pairs: list[tuple[str, Any]] = []
         for keyword in node.keywords:
@@ -387,20 +467,42 @@ class ExprReader:
             args.append(self.value(given["tir_vars"]))
         out = given.get("out")
         if out is None:
-            raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs out_ty, the StructInfo of its result", node, help="add out_ty=R.Tensor(…)")
-        info = self.info.read(out) if not isinstance(out, (ast.List, ast.Tuple)) else s.TupleStructInfo(self._infos(out))
-        return e.Call(e.op_ref(f"relax.{name}"), tuple(args), Attrs(pairs) if pairs else EMPTY, (info,), None, self.ctx.span(node))
+            raise self.ctx.fail(
+                codes.BAD_CALL,
+                f"R.{name} needs out_ty, the StructInfo of its result",
+                node,
+                help="add out_ty=R.Tensor(…)",
+            )
+        info = (
+            self.info.read(out)
+            if not isinstance(out, (ast.List, ast.Tuple))
+            else s.TupleStructInfo(self._infos(out))
+        )
+        return e.Call(
+            e.op_ref(f"relax.{name}"),
+            tuple(args),
+            Attrs(pairs) if pairs else EMPTY,
+            (info,),
+            None,
+            self.ctx.span(node),
+        )
 
     def _argument_tuple(self, node: ast.expr | None, call: ast.Call) -> e.Expr:
         if node is None:
             return e.Tuple((), None, self.ctx.span(call))
         value = self.value(node)
-        is_tuple = isinstance(value, e.Tuple) or (isinstance(value, e.Var) and isinstance(value.struct_info, s.TupleStructInfo))
+        is_tuple = isinstance(value, e.Tuple) or (
+            isinstance(value, e.Var) and isinstance(value.struct_info, s.TupleStructInfo)
+        )
         return value if is_tuple else e.Tuple((value,), None, self.ctx.span(node))
 
     def _packed_form(self, node: ast.Call, name: str) -> e.Call:
         first = self.read(node.args[0])
-        func = e.ExternFunc(first, None, self.ctx.span(node.args[0])) if isinstance(first, str) else self.as_expr(first, node.args[0])
+        func = (
+            e.ExternFunc(first, None, self.ctx.span(node.args[0]))
+            if isinstance(first, str)
+            else self.as_expr(first, node.args[0])
+        )
         args = (func, *[self.value(arg) for arg in node.args[1:]])
         attrs, infos = self._generic_keywords(node, name)
         return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
@@ -413,7 +515,14 @@ class ExprReader:
             raise self.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
         args = tuple([self.value(arg) for arg in node.args[1:]])
         attrs, infos = self._generic_keywords(node, "call_packed")
-        return e.Call(e.ExternFunc(first, None, self.ctx.span(node.args[0])), args, attrs, infos, None, self.ctx.span(node))
+        return e.Call(
+            e.ExternFunc(first, None, self.ctx.span(node.args[0])),
+            args,
+            attrs,
+            infos,
+            None,
+            self.ctx.span(node),
+        )
 
     def _one(self, node: ast.Call) -> ast.expr:
         if len(node.args) != 1 or node.keywords:
@@ -476,21 +585,31 @@ class ExprReader:
         if isinstance(raw, (bool, int, float)):
             return raw
         raise self.ctx.fail(
-            codes.EXECUTES_PYTHON, f"{ast.unparse(node)[:60]!r} is no literal", node, help="R.const takes numbers and lists of numbers here; nothing is executed"
+            codes.EXECUTES_PYTHON,
+            f"{ast.unparse(node)[:60]!r} is no literal",
+            node,
+            help="R.const takes numbers and lists of numbers here; nothing is executed",
         )
 
     def _scalar_constant(self, value: Any, wanted: DType | None, node: ast.expr) -> e.Constant:
         try:
             array = np.asarray(value) if wanted is None else np.asarray(value, dtype=wanted.to_numpy())
         except (OverflowError, ValueError, TypeError) as error:
-            raise self.ctx.fail(codes.BAD_LITERAL, f"this does not fit {wanted or 'an array'}: {str(error)[:80]}", node) from None
+            raise self.ctx.fail(
+                codes.BAD_LITERAL, f"this does not fit {wanted or 'an array'}: {str(error)[:80]}", node
+            ) from None
         if wanted is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
             array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
         array.setflags(write=False)
         return e.Constant(array, _constant_info(array), "", self.ctx.span(node))
 
     def _executes(self, node: ast.Call) -> Any:
-        raise self.ctx.fail(codes.EXECUTES_PYTHON, f"{dotted(node.func)} calls a Python function", node, help=codes.EXECUTES_PYTHON.fix)
+        raise self.ctx.fail(
+            codes.EXECUTES_PYTHON,
+            f"{dotted(node.func)} calls a Python function",
+            node,
+            help=codes.EXECUTES_PYTHON.fix,
+        )
 
     def _emit(self, node: ast.Call) -> Any:
         return self.read(node.args[0]) if node.args else self._executes(node)

@@ -46,7 +46,9 @@ class FunctionReader:
         self.info = InfoReader(ctx, self._resolve, self._define)
         self.expr = ExprReader(ctx, self.names, self.info)
         self.attrs: dict[str, Any] = {}
-        self.output_names: frozenset[str] | None = None  # inside a dataflow block: the names that R.output lists
+        self.output_names: frozenset[str] | None = (
+            None  # inside a dataflow block: the names that R.output lists
+        )
         self._infos: dict[str, s.StructInfo] = {}
         self._returned = False
 
@@ -68,7 +70,9 @@ class FunctionReader:
         if node.lineno != node.end_lineno or not self.ctx.source.is_ascii:
             return self.info.read(node)
         line = self.ctx.source.line(node.lineno + self.ctx.line_offset)
-        text = line[node.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset]
+        text = line[
+            node.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset
+        ]
         hit = self._infos.get(text)
         if hit is None:
             hit = self.info.read(node)
@@ -105,9 +109,17 @@ class FunctionReader:
 
     def _parameters(self, node: ast.FunctionDef) -> tuple[e.Var, ...]:
         arguments = node.args
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
+        if (
+            arguments.vararg
+            or arguments.kwarg
+            or arguments.kwonlyargs
+            or arguments.defaults
+            or arguments.posonlyargs
+        ):
             self.ctx.say(codes.NOT_TVMSCRIPT, "a Relax function has plain parameters only", node)
-        self.prim_params = {a.arg for a in arguments.args if a.annotation is not None and _is_prim(a.annotation)}
+        self.prim_params = {
+            a.arg for a in arguments.args if a.annotation is not None and _is_prim(a.annotation)
+        }
         self.info.in_signature = True
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
@@ -129,7 +141,12 @@ class FunctionReader:
 
     def _parameter_info(self, argument: ast.arg) -> s.StructInfo | None:
         if argument.annotation is None:
-            self.ctx.say(codes.BAD_ANNOTATION, f"parameter {argument.arg!r} has no annotation", argument, help="annotate it; R.Object says nothing of it")
+            self.ctx.say(
+                codes.BAD_ANNOTATION,
+                f"parameter {argument.arg!r} has no annotation",
+                argument,
+                help="annotate it; R.Object says nothing of it",
+            )
             return s.OBJECT
         try:
             return self.annotation(argument.annotation)
@@ -160,7 +177,12 @@ class FunctionReader:
         if result is None:
             if not self._returned:
                 place = statements[-1] if statements else node
-                self.ctx.say(codes.MISSING_RETURN, f"function {node.name!r} does not return", place, help=codes.MISSING_RETURN.fix)
+                self.ctx.say(
+                    codes.MISSING_RETURN,
+                    f"function {node.name!r} does not return",
+                    place,
+                    help=codes.MISSING_RETURN.fix,
+                )
             result = e.Tuple(())
         return result
 
@@ -180,7 +202,12 @@ class FunctionReader:
         reader = _STATEMENTS.get(type(node))
         try:
             if reader is None:
-                raise self.ctx.fail(codes.BAD_STATEMENT, f"{type(node).__name__} is no statement of a Relax function", node, help=codes.BAD_STATEMENT.why)
+                raise self.ctx.fail(
+                    codes.BAD_STATEMENT,
+                    f"{type(node).__name__} is no statement of a Relax function",
+                    node,
+                    help=codes.BAD_STATEMENT.why,
+                )
             reader(self, node, blocks)
         except Skip:
             for name in _targets(node):
@@ -248,7 +275,14 @@ class FunctionReader:
             blocks.bindings.append(e.VarBinding(var, item, None, self.ctx.span(node)))
             self.names[name] = var
 
-    def _bind(self, target: ast.Name, value: ast.expr, annotation: s.StructInfo | None, node: ast.stmt, blocks: Blocks) -> None:
+    def _bind(
+        self,
+        target: ast.Name,
+        value: ast.expr,
+        annotation: s.StructInfo | None,
+        node: ast.stmt,
+        blocks: Blocks,
+    ) -> None:
         span = self.ctx.span(node)
         if type(value) is ast.Call and dotted(value.func) in MATCH_CASTS:
             self._match_cast(target, value, annotation, span, blocks)
@@ -258,7 +292,14 @@ class FunctionReader:
         blocks.bindings.append(e.VarBinding(var, bound, annotation, span))
         self.names[target.id] = var
 
-    def _match_cast(self, target: ast.Name | None, call: ast.Call, annotation: s.StructInfo | None, span: Any, blocks: Blocks) -> None:
+    def _match_cast(
+        self,
+        target: ast.Name | None,
+        call: ast.Call,
+        annotation: s.StructInfo | None,
+        span: Any,
+        blocks: Blocks,
+    ) -> None:
         given = dict(zip(("value", "struct_info"), call.args, strict=False))
         given.update({keyword.arg or "": keyword.value for keyword in call.keywords})
         info = given.get("struct_info") or given.get("ty")
@@ -281,19 +322,25 @@ class FunctionReader:
                 raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", node)
             self.attrs.update(found)
         elif name == "R.func_ret_value" and isinstance(value, ast.Call):
-            raise self.ctx.fail(codes.EXECUTES_PYTHON, "R.func_ret_value builds a program by running Python", node)
+            raise self.ctx.fail(
+                codes.EXECUTES_PYTHON, "R.func_ret_value builds a program by running Python", node
+            )
         elif name == "R.output":
             raise self.ctx.fail(codes.BAD_DATAFLOW, "R.output stands outside a dataflow block", node)
         elif name in MATCH_CASTS and isinstance(value, ast.Call):
             self._match_cast(None, value, None, self.ctx.span(node), blocks)
         else:
             bound = self.expr.value(value)
-            blocks.bindings.append(e.VarBinding(self.new_var("_", None, node), bound, None, self.ctx.span(node)))
+            blocks.bindings.append(
+                e.VarBinding(self.new_var("_", None, node), bound, None, self.ctx.span(node))
+            )
 
     def _with(self, node: ast.With, blocks: Blocks) -> None:
         item = node.items[0].context_expr
         if len(node.items) != 1 or not isinstance(item, ast.Call) or dotted(item.func) != "R.dataflow":
-            raise self.ctx.fail(codes.BAD_STATEMENT, "the only `with` of a Relax function is R.dataflow()", node)
+            raise self.ctx.fail(
+                codes.BAD_STATEMENT, "the only `with` of a Relax function is R.dataflow()", node
+            )
         if self.output_names is not None:
             raise self.ctx.fail(codes.BAD_DATAFLOW, "dataflow blocks don't nest", node)
         outputs = self._output_names(node)
@@ -327,14 +374,24 @@ class FunctionReader:
             if isinstance(arg, ast.Name) and arg.id in bound:
                 names.append(arg.id)
             else:
-                self.ctx.say(codes.BAD_DATAFLOW, f"{ast.unparse(arg)[:40]!r} is not bound in this block", arg, help=codes.BAD_DATAFLOW.fix)
+                self.ctx.say(
+                    codes.BAD_DATAFLOW,
+                    f"{ast.unparse(arg)[:40]!r} is not bound in this block",
+                    arg,
+                    help=codes.BAD_DATAFLOW.fix,
+                )
         return names
 
     def _if(self, node: ast.If, blocks: Blocks) -> None:
         condition = self.expr.value(node.test)
         name = self._branch_target(node)
         if self.output_names is not None:
-            raise self.ctx.fail(codes.BAD_STATEMENT, "a dataflow block has no control flow", node, help="move the if outside the block")
+            raise self.ctx.fail(
+                codes.BAD_STATEMENT,
+                "a dataflow block has no control flow",
+                node,
+                help="move the if outside the block",
+            )
         true_branch, annotation = self._branch(node.body, name, "_then")
         false_branch, other = self._branch(node.orelse, name, "_else")
         found = annotation if annotation is other else None
@@ -351,13 +408,25 @@ class FunctionReader:
             last = branch[-1]
             name = self._branch_target(last) if isinstance(last, ast.If) else (_targets(last) or [""])[-1]
             if not name:
-                raise self.ctx.fail(codes.BAD_BRANCH, f"the {place} branch does not end in a binding", last, help=codes.BAD_BRANCH.fix)
+                raise self.ctx.fail(
+                    codes.BAD_BRANCH,
+                    f"the {place} branch does not end in a binding",
+                    last,
+                    help=codes.BAD_BRANCH.fix,
+                )
             found.append(name)
         if found[0] != found[1]:
-            raise self.ctx.fail(codes.BAD_BRANCH, f"one branch ends by binding {found[0]!r}, the other {found[1]!r}", node, help=codes.BAD_BRANCH.fix)
+            raise self.ctx.fail(
+                codes.BAD_BRANCH,
+                f"one branch ends by binding {found[0]!r}, the other {found[1]!r}",
+                node,
+                help=codes.BAD_BRANCH.fix,
+            )
         return found[0]
 
-    def _branch(self, statements: list[ast.stmt], name: str, suffix: str) -> tuple[e.SeqExpr, s.StructInfo | None]:
+    def _branch(
+        self, statements: list[ast.stmt], name: str, suffix: str
+    ) -> tuple[e.SeqExpr, s.StructInfo | None]:
         before = dict(self.names)
         blocks = Blocks()
         for statement in statements:
@@ -381,7 +450,10 @@ class FunctionReader:
 
     def _function(self, node: ast.FunctionDef, blocks: Blocks) -> None:
         decorator = node.decorator_list[0] if node.decorator_list else None
-        if decorator is None or dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) != "R.function":
+        if (
+            decorator is None
+            or dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) != "R.function"
+        ):
             raise self.ctx.fail(codes.BAD_STATEMENT, "a nested function is decorated with @R.function", node)
         var = self.new_var(node.name, None, node)
         inner = FunctionReader(self.ctx, {**self.names, node.name: var})
@@ -411,7 +483,11 @@ def _is_prim(node: ast.expr) -> bool:
 
 
 def _is_output(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and dotted(node.value.func) == "R.output"
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and dotted(node.value.func) == "R.output"
+    )
 
 
 def _targets(node: ast.stmt) -> list[str]:

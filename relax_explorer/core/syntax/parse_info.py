@@ -53,7 +53,9 @@ class InfoReader:
     quoted dimension, or a module-level TypeVar, makes a new shape variable (`define`).
     """
 
-    def __init__(self, ctx: Context, resolve: Callable[[str], Any], define: Callable[[str, DType], p.PrimVar]) -> None:
+    def __init__(
+        self, ctx: Context, resolve: Callable[[str], Any], define: Callable[[str, DType], p.PrimVar]
+    ) -> None:
         self.ctx, self.resolve, self.define = ctx, resolve, define
         self.in_signature = False
 
@@ -69,7 +71,12 @@ class InfoReader:
         raise self._bad(node)
 
     def _bad(self, node: ast.expr) -> Skip:
-        return self.ctx.fail(codes.BAD_ANNOTATION, f"{ast.unparse(node)[:60]!r} is no StructInfo", node, help=codes.BAD_ANNOTATION.why)
+        return self.ctx.fail(
+            codes.BAD_ANNOTATION,
+            f"{ast.unparse(node)[:60]!r} is no StructInfo",
+            node,
+            help=codes.BAD_ANNOTATION.why,
+        )
 
     def _bare(self, node: ast.expr, name: str) -> s.StructInfo:
         if name.startswith("R."):
@@ -96,7 +103,12 @@ class InfoReader:
         found = {keyword.arg or "**": keyword.value for keyword in node.keywords}
         for name in found:
             if name not in allowed:
-                raise self.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} has no argument {name!r}", node, help=f"it takes {', '.join(allowed)}")
+                raise self.ctx.fail(
+                    codes.BAD_CALL,
+                    f"{dotted(node.func)} has no argument {name!r}",
+                    node,
+                    help=f"it takes {', '.join(allowed)}",
+                )
         return found
 
     def dtype(self, node: ast.expr) -> DType | None:
@@ -125,7 +137,9 @@ class InfoReader:
         for name, arg in zip(("shape", "dtype", "vdevice", "ndim"), args, strict=False):
             given.setdefault(name, arg)
         if len(args) > 4:
-            raise self.ctx.fail(codes.BAD_CALL, "R.Tensor takes at most a shape, a dtype, a vdevice and ndim", node)
+            raise self.ctx.fail(
+                codes.BAD_CALL, "R.Tensor takes at most a shape, a dtype, a vdevice and ndim", node
+            )
         shape: Any = self._shape_argument(given["shape"]) if "shape" in given else None
         found = self.dtype(given["dtype"]) if "dtype" in given else None
         ndim = self._integer(given["ndim"]) if "ndim" in given else -1
@@ -172,7 +186,9 @@ class InfoReader:
         ret = self.read(given["ret"]) if "ret" in given else s.OBJECT
         purity, derive = given.get("purity"), given.get("derive_func")
         pure = bool(purity.value) if isinstance(purity, ast.Constant) else infos is not None
-        return s.FuncStructInfo(infos, ret, pure, derive.value if isinstance(derive, ast.Constant) and derive.value else None)  # type: ignore[arg-type]
+        return s.FuncStructInfo(
+            infos, ret, pure, derive.value if isinstance(derive, ast.Constant) and derive.value else None
+        )  # type: ignore[arg-type]
 
     def _prim(self, node: ast.Call) -> s.StructInfo:
         given = self._keywords(node, "dtype", "value")
@@ -196,20 +212,29 @@ class InfoReader:
                 return self._quoted(node)
         value = self.prim(node)
         if not value.dtype.is_int:
-            raise self.ctx.fail(codes.BAD_EXPRESSION, f"a dimension is an integer, this is {value.dtype}", node)
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION, f"a dimension is an integer, this is {value.dtype}", node
+            )
         return value
 
     def _literal(self, value: int, node: ast.expr) -> p.PrimExpr:
         try:
             return p.IntImm(value, INT64)
         except OverflowError:
-            raise self.ctx.fail(codes.BAD_LITERAL, f"{str(value)[:40]} does not fit int64", node, help="a dimension is an int64") from None
+            raise self.ctx.fail(
+                codes.BAD_LITERAL,
+                f"{str(value)[:40]} does not fit int64",
+                node,
+                help="a dimension is an int64",
+            ) from None
 
     def _quoted(self, node: ast.Constant) -> p.PrimExpr:
         try:
             inner = ast.parse(str(node.value).strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise self.ctx.fail(codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no dimension", node) from None
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no dimension", node
+            ) from None
         for child in ast.walk(inner):  # places inside the quotes are reported at the quotes
             ast.copy_location(child, node)
         was, self.in_signature = self.in_signature, True
@@ -222,7 +247,9 @@ class InfoReader:
         """A scalar expression; integer literals are int64."""
         reader = _PRIMS.get(type(node))
         if reader is None:
-            raise self.ctx.fail(codes.BAD_EXPRESSION, f"{ast.unparse(node)[:60]!r} is no scalar expression", node)
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION, f"{ast.unparse(node)[:60]!r} is no scalar expression", node
+            )
         return reader(self, node)
 
     def _name(self, node: ast.Name) -> p.PrimExpr:
@@ -237,7 +264,12 @@ class InfoReader:
         declared = self.ctx.type_var_dtype(node.id)
         if declared is not None or self.in_signature:
             return self.define(node.id, declared or INT64)
-        raise self.ctx.fail(codes.UNDEFINED, f"shape variable {node.id!r} is not defined", node, help=f"declare it: {node.id} = T.int64()")
+        raise self.ctx.fail(
+            codes.UNDEFINED,
+            f"shape variable {node.id!r} is not defined",
+            node,
+            help=f"declare it: {node.id} = T.int64()",
+        )
 
     def _constant(self, node: ast.Constant) -> p.PrimExpr:
         if type(node.value) is int:
@@ -286,7 +318,11 @@ class InfoReader:
         if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
             return PRIM_FUNCTIONS[name[2:]](*align(*args))
         if name in ("T.Select", "T.if_then_else") and len(args) == 3:
-            return p.Select(*args) if name == "T.Select" else p.PrimCall("if_then_else", tuple(args), args[1].dtype)
+            return (
+                p.Select(*args)
+                if name == "T.Select"
+                else p.PrimCall("if_then_else", tuple(args), args[1].dtype)
+            )
         if name.startswith("T."):
             return p.PrimCall(name[2:], tuple(args), args[0].dtype if args else INT64)
         raise self.ctx.fail(codes.BAD_EXPRESSION, f"{ast.unparse(node)[:60]!r} is no scalar expression", node)
@@ -299,7 +335,9 @@ class InfoReader:
                 number = float(value.value) if wanted.is_float else int(value.value)
                 return p.as_prim(-number if value is not node else number, wanted)
             except (OverflowError, ValueError):
-                raise self.ctx.fail(codes.BAD_LITERAL, f"{str(value.value)[:40]} does not fit {wanted}", node) from None
+                raise self.ctx.fail(
+                    codes.BAD_LITERAL, f"{str(value.value)[:40]} does not fit {wanted}", node
+                ) from None
         return p.Cast(wanted, self.prim(node))
 
 

@@ -61,7 +61,12 @@ def _tree(source: Source, report: Report) -> ast.Module | None:
     control = _CONTROL.search(source.text)
     if control is not None:
         line, column = source.position(control.start())
-        report.say(codes.BAD_NAME, f"control character U+{ord(control.group()):04X} in the text", source.span(line, column), help="remove it")
+        report.say(
+            codes.BAD_NAME,
+            f"control character U+{ord(control.group()):04X} in the text",
+            source.span(line, column),
+            help="remove it",
+        )
         return None
     try:
         with warnings.catch_warnings():
@@ -70,14 +75,22 @@ def _tree(source: Source, report: Report) -> ast.Module | None:
     except SyntaxError as error:
         _syntax_error(source, report, error)
     except (RecursionError, MemoryError):
-        report.say(codes.TOO_DEEP, "the text nests too deeply for Python's parser", source.span(1, 0), help=codes.TOO_DEEP.fix)
+        report.say(
+            codes.TOO_DEEP,
+            "the text nests too deeply for Python's parser",
+            source.span(1, 0),
+            help=codes.TOO_DEEP.fix,
+        )
     except (ValueError, OverflowError, UnicodeError) as error:
         report.say(codes.BAD_SYNTAX, str(error)[:120], source.span(1, 0))
     return None
 
 
 _HINTS = (
-    (re.compile(r"^(<{7}|={7}|>{7})( |$)"), "this line is a merge-conflict marker: resolve the conflict first"),
+    (
+        re.compile(r"^(<{7}|={7}|>{7})( |$)"),
+        "this line is a merge-conflict marker: resolve the conflict first",
+    ),
     (re.compile(r"^```"), "this is a Markdown fence: remove the lines with ```"),
     (re.compile(r"^(>>> |\.\.\. )"), "this line carries a Python prompt: remove the prompts"),
     (re.compile(r"^(diff --git|@@ |\+\+\+ |--- )"), "this looks like a patch, not a program: apply it first"),
@@ -91,15 +104,31 @@ def _syntax_error(source: Source, report: Report, error: SyntaxError) -> None:
     text = source.line(line)
     hint = next((hint for pattern, hint in _HINTS if pattern.match(text)), "")
     code = codes.BAD_SYNTAX
-    if "too many nested" in message or "too many levels" in message or "too deeply" in message or "recursion" in message:
+    if (
+        "too many nested" in message
+        or "too many levels" in message
+        or "too deeply" in message
+        or "recursion" in message
+    ):
         code, hint = codes.TOO_DEEP, codes.TOO_DEEP.fix
-    elif re.search(r"was never closed|unexpected EOF|unterminated triple|EOF in multi|expected an indented block after", message) and not hint:
+    elif (
+        re.search(
+            r"was never closed|unexpected EOF|unterminated triple|EOF in multi|expected an indented block after",
+            message,
+        )
+        and not hint
+    ):
         remaining = source.text[source.line_starts[line - 1] :].strip()
         truncated = "was never closed" in message or "unterminated" in message or "\n" not in remaining
         code, hint = (codes.TRUNCATED, codes.TRUNCATED.fix) if truncated else (code, "")
     elif _keyword_at(text, column):
         code, hint = codes.BAD_NAME, f"{_keyword_at(text, column)!r} is a Python keyword: rename it"
-    report.say(code, message, source.span(line, min(column, max(len(text) - 1, 0))), help=hint or codes.BAD_SYNTAX.fix)
+    report.say(
+        code,
+        message,
+        source.span(line, min(column, max(len(text) - 1, 0))),
+        help=hint or codes.BAD_SYNTAX.fix,
+    )
 
 
 def _keyword_at(text: str, column: int) -> str:
@@ -107,7 +136,13 @@ def _keyword_at(text: str, column: int) -> str:
 
     match = re.compile(r"\w+").match(text, column)
     word = match.group() if match else ""
-    binds = re.search(rf"[(,]\s*{re.escape(word)}\s*:|^\s*{re.escape(word)}\s*[:=]|def\s+{re.escape(word)}\b", text) if word else None
+    binds = (
+        re.search(
+            rf"[(,]\s*{re.escape(word)}\s*:|^\s*{re.escape(word)}\s*[:=]|def\s+{re.escape(word)}\b", text
+        )
+        if word
+        else None
+    )
     return word if binds and keyword.iskeyword(word) else ""
 
 
@@ -130,10 +165,22 @@ class _ModuleReader:
                 continue
         if not self.functions and not self.name:
             if not self.ctx.report.errors:
-                self.ctx.report.say(codes.EMPTY, "the text has no module and no function", self.ctx.source.span(1, 0), help=codes.EMPTY.fix)
+                self.ctx.report.say(
+                    codes.EMPTY,
+                    "the text has no module and no function",
+                    self.ctx.source.span(1, 0),
+                    help=codes.EMPTY.fix,
+                )
             return None
         surface = dialects.guess(self.ctx.source.text)
-        return IRModule(self.functions, self.attrs, self.global_infos, self.name or "Module", surface.name, self.ctx.source)
+        return IRModule(
+            self.functions,
+            self.attrs,
+            self.global_infos,
+            self.name or "Module",
+            surface.name,
+            self.ctx.source,
+        )
 
     def _top(self, node: ast.stmt) -> None:
         if isinstance(node, ast.ClassDef):
@@ -143,16 +190,27 @@ class _ModuleReader:
             self._member(node, node.decorator_list)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             self._import(node)
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        elif (
+            isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+        ):
             self._assignment(node.targets[0].id, node)
-        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(node, ast.Pass):
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(
+            node, ast.Pass
+        ):
             self._foreign(node)
 
     def _foreign(self, node: ast.stmt) -> None:
-        raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"{ast.unparse(node).splitlines()[0][:60]!r} is Python, not TVMScript", node, help=codes.NOT_TVMSCRIPT.fix)
+        raise self.ctx.fail(
+            codes.NOT_TVMSCRIPT,
+            f"{ast.unparse(node).splitlines()[0][:60]!r} is Python, not TVMScript",
+            node,
+            help=codes.NOT_TVMSCRIPT.fix,
+        )
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+        names = (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+        )
         if any(name.split(".")[0] not in _ALLOWED_IMPORTS for name in names):
             self._foreign(node)
 
@@ -161,20 +219,33 @@ class _ModuleReader:
         called = dotted(value.func) if isinstance(value, ast.Call) else ""
         if called in ("TypeVar", "typing.TypeVar"):
             self.ctx.declare(name)
-        elif name == "metadata" and isinstance(value, ast.Call) and called.endswith("load_json") and value.args:
+        elif (
+            name == "metadata" and isinstance(value, ast.Call) and called.endswith("load_json") and value.args
+        ):
             text = value.args[0].value if isinstance(value.args[0], ast.Constant) else None
             if not isinstance(text, str):
                 raise self.ctx.fail(codes.BAD_METADATA, "the metadata block is one string literal", node)
             read_metadata(text, self.ctx, node)
         elif called.startswith("T.") and isinstance(value, ast.Call) and not value.args:
-            self.ctx.declare(name, InfoReader(self.ctx, lambda _: None, lambda *_: None).dtype(ast.Constant(called[2:], **_place(value))) or INT64)  # type: ignore[arg-type,return-value]
+            self.ctx.declare(
+                name,
+                InfoReader(self.ctx, lambda _: None, lambda *_: None).dtype(
+                    ast.Constant(called[2:], **_place(value))
+                )
+                or INT64,
+            )  # type: ignore[arg-type,return-value]
         else:
             self._foreign(node)
 
     def _class(self, node: ast.ClassDef) -> None:
         decorators = [dotted(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
         if not any(d.endswith("ir_module") for d in decorators):
-            raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"class {node.name!r} has no @I.ir_module", node, help=codes.NOT_TVMSCRIPT.fix)
+            raise self.ctx.fail(
+                codes.NOT_TVMSCRIPT,
+                f"class {node.name!r} has no @I.ir_module",
+                node,
+                help=codes.NOT_TVMSCRIPT.fix,
+            )
         if self.name:
             raise self.ctx.fail(codes.DUPLICATE, "a text has one module", node)
         self.name = node.name
@@ -196,7 +267,9 @@ class _ModuleReader:
             self._module_call(node.value)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             self._class_assignment(node.targets[0].id, node)
-        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(node, ast.Pass):
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(
+            node, ast.Pass
+        ):
             self._foreign(node)
 
     def _class_assignment(self, name: str, node: ast.Assign) -> None:
@@ -229,7 +302,12 @@ class _ModuleReader:
 
     def _member(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> None:
         if not decorators:
-            raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"function {node.name!r} has no @R.function or @T.prim_func", node, help=codes.NOT_TVMSCRIPT.fix)
+            raise self.ctx.fail(
+                codes.NOT_TVMSCRIPT,
+                f"function {node.name!r} has no @R.function or @T.prim_func",
+                node,
+                help=codes.NOT_TVMSCRIPT.fix,
+            )
         if node.name in self.functions:
             self.ctx.say(codes.DUPLICATE, f"function {node.name!r} is defined twice", node)
         decorator = decorators[0]
@@ -239,16 +317,30 @@ class _ModuleReader:
             private = reader.decorator_options(decorator)[1]
             self.functions[node.name] = reader.read(node, decorator, "" if private else node.name)
         elif kind == "T.prim_func":
-            options = {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)} if isinstance(decorator, ast.Call) else {}
-            self.functions[node.name] = parse_prim_func(node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name)
+            options = (
+                {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)}
+                if isinstance(decorator, ast.Call)
+                else {}
+            )
+            self.functions[node.name] = parse_prim_func(
+                node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name
+            )
         elif kind in ("I.pyfunc", "R.macro", "R.rewriter", "T.macro"):
             text = ast.get_source_segment(self.ctx.source.text, node) or ast.unparse(node)
             self.functions[node.name] = OpaqueFunction(Verbatim(text), kind, EMPTY, None, self.ctx.span(node))
         else:
-            raise self.ctx.fail(codes.NOT_TVMSCRIPT, f"decorator {kind or ast.unparse(decorator)[:40]!r} is not known", node, help=codes.NOT_TVMSCRIPT.fix)
+            raise self.ctx.fail(
+                codes.NOT_TVMSCRIPT,
+                f"decorator {kind or ast.unparse(decorator)[:40]!r} is not known",
+                node,
+                help=codes.NOT_TVMSCRIPT.fix,
+            )
 
 
 def _place(node: ast.expr) -> dict[str, Any]:
-    return {"lineno": node.lineno, "col_offset": node.col_offset, "end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset}
-
-
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }

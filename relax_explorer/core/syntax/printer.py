@@ -22,7 +22,9 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 INDENT = "    "
 # What these return is written in the call itself, so the binding needs no annotation.
-_SAID_IN_CALL = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.call_tir_with_grad"})
+_SAID_IN_CALL = frozenset(
+    {"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.call_tir_with_grad"}
+)
 
 
 def print_module(module: IRModule, dialect_name: str = "tvm-0.27") -> str:
@@ -51,7 +53,10 @@ class _ModulePrinter:
         for number, (name, fn) in enumerate(self.module.functions.items()):
             if number:
                 body.append(Line(""))
-            body.extend(Line(INDENT + line.text if line.text else "", line.node, name) for line in self._member(name, fn))
+            body.extend(
+                Line(INDENT + line.text if line.text else "", line.node, name)
+                for line in self._member(name, fn)
+            )
         if not self.module.functions:
             body.append(Line(f"{INDENT}pass"))
         lines = self.printed.lines
@@ -101,7 +106,12 @@ class _ModulePrinter:
 
     def _member(self, name: str, fn: Any) -> list[Line]:
         if type(fn) is PrimFunc:
-            return [Line(text, fn if not i else None) for i, text in enumerate(print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {})))]
+            return [
+                Line(text, fn if not i else None)
+                for i, text in enumerate(
+                    print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {}))
+                )
+            ]
         if type(fn) is e.Function:
             return self._function(name, fn)
         if type(fn) is e.ExternFunc:
@@ -121,7 +131,9 @@ class _ModulePrinter:
 def signature_vars(fn: e.Function) -> list[p.PrimVar]:
     """Shape variables of the parameters and of the return annotation, in order."""
     found: dict[p.PrimVar, None] = {}
-    scalars = {param.struct_info.value for param in fn.params if isinstance(param.struct_info, s.PrimStructInfo)}
+    scalars = {
+        param.struct_info.value for param in fn.params if isinstance(param.struct_info, s.PrimStructInfo)
+    }
     for info in (*[param.struct_info for param in fn.params], fn.ret_struct_info):
         if info is not None:
             found.update(dict.fromkeys(info_vars(info)))
@@ -153,7 +165,12 @@ class FunctionPrinter:
             scalar = info.value if isinstance(info, s.PrimStructInfo) else None
             if isinstance(scalar, p.PrimVar):
                 names.fix(scalar, names(param))
-        params = ", ".join([f"{names(param)}: {self.text.signature.write(param.struct_info or s.OBJECT)}" for param in fn.params])
+        params = ", ".join(
+            [
+                f"{names(param)}: {self.text.signature.write(param.struct_info or s.OBJECT)}"
+                for param in fn.params
+            ]
+        )
         ret = "" if fn.ret_struct_info is None else f" -> {self.text.signature.write(fn.ret_struct_info)}"
         self._line(depth, decorator, fn)
         self._line(depth, f"def {name}({params}){ret}:", fn)
@@ -165,9 +182,14 @@ class FunctionPrinter:
     def _line(self, depth: int, text: str, node: Any = None) -> None:
         self.lines.append(Line(INDENT * depth + text, node))
 
-    def _prologue(self, fn: e.Function, signature: list[p.PrimVar], symbol: str, depth: int, declare_signature: bool) -> None:
+    def _prologue(
+        self, fn: e.Function, signature: list[p.PrimVar], symbol: str, depth: int, declare_signature: bool
+    ) -> None:
         attrs = fn.attrs.without("global_symbol") if fn.attrs.get("global_symbol") == symbol else fn.attrs
-        declared = [*(signature if declare_signature else []), *[var for var in body_vars(fn) if var not in signature]]
+        declared = [
+            *(signature if declare_signature else []),
+            *[var for var in body_vars(fn) if var not in signature],
+        ]
         for var in declared:
             if var not in self.declared and not self._is_scalar_param(fn, var):
                 self.declared.add(var)
@@ -179,7 +201,9 @@ class FunctionPrinter:
             self._line(depth, "cls = Module")
 
     def _is_scalar_param(self, fn: e.Function, var: p.PrimVar) -> bool:
-        return any(isinstance(q.struct_info, s.PrimStructInfo) and q.struct_info.value is var for q in fn.params)
+        return any(
+            isinstance(q.struct_info, s.PrimStructInfo) and q.struct_info.value is var for q in fn.params
+        )
 
     def sequence(self, seq: e.SeqExpr, depth: int) -> None:
         """The blocks of a sequence."""
@@ -194,7 +218,11 @@ class FunctionPrinter:
         self._line(depth, "with R.dataflow():", block)
         for binding in block.bindings:
             self.binding(binding, depth + 1)
-        outputs = [b.var for b in block.bindings if b.var is not None and type(b.var) is not e.DataflowVar and b.var.name != "_"]
+        outputs = [
+            b.var
+            for b in block.bindings
+            if b.var is not None and type(b.var) is not e.DataflowVar and b.var.name != "_"
+        ]
         self._line(depth + 1, f"R.output({', '.join([self.text.names(var) for var in outputs])})")
 
     def binding(self, binding: e.Binding, depth: int) -> None:
@@ -230,7 +258,9 @@ class FunctionPrinter:
             self._line(depth, f"_ = {cast}" if not self.text.dialect.old else cast, binding)
         else:
             info = binding.var.struct_info or binding.struct_info
-            self._line(depth, f"{self.text.names(binding.var)}: {self.text.info_text(info)} = {cast}", binding)
+            self._line(
+                depth, f"{self.text.names(binding.var)}: {self.text.info_text(info)} = {cast}", binding
+            )
 
     def _function(self, binding: e.VarBinding, depth: int) -> None:
         name = self.text.names(binding.var)
@@ -270,7 +300,11 @@ def body_vars(fn: e.Function) -> list[p.PrimVar]:
                 if type(binding) is e.MatchCast:
                     found.update(dict.fromkeys(info_vars(binding.struct_info)))
                 elif type(binding.value) is e.If:
-                    stack += [b for b in (binding.value.true_branch, binding.value.false_branch) if isinstance(b, e.SeqExpr)]
+                    stack += [
+                        b
+                        for b in (binding.value.true_branch, binding.value.false_branch)
+                        if isinstance(b, e.SeqExpr)
+                    ]
     return list(found)
 
 
@@ -288,5 +322,3 @@ def print_expr(expr: e.Expr, dialect_name: str = "tvm-0.27") -> str:
 def attrs_text(attrs: Attrs) -> str:
     """Attributes as TVMScript prints them in `R.func_attr`."""
     return ExprText(Names(), dialect("tvm-0.27"), Constants()).constant(attrs)
-
-

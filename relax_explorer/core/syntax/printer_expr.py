@@ -38,11 +38,15 @@ class Constants:
 class ExprText:
     """Writes the expressions of one function in one dialect."""
 
-    def __init__(self, names: Names, dialect: Dialect, constants: Constants, module_alias: str = "cls") -> None:
+    def __init__(
+        self, names: Names, dialect: Dialect, constants: Constants, module_alias: str = "cls"
+    ) -> None:
         self.names, self.dialect, self.constants, self.module_alias = names, dialect, constants, module_alias
         self.prim = PrimText(names)
         self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old)
-        self.signature = StructInfoText(self.prim, names, dialect.object_name, dialect.old, quote=True, quote_all=dialect.old)
+        self.signature = StructInfoText(
+            self.prim, names, dialect.object_name, dialect.old, quote=True, quote_all=dialect.old
+        )
         self._infos: dict[s.StructInfo, str] = {}
         self._attrs: dict[Attrs, str] = {}
 
@@ -76,7 +80,9 @@ class ExprText:
         """Attributes as keyword arguments, with a comma before each."""
         hit = self._attrs.get(attrs)
         if hit is None:
-            hit = self._attrs[attrs] = "".join([f", {name}={self.constant(value)}" for name, value in attrs.items()])
+            hit = self._attrs[attrs] = "".join(
+                [f", {name}={self.constant(value)}" for name, value in attrs.items()]
+            )
         return hit
 
     def infos(self, infos: tuple[s.StructInfo, ...]) -> str:
@@ -147,7 +153,9 @@ def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
         out_text = f"[{', '.join([out.info_text(field) for field in info.fields])}]"
     else:
         out_text = out.info_text(info)
-    text = f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs)}"
+    text = (
+        f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs)}"
+    )
     return text + (f", tir_vars={out.write(rest[0])})" if rest else ")")
 
 

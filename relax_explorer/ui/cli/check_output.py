@@ -20,12 +20,19 @@ def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
     """Print problems as text with excerpts, one line each, JSON, or GitHub annotations."""
     counts = Counter(str(item.level) for item in found)
     if style == "json":
-        click.echo(output.document("check", {"files": files, "counts": dict(counts), "problems": [item.to_json() for item in found]}))
+        click.echo(
+            output.document(
+                "check",
+                {"files": files, "counts": dict(counts), "problems": [item.to_json() for item in found]},
+            )
+        )
         return
     for item in found:
         click.echo(_github(item) if style == "github" else render(item, sys.stdout.isatty(), style == "text"))
     if style != "github":
-        total = ", ".join(f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items()))
+        total = ", ".join(
+            f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())
+        )
         click.echo(f"{files} file{'s' if files > 1 else ''} checked: {total or 'no problems'}", err=True)
 
 

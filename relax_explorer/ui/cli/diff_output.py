@@ -11,10 +11,10 @@ import click
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.provenance import Trace
-from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer import FunctionPrinter
+from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.diff import lines, stat_line
 from relax_explorer.viz.visible import visible
@@ -25,7 +25,11 @@ _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"
 def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
     """Print a difference inline, as counts, or as JSON."""
     if style == "json":
-        click.echo(output.document("diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)}))
+        click.echo(
+            output.document(
+                "diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)}
+            )
+        )
         return
     click.echo(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
     if style == "inline":
@@ -42,7 +46,14 @@ def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
         for pair in fn.pairs:
             if pair.kind != "same":
                 sides = {"a": _side(fn.old, pair.a), "b": _side(fn.new, pair.b)}
-                found.append({"kind": pair.kind, "function": fn.name, **sides, "confidence": "exact" if pair.exact else "likely"})
+                found.append(
+                    {
+                        "kind": pair.kind,
+                        "function": fn.name,
+                        **sides,
+                        "confidence": "exact" if pair.exact else "likely",
+                    }
+                )
     return found
 
 
@@ -50,13 +61,25 @@ def _side(items: Sequence[e.Binding], index: int | None) -> dict[str, Any] | Non
     if index is None:
         return None
     var = items[index].var
-    return {"var": var.name if var is not None else "", "index": index, "struct_info": str(var.struct_info) if var is not None else ""}
+    return {
+        "var": var.name if var is not None else "",
+        "index": index,
+        "struct_info": str(var.struct_info) if var is not None else "",
+    }
 
 
 def print_history(found: Sequence[Trace], style: str) -> None:
     """Print the history of a value, a line a stage; marks: = certain, ≈ the same variable, ? by alignment."""
     if style == "json":
-        rows = [{"stage": t.stage, "pass": t.made_by, "mark": t.mark, "bindings": [binding_text(b) for b in t.bindings]} for t in found]
+        rows = [
+            {
+                "stage": t.stage,
+                "pass": t.made_by,
+                "mark": t.mark,
+                "bindings": [binding_text(b) for b in t.bindings],
+            }
+            for t in found
+        ]
         click.echo(output.document("who", {"history": rows}))
         return
     for trace in found:

@@ -30,7 +30,13 @@ def explain(subject: str) -> int:
     """Print the page of `subject`; near names when there is none."""
     page = _page(subject)
     if page is None:
-        known = [*CODES, *ops.names(), *[name.removeprefix("relax.") for name in ops.names()], *passes.names(), *_INFOS]
+        known = [
+            *CODES,
+            *ops.names(),
+            *[name.removeprefix("relax.") for name in ops.names()],
+            *passes.names(),
+            *_INFOS,
+        ]
         near = get_close_matches(subject, known, 3, 0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise click.UsageError(f"nothing is called {subject!r}{hint}")
@@ -63,13 +69,24 @@ def _op(op: type[Op]) -> str:
     parts = [op.signature(), inspect.getdoc(op) or ""]
     for title, parameters in (("Operands", op.operands), ("Attributes", op.attributes)):
         if parameters:
-            rows = [f"  {q.name}: {q.kind}{'' if q.required else f' = {q.default!r}'}{f' [{q.unit}]' if q.unit else ''} — {q.doc}" for q in parameters]
+            rows = [
+                f"  {q.name}: {q.kind}{'' if q.required else f' = {q.default!r}'}{f' [{q.unit}]' if q.unit else ''} — {q.doc}"
+                for q in parameters
+            ]
             parts.append(f"{title}:\n" + "\n".join(rows))
     if op.examples:
         parts.append("Examples:\n" + "\n".join(f"  {example}" for example in op.examples))
     facts = ["pure" if op.pure else "has side effects", f"fusion: {op.fusion.name.lower().replace('_', '-')}"]
-    facts.append("evaluates here" if op.evaluate is not None else f"no evaluation of its own: {op.no_evaluate or 'run by the machine'}")
-    facts.append("has a lowering" if op.legalize is not None else f"no lowering: {op.no_legalize or 'not an operator on tensors'}")
+    facts.append(
+        "evaluates here"
+        if op.evaluate is not None
+        else f"no evaluation of its own: {op.no_evaluate or 'run by the machine'}"
+    )
+    facts.append(
+        "has a lowering"
+        if op.legalize is not None
+        else f"no lowering: {op.no_legalize or 'not an operator on tensors'}"
+    )
     return "\n\n".join([*parts, "; ".join(facts)])
 
 
@@ -77,7 +94,11 @@ def _pass(item: Pass) -> str:
     parts = [item.name, item.doc]
     if item.options:
         parts.append("Options:\n" + "\n".join(f"  {o.name}: {o.kind} = {o.default!r}" for o in item.options))
-    for title, listed in (("Requires", item.requires), ("Establishes", item.establishes), ("Invalidates", item.invalidates)):
+    for title, listed in (
+        ("Requires", item.requires),
+        ("Establishes", item.establishes),
+        ("Invalidates", item.invalidates),
+    ):
         if listed:
             parts.append(f"{title}:\n" + "\n".join(f"  {q.name}: {q.meaning}" for q in listed))
     return "\n\n".join(parts)

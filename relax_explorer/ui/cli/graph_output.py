@@ -39,11 +39,26 @@ def _picture(graph: Graph, path: str | None, kind: str, engine: str) -> int:
     for note in picture.notes:
         click.echo(note, err=True)
     if path is not None:
-        click.echo(f"{path}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, laid out by {picture.engine}", err=True)
+        click.echo(
+            f"{path}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, laid out by {picture.engine}",
+            err=True,
+        )
     return output.OK
 
 
 def _json(graph: Graph) -> str:
-    nodes = [{"id": n.id, "title": n.title, "kind": str(n.kind), "lines": n.lines, "shape": n.shape_text, "cluster": n.cluster} for n in graph.nodes]
+    nodes = [
+        {
+            "id": n.id,
+            "title": n.title,
+            "kind": str(n.kind),
+            "lines": n.lines,
+            "shape": n.shape_text,
+            "cluster": n.cluster,
+        }
+        for n in graph.nodes
+    ]
     edges = [{"source": x.source, "target": x.target, "label": x.label} for x in graph.edges]
-    return output.document("graph", {"title": graph.title, "nodes": nodes, "edges": edges, "notes": graph.notes})
+    return output.document(
+        "graph", {"title": graph.title, "nodes": nodes, "edges": edges, "notes": graph.notes}
+    )

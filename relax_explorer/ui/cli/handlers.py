@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-
 import click
 
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
@@ -42,7 +41,9 @@ def tui(input: str | None, passes: str | None, screen: str) -> int:
     return run_app(input, passes or "default", screen)
 
 
-def show(input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str) -> int:
+def show(
+    input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
+) -> int:
     """Print a module."""
     if passes is None and stage is None:
         module = output.read(input)
@@ -50,17 +51,24 @@ def show(input: str, passes: str | None, stage: str | None, func: str | None, di
         module = chosen(open_session(input, passes), stage).module
     if func is not None:
         if func not in module:
-            raise click.UsageError(f"the module has no function {func!r}; it has {', '.join(module.functions)}")
+            raise click.UsageError(
+                f"the module has no function {func!r}; it has {', '.join(module.functions)}"
+            )
         module = module.having({func: module[func]})
     text = module.script(dialect)
     if format == "json":
-        output.write(output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text}), None)
+        output.write(
+            output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text}),
+            None,
+        )
     else:
         output.write(text, None)
     return output.OK
 
 
-def check(inputs: tuple[str, ...], profile: str, select: str | None, ignore: str | None, output_format: str) -> int:
+def check(
+    inputs: tuple[str, ...], profile: str, select: str | None, ignore: str | None, output_format: str
+) -> int:
     """Report problems of several files."""
     from relax_explorer.ui.cli.check_output import print_problems
 
@@ -88,13 +96,21 @@ def _check_one(path: str, profile: str) -> tuple[list[Diagnostic], bool]:
 
 def _selected(item: Diagnostic, select: str | None, ignore: str | None) -> bool:
     def starts(prefixes: str) -> bool:
-        return any(item.code.id.startswith(prefix.strip()) for prefix in prefixes.split(",") if prefix.strip())
+        return any(
+            item.code.id.startswith(prefix.strip()) for prefix in prefixes.split(",") if prefix.strip()
+        )
 
     return (select is None or starts(select)) and not (ignore is not None and starts(ignore))
 
 
 def opt(
-    input: str, passes: str | None, output_: str | None, dialect: str, print_after_change: bool, no_verify_each: bool, time_passes: bool
+    input: str,
+    passes: str | None,
+    output_: str | None,
+    dialect: str,
+    print_after_change: bool,
+    no_verify_each: bool,
+    time_passes: bool,
 ) -> int:
     """Apply passes."""
     from relax_explorer.core.passes.pipeline import explain as explain_order
@@ -115,7 +131,9 @@ def opt(
         held = {*held, *step.of.establishes} - set(step.of.invalidates)
         module = outcome.module
         if time_passes:
-            click.echo(f"{outcome.seconds:9.4f} s  {step}{'' if outcome.changed else '  (no change)'}", err=True)
+            click.echo(
+                f"{outcome.seconds:9.4f} s  {step}{'' if outcome.changed else '  (no change)'}", err=True
+            )
         if print_after_change and outcome.changed:
             click.echo(f"# after {step}\n{module.script(dialect)}")
     if not print_after_change or output_:
@@ -197,7 +215,9 @@ _OTHER_NAMES = {"output": "output_", "break": "break_"}
 
 def _renamed(handler: Callable[..., int]) -> Callable[..., int]:
     """A handler whose parameters carry an underscore where the option's name is taken."""
-    return lambda **arguments: handler(**{_OTHER_NAMES.get(key, key): value for key, value in arguments.items()})
+    return lambda **arguments: handler(
+        **{_OTHER_NAMES.get(key, key): value for key, value in arguments.items()}
+    )
 
 
 HANDLERS: dict[str, Callable[..., int]] = {

@@ -20,7 +20,9 @@ _TYPES: dict[str, Any] = {"int": click.INT, "float": click.FLOAT}
 class _Group(click.Group):
     """A group whose unknown first word is a file to open."""
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             opened = "tui" if sys.stdout.isatty() else "show"
             return opened, self.commands[opened], args
@@ -31,17 +33,31 @@ class _Group(click.Group):
 
 
 def _parameter(argument: Argument) -> click.Parameter:
-    kind: Any = click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
+    kind: Any = (
+        click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
+    )
     if argument.positional:
         many = argument.kind == "many"
-        return click.Argument([argument.key], type=kind, required=argument.required, nargs=-1 if many else 1, metavar=argument.metavar or None)
+        return click.Argument(
+            [argument.key],
+            type=kind,
+            required=argument.required,
+            nargs=-1 if many else 1,
+            metavar=argument.metavar or None,
+        )
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind == "flag":
         return click.Option(names, is_flag=True, default=argument.default, help=argument.doc)
     many = argument.kind in ("pair", "many")
     shown = argument.default not in (None, False) and not many
     return click.Option(
-        names, type=kind, default=() if many else argument.default, multiple=many, help=argument.doc, metavar=argument.metavar or None, show_default=shown
+        names,
+        type=kind,
+        default=() if many else argument.default,
+        multiple=many,
+        help=argument.doc,
+        metavar=argument.metavar or None,
+        show_default=shown,
     )
 
 
@@ -63,10 +79,20 @@ def _callback(name: str) -> Callable[..., None]:
 
 def _command(item: Command) -> click.Command:
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in item.examples)
-    return click.Command(item.name, callback=_callback(item.name), params=[_parameter(a) for a in item.arguments], help=item.doc, epilog=epilog)
+    return click.Command(
+        item.name,
+        callback=_callback(item.name),
+        params=[_parameter(a) for a in item.arguments],
+        help=item.doc,
+        epilog=epilog,
+    )
 
 
-@click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=_Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(relax_explorer.__version__, prog_name="relax-explorer")
 @click.pass_context
 def group(ctx: click.Context) -> None:
@@ -94,7 +120,10 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback
         from relax_explorer.ui.crash import write_report
 
-        click.echo(f"relax-explorer: internal error: {type(error).__name__}: {error}\nreport: {write_report(error)}", err=True)
+        click.echo(
+            f"relax-explorer: internal error: {type(error).__name__}: {error}\nreport: {write_report(error)}",
+            err=True,
+        )
         sys.exit(output.INTERNAL)
 
 

@@ -37,7 +37,9 @@ def run(
     name = func or stage.entry
     fn = stage.module.functions.get(name)
     if type(fn) is not e.Function:
-        raise click.UsageError(f"the module has no Relax function {name!r}; it has {', '.join(stage.module.relax_functions)}")
+        raise click.UsageError(
+            f"the module has no Relax function {name!r}; it has {', '.join(stage.module.relax_functions)}"
+        )
     args = _inputs(fn, input_, shape)
     if break_ is not None or trace is not None:
         debugger = session.debug(name, args, stage.number)
@@ -87,7 +89,12 @@ def _flat(value: Any) -> list[Any]:
 
 def _print(results: list[Any], style: str) -> None:
     if style == "json":
-        rows = [{"shape": list(r.shape), "dtype": r.dtype.name, "value": r} if isinstance(r, np.ndarray) else {"value": r} for r in results]
+        rows = [
+            {"shape": list(r.shape), "dtype": r.dtype.name, "value": r}
+            if isinstance(r, np.ndarray)
+            else {"value": r}
+            for r in results
+        ]
         click.echo(output.document("run", {"results": rows}))
         return
     for number, value in enumerate(results):
@@ -105,8 +112,15 @@ def _compare(results: list[Any], expect: str, rtol: float, atol: float) -> int:
     for (key, wanted), value in zip(sorted(expected.items()), results, strict=True):
         got = np.asarray(value)
         same = got.shape == wanted.shape and np.allclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)
-        worst = float(np.max(np.abs(got.astype(np.float64) - wanted))) if got.shape == wanted.shape and got.size else 0.0
-        click.echo(f"{key}: {'equal' if same else 'DIFFERS'} within rtol {rtol:g}, largest difference {worst:.3g}", err=True)
+        worst = (
+            float(np.max(np.abs(got.astype(np.float64) - wanted)))
+            if got.shape == wanted.shape and got.size
+            else 0.0
+        )
+        click.echo(
+            f"{key}: {'equal' if same else 'DIFFERS'} within rtol {rtol:g}, largest difference {worst:.3g}",
+            err=True,
+        )
         code = code if same else output.FOUND
     return code
 
@@ -150,8 +164,18 @@ def stats(value: np.ndarray[Any, Any]) -> Mapping[str, Any]:
         return {}
     numbers = value.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
-    low, high, mean = (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (None, None, None)
-    return {"min": low, "max": high, "mean": mean, "nan": int(np.isnan(numbers).sum()), "inf": int(np.isinf(numbers).sum())}
+    low, high, mean = (
+        (float(finite.min()), float(finite.max()), float(finite.mean()))
+        if finite.size
+        else (None, None, None)
+    )
+    return {
+        "min": low,
+        "max": high,
+        "mean": mean,
+        "nan": int(np.isnan(numbers).sum()),
+        "inf": int(np.isinf(numbers).sum()),
+    }
 
 
 def _show_frame(debugger: Debugger) -> None:

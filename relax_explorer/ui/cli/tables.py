@@ -19,7 +19,11 @@ def print_passes(module: IRModule | None, style: str) -> None:
         normal = normalized(module)[0]
         shown = [item for item in shown if run_step(Step(item), normal, False).changed]
     if style == "json":
-        click.echo(output.document("passes", {"passes": [_pass_row(item) for item in shown], "pipelines": dict(passes.PIPELINES)}))
+        click.echo(
+            output.document(
+                "passes", {"passes": [_pass_row(item) for item in shown], "pipelines": dict(passes.PIPELINES)}
+            )
+        )
         return
     for item in shown:
         click.echo(f"{item.name:<24} {item.doc.splitlines()[0]}")

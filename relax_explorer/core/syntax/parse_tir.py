@@ -1,0 +1,537 @@
+"""Reads PrimFuncs: parameters, loops, blocks and stores.
+
+The root block of a schedulable function is a node only when it says something: it allocates, or it was written out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.codes import tir as tir_codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
+from relax_explorer.core.ir.dtype import FLOAT32, HANDLE, INT64, DType
+from relax_explorer.core.syntax import dialects
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
+
+LOOPS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unroll", "thread_binding": "thread_binding"}
+_AXES = {"S": "spatial", "R": "reduce", "O": "opaque"}
+_BLOCKS = frozenset({"T.sblock", "T.block"})
+_BLOCK_ALLOCS = frozenset({"T.sblock_alloc_buffer"})
+_ALLOCS = frozenset({"T.alloc_buffer", "T.alloc_local", "T.alloc_shared", "T.decl_buffer", "T.Buffer"})
+
+
+def parse_prim_func(node: ast.FunctionDef, ctx: Context, private: bool, s_tir: bool, name: str) -> t.PrimFunc:
+    """The PrimFunc that `node` says; problems go to the context's report, statement by statement."""
+    return _FunctionReader(ctx, s_tir).read(node, "" if private else name)
+
+
+class _BlockParts:
+    """What the statements at the head of a block say of it."""
+
+    def __init__(self) -> None:
+        self.iter_vars: list[t.IterVar] = []
+        self.iter_values: list[p.PrimExpr] = []
+        self.reads: tuple[BufferRegion, ...] | None = None
+        self.writes: tuple[BufferRegion, ...] | None = None
+        self.predicate: p.PrimExpr | None = None
+        self.init: t.Stmt | None = None
+        self.allocs: list[Buffer] = []
+        self.matches: list[t.MatchBufferRegion] = []
+        self.annotations = EMPTY
+
+
+class _FunctionReader:
+    def __init__(self, ctx: Context, s_tir: bool) -> None:
+        self.ctx, self.s_tir = ctx, s_tir
+        self.names: dict[str, Any] = {}
+        self.expr = TirExprReader(ctx, self.names, self._define)
+        self.attrs: dict[str, Any] = {}
+        self.handles: dict[str, int] = {}
+        self.params: list[Buffer | p.PrimVar] = []
+        self.blocks: list[_BlockParts] = [_BlockParts()]  # the root first
+        self.old = dialects.guess(ctx.source.text).old
+        self.has_blocks = False
+        self.domains: dict[p.PrimExpr, Range] = {}  # of the loop variables
+
+    def _define(self, name: str, dtype: DType) -> p.PrimVar:
+        var = p.PrimVar(name, dtype)
+        self.names[name] = var
+        return var
+
+    def read(self, node: ast.FunctionDef, symbol: str) -> t.PrimFunc:
+        """The function; `symbol` is its global symbol, empty for a private one."""
+        for argument in node.args.args:
+            try:
+                self._parameter(argument)
+            except Skip:
+                self.params.append(self._define(argument.arg, HANDLE))
+        body = self.sequence(node.body, node)
+        root = self.blocks[0]
+        if root.allocs or root.annotations:
+            body = t.SBlock("root", (), (), body, alloc_buffers=tuple(root.allocs), annotations=root.annotations)
+        if symbol:
+            self.attrs.setdefault("global_symbol", symbol)
+        attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
+        ret = self._return_type(node)
+        return t.PrimFunc(tuple(self.params), body, ret, attrs, self.s_tir or self.has_blocks, None, self.ctx.span(node))
+
+    def _return_type(self, node: ast.FunctionDef) -> s.StructInfo | None:
+        found = dtype_of_prefix(dotted(node.returns)) if node.returns is not None else None
+        return None if found is None else s.PrimStructInfo(found)
+
+    # -- parameters -----------------------------------------------------------------------------------------------
+
+    def _parameter(self, argument: ast.arg) -> None:
+        annotation = argument.annotation
+        called = annotation.func if isinstance(annotation, ast.Call) else annotation
+        name = dotted(called) if called is not None else ""
+        if name == "T.Buffer" and isinstance(annotation, ast.Call):
+            buffer = self.make_buffer(argument.arg, annotation)
+            self.params.append(buffer)
+            self.names[argument.arg] = buffer
+            return
+        found = dtype_of_prefix(name)
+        if found is None:
+            text = f"parameter {argument.arg!r} has no annotation that a PrimFunc knows"
+            raise self.ctx.fail(tir_codes.TIR_PARAMETER, text, argument, help=tir_codes.TIR_PARAMETER.why)
+        known = self.names.get(argument.arg)  # a dimension of an earlier buffer may have named it already
+        var = known if isinstance(known, p.PrimVar) else self._define(argument.arg, found)
+        self.handles[argument.arg] = len(self.params)
+        self.params.append(var)
+
+    def make_buffer(self, name: str, call: ast.Call, skip: int = 0) -> Buffer:
+        """The buffer that `T.Buffer(shape, dtype, …)` or an allocation says; `skip` leading arguments are something else."""
+        order = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor")
+        given: dict[str, ast.expr] = dict(zip(order, call.args[skip:], strict=False))
+        given.update({k.arg or "**": k.value for k in call.keywords})
+        shape = given.get("shape")
+        if shape is None:
+            raise self.ctx.fail(tir_codes.TIR_PARAMETER, f"buffer {name!r} has no shape", call)
+        items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+        dims = tuple([self._dim(item) for item in items])
+        element = self.expr.dtype(given["dtype"]) if "dtype" in given else FLOAT32
+        scope = given.get("scope")
+        strides = given.get("strides")
+        return Buffer(
+            name,
+            dims,
+            element,
+            str(scope.value) if isinstance(scope, ast.Constant) else "",
+            self._pointer(given.get("data")),
+            tuple([self._dim(item) for item in strides.elts]) if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts else None,
+            self.expr.read(given["elem_offset"]) if "elem_offset" in given else None,
+            _int(given.get("align")),
+            _int(given.get("offset_factor")),
+            self.ctx.span(call),
+        )
+
+    def _pointer(self, node: ast.expr | None) -> p.PrimVar | None:
+        found = self.names.get(node.id) if isinstance(node, ast.Name) else None
+        return found if isinstance(found, p.PrimVar) else None
+
+    def _dim(self, node: ast.expr) -> p.PrimExpr:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            return self._dim_expr(node)
+        try:
+            inner = ast.parse(node.value.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise self.ctx.fail(tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is no dimension", node) from None
+        for child in ast.walk(inner):
+            ast.copy_location(child, node)
+        return self._dim_expr(inner)
+
+    def _dim_expr(self, node: ast.expr) -> p.PrimExpr:
+        if isinstance(node, ast.Name) and node.id not in self.names:
+            return self._define(node.id, self.ctx.type_var_dtype(node.id) or INT64)
+        return self.expr.index(node)
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def sequence(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
+        """Statements as one; what an attribute or a launched thread opens reaches to the end."""
+        made: list[t.Stmt] = []
+        for number, node in enumerate(statements):
+            try:
+                if _opens_rest(node):
+                    made.append(self._around_rest(node, statements[number + 1 :]))
+                    break
+                found = self.statement(node)
+            except Skip:
+                continue
+            if found is not None:
+                made.append(found)
+        if len(made) == 1:
+            return made[0]
+        return t.SeqStmt(tuple(made), self.ctx.span(place))
+
+    def statement(self, node: ast.stmt) -> t.Stmt | None:
+        """One statement; None when it only says something of its block or function."""
+        reader = _STATEMENTS.get(type(node))
+        if reader is None:
+            text = f"{type(node).__name__} is no statement of a PrimFunc"
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=tir_codes.TIR_STATEMENT.why)
+        return reader(self, node)
+
+    def _around_rest(self, node: Any, rest: list[ast.stmt]) -> t.Stmt:
+        call = node.value
+        if dotted(call.func) == "T.launch_thread":
+            raise self.bad(node)
+        subject, key, value = self._attr_parts(call)
+        return t.AttrStmt(subject, key, value, self.sequence(rest, node), self.ctx.span(node))
+
+    def _attr_parts(self, call: ast.Call) -> tuple[Any, str, p.PrimExpr]:
+        if len(call.args) != 3 or not isinstance(call.args[1], ast.Constant):
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, "T.attr takes a node, a key and a value", call)
+        first = call.args[0]
+        named = isinstance(first, (ast.Name, ast.Constant)) and not (isinstance(first, ast.Name) and first.id not in self.names)
+        subject = self.expr.read(first) if named else Verbatim(ast.unparse(first))
+        return subject, str(call.args[1].value), self.expr.read(call.args[2])
+
+    def bad(self, node: ast.AST) -> Skip:
+        """What is raised for something that is no statement."""
+        text = f"{ast.unparse(node).splitlines()[0][:60]!r} is no statement of a PrimFunc"
+        return self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=tir_codes.TIR_STATEMENT.why)
+
+    def _for(self, node: ast.For) -> t.Stmt:
+        call = node.iter
+        name = dotted(call.func) if isinstance(call, ast.Call) else ""
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if not isinstance(call, ast.Call) or len(names) != len(targets):
+            raise self.bad(node)
+        if name == "T.grid":
+            return self._grid(node, call, names)
+        kind = "serial" if name == "range" else LOOPS.get(name.removeprefix("T."))
+        if kind is None or len(names) != 1 or not 1 <= len(call.args) <= 3:
+            raise self.bad(node)
+        return self._loop(node, call, names[0], kind)
+
+    def _grid(self, node: ast.For, call: ast.Call, names: list[str]) -> t.Stmt:
+        if len(call.args) != len(names):
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, f"T.grid has {len(call.args)} extents for {len(names)} variables", node)
+        extents = [self.expr.index(arg) for arg in call.args]
+        with _Scope(self.names):
+            loop_vars = [self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)]
+            for var, extent in zip(loop_vars, extents, strict=True):
+                self.domains[var] = Range(p.IntImm(0, extent.dtype), extent)
+            body = self.sequence(node.body, node)
+        for var, extent in zip(reversed(loop_vars), reversed(extents), strict=True):
+            body = t.For(var, p.IntImm(0, extent.dtype), extent, body, span=self.ctx.span(node))
+        return body
+
+    def _loop(self, node: ast.For, call: ast.Call, name: str, kind: str) -> t.Stmt:
+        bounds = [self.expr.index(arg) for arg in call.args]
+        start, stop = bounds[:2] if len(bounds) > 1 else (p.IntImm(0, bounds[0].dtype), bounds[0])
+        start, stop = self.expr.align(start, stop)
+        options = {k.arg: k.value for k in call.keywords}
+        thread = options.get("thread")
+        found = self._constant(options["annotations"]) if "annotations" in options else EMPTY
+        step = bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
+        extent = self.expr.extent(start, stop)
+        with _Scope(self.names):
+            var = self._define(name, stop.dtype)
+            self.domains[var] = Range(start, extent)
+            body = self.sequence(node.body, node)
+        where = str(thread.value) if isinstance(thread, ast.Constant) else None
+        return t.For(var, start, extent, body, kind, where, found, step, self.ctx.span(node))
+
+    def _constant(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values, strict=True)
+            return freeze({str(self._constant(key)): self._constant(value) for key, value in pairs if key is not None})
+        if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, int, float, str))):
+            return node.value
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return tuple([self._constant(item) for item in node.elts])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, (int, float)):
+            return -node.operand.value
+        if isinstance(node, ast.Call) and dtype_of_prefix(dotted(node.func)) is not None:
+            return self.expr.read(node)
+        return Verbatim(ast.unparse(node))
+
+    def _while(self, node: ast.While) -> t.Stmt:
+        return t.While(self.expr.read(node.test), self._scoped(node.body, node), self.ctx.span(node))
+
+    def _if(self, node: ast.If) -> t.Stmt:
+        other = self._scoped(node.orelse, node) if node.orelse else None
+        return t.IfThenElse(self.expr.read(node.test), self._scoped(node.body, node), other, self.ctx.span(node))
+
+    def _scoped(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
+        with _Scope(self.names):
+            return self.sequence(statements, place)
+
+    def _with(self, node: ast.With) -> t.Stmt | None:
+        item = node.items[0]
+        call = item.context_expr
+        name = dotted(call.func) if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or len(node.items) != 1:
+            raise self.bad(node)
+        if name in _BLOCKS:
+            return self._block(node, call)
+        if name == "T.init":
+            self.blocks[-1].init = self._scoped(node.body, node)
+            return None
+        if name == "T.attr":
+            subject, key, value = self._attr_parts(call)
+            return t.AttrStmt(subject, key, value, self._scoped(node.body, node), self.ctx.span(node))
+        if name == "T.launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
+            extent = self.expr.index(call.args[1])
+            thread = self.expr.read(call.args[0])
+            with _Scope(self.names):
+                var = self._define(item.optional_vars.id, extent.dtype)
+                body = self.sequence(node.body, node)
+            return t.AttrStmt((var, thread), "launch_thread", extent, body, self.ctx.span(node))
+        raise self.bad(node)
+
+    def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
+        self.has_blocks = True
+        name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        parts = _BlockParts()
+        self.blocks.append(parts)
+        try:
+            body = self._scoped(node.body, node)
+        finally:
+            self.blocks.pop()
+        return t.SBlock(
+            str(name), tuple(parts.iter_vars), tuple(parts.iter_values), body, parts.predicate, parts.reads, parts.writes, parts.init,
+            tuple(parts.allocs), tuple(parts.matches), parts.annotations, self.ctx.span(node),
+        )  # fmt: skip
+
+    # -- assignments ----------------------------------------------------------------------------------------------
+
+    def _assign(self, node: ast.Assign) -> t.Stmt | None:
+        target = node.targets[0]
+        if len(node.targets) != 1:
+            raise self.bad(node)
+        if isinstance(target, ast.Subscript):
+            return self._store(target, node.value, node)
+        call = node.value if isinstance(node.value, ast.Call) else None
+        name = dotted(call.func) if call is not None else ""
+        if isinstance(target, ast.Tuple) and call is not None and name == "T.axis.remap":
+            self._remap(target.elts, call)
+            return None
+        if isinstance(target, ast.Tuple):
+            return self._several(target, node)
+        if not isinstance(target, ast.Name) or call is None:
+            return self._plain(target, node)
+        return self._named_call(target.id, name, call, node)
+
+    def _several(self, target: ast.Tuple, node: ast.Assign) -> None:
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else []
+        if len(values) != len(target.elts):
+            raise self.bad(node)
+        for item, value in zip(target.elts, values, strict=True):
+            self._assign(ast.copy_location(ast.Assign([item], value), node))
+
+    def _plain(self, target: ast.expr, node: ast.Assign) -> t.Stmt:
+        """`x = expression` binds x for the statements after it."""
+        if not isinstance(target, ast.Name):
+            raise self.bad(node)
+        value = self.expr.read(node.value)
+        return t.LetStmt(self._define(target.id, value.dtype), value, self.ctx.span(node))
+
+    def _named_call(self, target: str, name: str, call: ast.Call, node: ast.Assign) -> t.Stmt | None:
+        if name == "T.axis.remap":
+            self._remap([ast.Name(target)], call)
+        elif name.startswith("T.axis."):
+            self._axis(target, name.removeprefix("T.axis."), call)
+        elif name == "T.match_buffer":
+            self._match_buffer(target, call)
+        elif name in _BLOCK_ALLOCS or (name == "T.alloc_buffer" and self.old):
+            buffer = self.make_buffer(target, call)
+            self.blocks[-1].allocs.append(buffer)
+            self.names[target] = buffer
+        elif name in _ALLOCS:
+            buffer = self.make_buffer(target, call)
+            self.names[target] = buffer
+            return t.AllocBuffer(buffer, name.removeprefix("T."), span=self.ctx.span(node))
+        elif dtype_of_prefix(name) is not None and not call.args:
+            if not isinstance(self.names.get(target), p.PrimVar):
+                self._define(target, dtype_of_prefix(name) or INT64)
+        elif name == "T.env_thread":
+            raise self.bad(node)
+        else:
+            return self._plain(ast.Name(target), node)
+        return None
+
+    def _remap(self, targets: list[ast.expr], call: ast.Call) -> None:
+        kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        values = call.args[1].elts if len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple)) else []
+        if not isinstance(kinds, str) or not len(kinds) == len(values) == len(targets):
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, "T.axis.remap takes one kind and one loop variable for each axis", call)
+        for target, kind, value in zip(targets, kinds, values, strict=True):
+            loop = self.expr.read(value)
+            domain = self._loop_domain(loop)
+            self._add_axis(target.id if isinstance(target, ast.Name) else "v", _AXES.get(kind, "spatial"), domain, loop)
+
+    def _loop_domain(self, loop: p.PrimExpr) -> Range:
+        found = self.domains.get(loop)
+        return found if found is not None else Range(p.IntImm(0, loop.dtype), loop)
+
+    def _axis(self, target: str, kind: str, call: ast.Call) -> None:
+        if len(call.args) != 2:
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, f"T.axis.{kind} takes a domain and a value", call)
+        domain, value = call.args
+        if isinstance(domain, (ast.Tuple, ast.List)) and len(domain.elts) == 2:
+            start, stop = self.expr.align(self.expr.index(domain.elts[0]), self.expr.index(domain.elts[1]))
+            found = Range(start, self.expr.extent(start, stop))
+        else:
+            extent = self.expr.index(domain)
+            found = Range(p.IntImm(0, extent.dtype), extent)
+        bound = self.expr.read(value)
+        if isinstance(bound, p.IntImm) and bound.dtype is not found.extent.dtype:
+            bound = p.IntImm(bound.value, found.extent.dtype)
+        self._add_axis(target, kind, found, bound)
+
+    def _add_axis(self, name: str, kind: str, domain: Range, value: p.PrimExpr) -> None:
+        parts = self.blocks[-1]
+        parts.iter_vars.append(t.IterVar(self._define(name, domain.extent.dtype), domain, kind))
+        parts.iter_values.append(value)
+
+    def _match_buffer(self, target: str, call: ast.Call) -> None:
+        first = call.args[0] if call.args else None
+        if isinstance(first, ast.Name) and first.id in self.handles:
+            buffer = self.make_buffer(target, call, 1)
+            self.params[self.handles[first.id]] = buffer
+            self.names[target] = buffer
+            return
+        if first is None:
+            raise self.bad(call)
+        region = self.expr.region(first)
+        buffer = self.make_buffer(target, call, 1)
+        self.names[target] = buffer
+        self.blocks[-1].matches.append(t.MatchBufferRegion(buffer, region))
+
+    def _store(self, target: ast.Subscript, value: ast.expr, node: ast.stmt) -> t.Stmt:
+        buffer, indices = self.expr.access(target)
+        found = self.expr.read(value)
+        if found.dtype is not buffer.dtype and isinstance(found, (p.IntImm, p.FloatImm)) and not buffer.dtype.is_bool:
+            found = self.expr.literal(found.value, buffer.dtype, value)
+        return t.BufferStore(buffer, indices, found, self.ctx.span(node))
+
+    def _aug_assign(self, node: ast.AugAssign) -> t.Stmt:
+        if not isinstance(node.target, ast.Subscript):
+            raise self.bad(node)
+        load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
+        return self._store(node.target, ast.copy_location(ast.BinOp(load, node.op, node.value), node), node)
+
+    def _ann_assign(self, node: ast.AnnAssign) -> t.Stmt | None:
+        """`v: T.let[T.float32] = value`, or a scalar that is declared."""
+        if not isinstance(node.target, ast.Name):
+            raise self.bad(node)
+        inner = node.annotation.slice if isinstance(node.annotation, ast.Subscript) else node.annotation
+        found = dtype_of_prefix(dotted(inner.func if isinstance(inner, ast.Call) else inner))
+        if node.value is None:
+            self._define(node.target.id, found or INT64)
+            return None
+        value = self.expr.read(node.value)
+        if found is not None and isinstance(value, p.IntImm) and value.dtype is not found:
+            value = self.expr.literal(value.value, found, node.value)
+        return t.LetStmt(self._define(node.target.id, found or value.dtype), value, self.ctx.span(node))
+
+    # -- the rest -------------------------------------------------------------------------------------------------
+
+    def _expression(self, node: ast.Expr) -> t.Stmt | None:
+        call = node.value
+        if isinstance(call, ast.Constant):
+            return None  # a docstring
+        if not isinstance(call, ast.Call):
+            raise self.bad(node)
+        name = dotted(call.func)
+        handler = _HEADS.get(name)
+        if handler is not None:
+            handler(self, call)
+            return None
+        if name == "T.evaluate" and len(call.args) == 1:
+            return t.Evaluate(self.expr.read(call.args[0]), self.ctx.span(node))
+        return t.Evaluate(self.expr.read(call), self.ctx.span(node))
+
+    def _func_attr(self, call: ast.Call) -> None:
+        found = self._constant(call.args[0]) if call.args else None
+        if not isinstance(found, Attrs):
+            raise self.ctx.fail(codes.BAD_CALL, "T.func_attr takes a dict", call)
+        self.attrs.update({key.replace("tir.", "tirx.", 1) if key.startswith("tir.") else key: value for key, value in found.items()})
+
+    def _reads(self, call: ast.Call) -> None:
+        self.blocks[-1].reads = self._regions(call)
+
+    def _writes(self, call: ast.Call) -> None:
+        self.blocks[-1].writes = self._regions(call)
+
+    def _regions(self, call: ast.Call) -> tuple[BufferRegion, ...]:
+        items = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
+        return tuple([self.expr.region(item) for item in items])
+
+    def _where(self, call: ast.Call) -> None:
+        self.blocks[-1].predicate = self.expr.read(call.args[0])
+
+    def _block_attr(self, call: ast.Call) -> None:
+        found = self._constant(call.args[0]) if call.args else EMPTY
+        self.blocks[-1].annotations = found if isinstance(found, Attrs) else EMPTY
+
+    def _assert(self, node: ast.Assert) -> t.Stmt:
+        message = node.msg.value if isinstance(node.msg, ast.Constant) else ast.unparse(node.msg) if node.msg else ""
+        return t.AssertStmt(self.expr.read(node.test), str(message), self.ctx.span(node))
+
+    def _return(self, node: ast.Return) -> t.Stmt | None:
+        if node.value is None:
+            return None
+        value = self.expr.read(node.value)
+        return t.Evaluate(p.PrimCall("ret", (value,), value.dtype), self.ctx.span(node))
+
+    def _pass(self, node: ast.Pass) -> None:
+        """Nothing to read."""
+
+
+class _Scope:
+    """Names bound inside are gone afterwards."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+
+    def __enter__(self) -> None:
+        self.saved = dict(self.names)
+
+    def __exit__(self, *_: object) -> None:
+        self.names.clear()
+        self.names.update(self.saved)
+
+
+def _opens_rest(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and dotted(node.value.func) == "T.attr"
+
+
+def _int(node: ast.expr | None) -> int | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+
+
+_STATEMENTS: dict[type, Callable[[_FunctionReader, Any], t.Stmt | None]] = {
+    ast.For: _FunctionReader._for,
+    ast.While: _FunctionReader._while,
+    ast.If: _FunctionReader._if,
+    ast.With: _FunctionReader._with,
+    ast.Assign: _FunctionReader._assign,
+    ast.AugAssign: _FunctionReader._aug_assign,
+    ast.AnnAssign: _FunctionReader._ann_assign,
+    ast.Expr: _FunctionReader._expression,
+    ast.Assert: _FunctionReader._assert,
+    ast.Return: _FunctionReader._return,
+    ast.Pass: _FunctionReader._pass,
+}
+_HEADS: dict[str, Callable[[_FunctionReader, ast.Call], None]] = {
+    "T.func_attr": _FunctionReader._func_attr,
+    "T.reads": _FunctionReader._reads,
+    "T.writes": _FunctionReader._writes,
+    "T.where": _FunctionReader._where,
+    "T.sblock_attr": _FunctionReader._block_attr,
+    "T.block_attr": _FunctionReader._block_attr,
+}

@@ -1,0 +1,396 @@
+"""PrimFuncs as TVMScript text, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import prim_text
+from relax_explorer.core.ir.attrs import Attrs, Verbatim
+from relax_explorer.core.ir.dtype import INT32, INT64
+from relax_explorer.core.ir.prim_text import ATOM, PrimText, quoted
+from relax_explorer.core.syntax.dialects import Dialect
+from relax_explorer.core.syntax.names import Names, usable
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion
+from relax_explorer.core.tir.expr import BufferPtr, Let, Ramp
+
+INDENT = "    "
+_AXIS_KINDS = {"spatial": "S", "reduce": "R", "opaque": "O"}
+
+
+def shape_vars(fn: t.PrimFunc) -> list[p.PrimVar]:
+    """Variables that the dimensions of the parameters mention, in order, scalar parameters left out."""
+    found: dict[p.PrimVar, None] = {}
+    for param in fn.params:
+        if isinstance(param, Buffer):
+            found.update(dict.fromkeys(p.free_vars(*param.shape, *(param.strides or ()))))
+    scalars = {param for param in fn.params if isinstance(param, p.PrimVar)}
+    return [var for var in found if var not in scalars]
+
+
+def print_prim_func(fn: t.PrimFunc, name: str, dialect: Dialect, chosen: dict[p.PrimVar, str]) -> list[str]:
+    """The lines of a PrimFunc, the decorator first; `chosen` are the names of its shape variables."""
+    return _Printer(fn, dialect, chosen).print(usable(name), name)
+
+
+class _Printer:
+    def __init__(self, fn: t.PrimFunc, dialect: Dialect, chosen: dict[p.PrimVar, str]) -> None:
+        self.fn, self.dialect, self.chosen = fn, dialect, chosen
+        self.names: Any = Names()
+        for var, text in chosen.items():
+            self.names.fix(var, text)
+        self.text = PrimText(self.names, INT32)
+        self.lines: list[str] = []
+        self.block = "block" if dialect.old else "sblock"
+
+    def line(self, depth: int, text: str) -> None:
+        """Append a line."""
+        self.lines.append(INDENT * depth + text)
+
+    # -- the function ---------------------------------------------------------------------------------------------
+
+    def print(self, name: str, symbol: str) -> list[str]:
+        """All lines."""
+        fn = self.fn
+        options = ["private=True"] if fn.is_private else []
+        if fn.s_tir and not self.dialect.old:
+            options.append("s_tir=True")
+        self.line(0, f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func")
+        late = self._match_buffers() if self.dialect.old else []
+        params = ", ".join([self._parameter(param, bool(late)) for param in fn.params])
+        ret = f" -> {fn.ret_type}" if fn.ret_type is not None else ""
+        self.line(0, f"def {name}({params}){ret}:")
+        self._attrs(symbol)
+        for text in late:
+            self.line(1, text)
+        before = len(self.lines)
+        self._root()
+        if len(self.lines) == before:
+            self.line(1, "pass")
+        return self.lines
+
+    def _parameter(self, param: Buffer | p.PrimVar, handle: bool) -> str:
+        if isinstance(param, p.PrimVar):
+            return f"{self.names(param)}: T.{param.dtype}"
+        if handle and self._symbolic(param):
+            return f"{self.names.assign(('handle', param), 'var_' + param.name)}: T.handle"
+        return f"{self.names(param)}: {self._buffer_type(param)}"
+
+    def _symbolic(self, buffer: Buffer) -> bool:
+        return bool(p.free_vars(*buffer.shape))
+
+    def _match_buffers(self) -> list[str]:
+        """What the older surface writes for buffers with symbolic shapes: the variables, then a match_buffer for each."""
+        texts = [f"{self.names(var)} = T.{var.dtype}()" for var in shape_vars(self.fn)]
+        for param in self.fn.params:
+            if isinstance(param, Buffer) and self._symbolic(param):
+                handle = self.names.assign(("handle", param), f"var_{param.name}")
+                texts.append(f"{self.names(param)} = T.match_buffer({handle}, {self._buffer_arguments(param, False)})")
+        return texts
+
+    def _buffer_type(self, buffer: Buffer) -> str:
+        return f"T.Buffer({self._buffer_arguments(buffer, True)})"
+
+    def _buffer_arguments(self, buffer: Buffer, quote: bool) -> str:
+        dims = ", ".join([self._dim(dim, quote) for dim in buffer.shape])
+        shape = f"({dims},)" if len(buffer.shape) == 1 else f"({dims})"
+        parts = [shape, f'"{buffer.dtype}"', *self._buffer_options(buffer)]
+        return ", ".join(parts)
+
+    def _buffer_options(self, buffer: Buffer) -> list[str]:
+        parts = []
+        if buffer.data is not None:
+            parts.append(f"data={self.names(buffer.data)}")
+        if buffer.strides is not None:
+            parts.append(f"strides=({self.text.listed(buffer.strides)}{',' if len(buffer.strides) == 1 else ''})")
+        if buffer.elem_offset is not None:
+            parts.append(f"elem_offset={self.text.write(buffer.elem_offset)}")
+        if buffer.scope not in ("", "global"):
+            parts.append(f'scope="{buffer.scope}"')
+        parts += [f"{key}={value}" for key in ("align", "offset_factor") if (value := getattr(buffer, key)) is not None]
+        return parts
+
+    def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
+        text = self.text.write(dim)
+        plain = isinstance(dim, (p.IntImm, p.PrimVar))
+        return text if plain or not quote or dim.dtype is not INT64 else quoted(text)
+
+    def _attrs(self, symbol: str) -> None:
+        attrs = self.fn.attrs.without("global_symbol") if self.fn.attrs.get("global_symbol") == symbol else self.fn.attrs
+        if attrs:
+            self.line(1, f"T.func_attr({self.constant(attrs)})")
+
+    def constant(self, value: Any) -> str:
+        """A compile-time constant of an attribute."""
+        if isinstance(value, Attrs):
+            rename = (lambda key: key.replace("tirx.", "tir.", 1)) if self.dialect.old else str
+            return "{" + ", ".join([f"{quoted(rename(key))}: {self.constant(value[key])}" for key in sorted(value)]) + "}"
+        if isinstance(value, tuple):
+            return f"[{', '.join([self.constant(item) for item in value])}]"
+        if isinstance(value, Verbatim):
+            return str(value)
+        if isinstance(value, str):
+            return quoted(value)
+        return self.text.write(value) if isinstance(value, p.PrimExpr) else str(value)
+
+    def _root(self) -> None:
+        body = self.fn.body
+        if not self.fn.s_tir:
+            self.statement(body, 1)
+            return
+        root = body if type(body) is t.SBlock and not body.iter_vars and body.name == "root" else None
+        inner = root.body if root is not None else body
+        explicit = type(inner) is t.SBlock and not inner.iter_vars
+        if explicit or (root is not None and (root.reads is not None or root.writes is not None or root.init is not None)):
+            self.statement(root if root is not None else body, 1)
+            return
+        self.line(1, f'# with T.{self.block}("root"):')
+        if root is not None:
+            self._allocations(root, 1)
+        self.statement(inner, 1)
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def statement(self, node: t.Stmt, depth: int) -> None:
+        """One statement."""
+        _STATEMENTS[type(node)](self, node, depth)
+
+    def _inner(self, node: t.Stmt, depth: int) -> None:
+        before, scope = len(self.lines), self.names.mark()
+        self.statement(node, depth)
+        if len(self.lines) == before:
+            self.line(depth, "pass")
+        self.names.release(scope)
+
+    def _seq(self, node: t.SeqStmt, depth: int) -> None:
+        for item in node.stmts:
+            self.statement(item, depth)
+
+    def _for(self, node: t.For, depth: int) -> None:
+        scope = self.names.mark()
+        self._for_in_scope(node, depth)
+        self.names.release(scope)
+
+    def _for_in_scope(self, node: t.For, depth: int) -> None:
+        chain = self._grid_chain(node)
+        if len(chain) > 1:
+            extents = ", ".join([self.text.write(loop.extent) for loop in chain])
+            names = ", ".join([self.names(loop.var) for loop in chain])
+            self.line(depth, f"for {names} in T.grid({extents}):")
+            self._inner(chain[-1].body, depth + 1)
+            return
+        self.line(depth, f"for {self.names(node.var)} in {self._range(node)}:")
+        self._inner(node.body, depth + 1)
+
+    def _grid_chain(self, node: t.For) -> list[t.For]:
+        chain: list[t.For] = []
+        current: t.Stmt = node
+        bound: set[p.PrimVar] = set()
+        while type(current) is t.For and _is_plain(current) and not bound & set(p.free_vars(current.extent)):
+            chain.append(current)
+            bound.add(current.var)
+            current = current.body
+        return chain
+
+    def _range(self, node: t.For) -> str:
+        zero = isinstance(node.start, p.IntImm) and node.start.value == 0
+        if zero:
+            bounds = self.text.write(node.extent)
+        else:
+            both_known = isinstance(node.start, p.IntImm) and isinstance(node.extent, p.IntImm)
+            stop: p.PrimExpr = p.Add(node.start, node.extent)
+            if both_known:
+                stop = p.IntImm(node.start.value + node.extent.value, node.extent.dtype)  # type: ignore[attr-defined]  # both are literals
+            bounds = f"{self.text.write(node.start)}, {self.text.write(stop)}"
+        options = f", thread={quoted(node.thread)}" if node.thread is not None else ""
+        options += f", annotations={self.constant(node.annotations)}" if node.annotations else ""
+        options += f", step={self.text.write(node.step)}" if node.step is not None else ""
+        if node.kind == "serial" and not options:
+            return f"range({bounds})"
+        return f"T.{node.kind}({bounds}{options})"
+
+    def _while(self, node: t.While, depth: int) -> None:
+        self.line(depth, f"while {self.text.write(node.condition)}:")
+        self._inner(node.body, depth + 1)
+
+    def _if(self, node: t.IfThenElse, depth: int) -> None:
+        self.line(depth, f"if {self.text.write(node.condition)}:")
+        self._inner(node.then_case, depth + 1)
+        if node.else_case is not None:
+            self.line(depth, "else:")
+            self._inner(node.else_case, depth + 1)
+
+    def _store(self, node: t.BufferStore, depth: int) -> None:
+        indices = self.text.listed(node.indices) or "()"
+        self.line(depth, f"{self.names(node.buffer)}[{indices}] = {self.text.write(node.value)}")
+
+    def _evaluate(self, node: t.Evaluate, depth: int) -> None:
+        value = node.value
+        if type(value) is p.PrimCall and value.op == "ret":
+            self.line(depth, f"return {self.text.write(value.args[0])}")
+        elif type(value) is p.PrimCall:
+            self.line(depth, self.text.write(value))
+        else:
+            self.line(depth, f"T.evaluate({self.text.write(value)})")
+
+    def _let(self, node: t.LetStmt, depth: int) -> None:
+        kind = f"T.let[T.{node.var.dtype}]" if not self.dialect.old else f"T.{node.var.dtype}"
+        value = self.text.write(node.value)
+        self.line(depth, f"{self.names(node.var)}: {kind} = {value}")
+
+    def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
+        self.line(depth, f"{self.names(node.buffer)} = T.{node.how}({self._alloc_arguments(node.buffer)})")
+
+    def _attr(self, node: t.AttrStmt, depth: int) -> None:
+        if node.key == "launch_thread":
+            var, thread = node.subject
+            head = f"T.launch_thread({self.text.write(thread)}, {self.text.write(node.value)}) as {self.names(var)}"
+        else:
+            head = f"T.attr({self._subject(node.subject)}, {quoted(node.key)}, {self.text.write(node.value)})"
+        self.line(depth, f"with {head}:")
+        self._inner(node.body, depth + 1)
+
+    def _subject(self, subject: Any) -> str:
+        return self.text.write(subject) if isinstance(subject, p.PrimExpr) else str(subject)
+
+    def _assert(self, node: t.AssertStmt, depth: int) -> None:
+        self.line(depth, f"assert {self.text.write(node.condition)}, {quoted(node.message)}")
+
+    # -- blocks ---------------------------------------------------------------------------------------------------
+
+    def _block(self, node: t.SBlock, depth: int) -> None:
+        self.line(depth, f"with T.{self.block}({quoted(node.name)}):")
+        inner = depth + 1
+        before, scope = len(self.lines), self.names.mark()
+        self._axes(node, inner)
+        if node.predicate is not None:
+            self.line(inner, f"T.where({self.text.write(node.predicate)})")
+        for word, regions in (("reads", node.reads), ("writes", node.writes)):
+            if regions is not None:
+                self.line(inner, f"T.{word}({', '.join([self._region(region) for region in regions])})")
+        if node.annotations:
+            self.line(inner, f"T.{self.block}_attr({self.constant(node.annotations)})")
+        self._allocations(node, inner)
+        for match in node.match_buffers:
+            arguments = self._alloc_arguments(match.buffer)
+            self.line(inner, f"{self.names(match.buffer)} = T.match_buffer({self._region(match.source)}, {arguments})")
+        if node.init is not None:
+            self.line(inner, "with T.init():")
+            self._inner(node.init, inner + 1)
+        self.statement(node.body, inner)
+        if len(self.lines) == before:
+            self.line(inner, "pass")
+        self.names.release(scope)
+
+    def _axes(self, node: t.SBlock, depth: int) -> None:
+        kinds = [_AXIS_KINDS.get(axis.kind, "") for axis in node.iter_vars]
+        plain = all(isinstance(value, p.PrimVar) and self._is_whole_loop(axis, value) for axis, value in zip(node.iter_vars, node.iter_values, strict=True))
+        if len(node.iter_vars) > 1 and plain and all(kinds):
+            names = ", ".join([self.names(axis.var) for axis in node.iter_vars])
+            self.line(depth, f'{names} = T.axis.remap("{"".join(kinds)}", [{self.text.listed(node.iter_values)}])')
+            return
+        for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
+            self.line(depth, f"{self.names(axis.var)} = T.axis.{axis.kind}({self._domain(axis)}, {self.text.write(value)})")
+
+    def _is_whole_loop(self, axis: t.IterVar, value: p.PrimVar) -> bool:
+        loop = self.loops.get(value)
+        return loop is None or (loop.extent is axis.domain.extent and loop.start is axis.domain.start)
+
+    @property
+    def loops(self) -> dict[p.PrimVar, t.For]:
+        """The loops of the function by variable."""
+        if not hasattr(self, "_loops"):
+            self._loops = {loop.var: loop for loop in _loops(self.fn.body)}
+        return self._loops
+
+    def _domain(self, axis: t.IterVar) -> str:
+        start, extent = axis.domain.start, axis.domain.extent
+        if isinstance(start, p.IntImm) and start.value == 0:
+            return self.text.write(extent)
+        stop: p.PrimExpr = p.Add(start, extent)
+        if isinstance(start, p.IntImm) and isinstance(extent, p.IntImm):
+            stop = p.IntImm(start.value + extent.value, extent.dtype)
+        return f"({self.text.write(start)}, {self.text.write(stop)})"
+
+    def _region(self, region: BufferRegion) -> str:
+        parts = []
+        for span, point in zip(region.ranges, region.points, strict=True):
+            start = self.text.write(span.start)
+            if point:
+                parts.append(start)
+                continue
+            zero = isinstance(span.start, p.IntImm) and span.start.value == 0
+            stop: p.PrimExpr = span.extent if zero else p.Add(span.start, span.extent)
+            if isinstance(span.start, p.IntImm) and isinstance(span.extent, p.IntImm):
+                stop = p.IntImm(span.start.value + span.extent.value, span.extent.dtype)
+            parts.append(f"{start}:{self.text.write(stop)}")
+        return f"{self.names(region.buffer)}[{', '.join(parts) or '()'}]"
+
+    def _allocations(self, node: t.SBlock, depth: int) -> None:
+        word = "alloc_buffer" if self.dialect.old else "sblock_alloc_buffer"
+        for buffer in node.alloc_buffers:
+            self.line(depth, f"{self.names(buffer)} = T.{word}({self._alloc_arguments(buffer)})")
+
+    def _alloc_arguments(self, buffer: Buffer) -> str:
+        dims = self.text.listed(buffer.shape)
+        shape = f"({dims},)" if len(buffer.shape) == 1 else f"({dims})"
+        dtype = [f'"{buffer.dtype}"'] if buffer.dtype.name != "float32" else []
+        return ", ".join([shape, *dtype, *self._buffer_options(buffer)])
+
+
+def _is_plain(loop: t.For) -> bool:
+    zero = isinstance(loop.start, p.IntImm) and loop.start.value == 0
+    return loop.kind == "serial" and zero and not loop.annotations and loop.step is None
+
+
+def _loops(node: t.Stmt) -> list[t.For]:
+    from relax_explorer.core.tir.walk import statements
+
+    return [item for item in statements(node) if type(item) is t.For]
+
+
+_STATEMENTS: dict[type, Callable[[_Printer, Any, int], None]] = {
+    t.SeqStmt: _Printer._seq,
+    t.For: _Printer._for,
+    t.While: _Printer._while,
+    t.IfThenElse: _Printer._if,
+    t.BufferStore: _Printer._store,
+    t.Evaluate: _Printer._evaluate,
+    t.LetStmt: _Printer._let,
+    t.AllocBuffer: _Printer._alloc,
+    t.AttrStmt: _Printer._attr,
+    t.AssertStmt: _Printer._assert,
+    t.SBlock: _Printer._block,
+}
+
+
+def _ramp(out: PrimText, expr: Ramp) -> tuple[str, int]:
+    if isinstance(expr.stride, p.IntImm) and expr.stride.value == 1:
+        stop = p.Add(expr.base, p.IntImm(expr.lanes, expr.base.dtype))
+        return f"{out.write(expr.base)}:{out.write(stop)}", ATOM
+    return f"T.Ramp({out.write(expr.base)}, {out.write(expr.stride)}, {expr.lanes})", ATOM
+
+
+def _pointer(out: PrimText, expr: BufferPtr) -> tuple[str, int]:
+    name = out.name(expr.buffer)  # type: ignore[arg-type]  # Names takes anything with a name
+    return (name if expr.how == "buffer" else f"{name}.{expr.how}"), ATOM
+
+
+def _let(out: PrimText, expr: Let) -> tuple[str, int]:
+    return f"T.Let({out.write(expr.body)}, where={{{out.name(expr.var)}: {out.write(expr.value)}}})", ATOM
+
+
+_OPERATORS = {"shift_left": ("<<", 8), "shift_right": (">>", 8), "bitwise_and": ("&", 7), "bitwise_xor": ("^", 6), "bitwise_or": ("|", 5)}
+
+
+def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
+    if expr.op in _OPERATORS and len(expr.args) == 2:
+        symbol, strength = _OPERATORS[expr.op]
+        return f"{out.operand(expr.args[0], strength)} {symbol} {out.operand(expr.args[1], strength + 1)}", strength
+    return _plain_call(out, expr)
+
+
+_plain_call = prim_text.WRITERS[p.PrimCall]
+prim_text.WRITERS.update({Ramp: _ramp, BufferPtr: _pointer, Let: _let, p.PrimCall: _call})  # type: ignore[dict-item]
