@@ -8,7 +8,20 @@ from importlib import import_module
 from relax_explorer.core.ops.decl import Op
 
 # One module per family; the listing of this folder is the index of operators.
-FAMILIES: tuple[str, ...] = ()
+FAMILIES: tuple[str, ...] = (
+    "elementwise",
+    "binary",
+    "linalg",
+    "manipulate",
+    "index",
+    "create",
+    "reduction",
+    "nn_activation",
+    "nn_norm",
+    "nn_spatial",
+    "call",
+    "memory",
+)
 
 
 @cache

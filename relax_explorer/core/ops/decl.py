@@ -22,6 +22,14 @@ from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
 
 REQUIRED: Any = object()
+# What annotations of operands say; the reader of text goes by these names.
+Prim = Any
+Prims = Any
+Shape = Any
+Tensors = Any
+Value = Any
+Axes = Any
+Ints = Any
 
 
 class Fusion(IntEnum):
@@ -88,6 +96,8 @@ class Site:
         """The operand called `name`, as an expression."""
         if self.op is None:
             return None
+        if self.call is None:
+            return None
         names = [parameter.name for parameter in self.op.operands]
         index = names.index(name) if name in names else -1
         return self.call.args[index] if 0 <= index < len(self.call.args) else None
@@ -132,6 +142,8 @@ class Op:
     variadic: ClassVar[bool] = False  # takes any number of operands after the declared ones
     by_info: ClassVar[bool] = True  # the result depends on the operands' StructInfo alone, not on the operands themselves
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
+
+    by_machine: ClassVar[bool] = False  # the machine runs it itself (calls, closures, effects), not `evaluate`
 
     evaluate: ClassVar[Callable[..., Any] | None] = None
     legalize: ClassVar[Callable[..., Any] | None] = None

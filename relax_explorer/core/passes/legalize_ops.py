@@ -53,13 +53,12 @@ def _lower(call: e.Call, at: PassSite) -> e.Call | None:
     infos = [_INFER.info(arg) for arg in call.args]
     key = ("legalized", legalize.key(call, infos))
     base = call.op.name.rsplit(".", 1)[-1]  # type: ignore[attr-defined]  # the caller saw an OpRef
-    known = at.shared.get(key)
-    name = known if known is not None else _fresh(base, at)
-    lowered = legalize.lower(call, infos, name)
+    lowered = legalize.lower(call, infos)
     if lowered is None:
         return None
-    if known is None:
-        at.shared[key] = name
+    name = at.shared.get(key)
+    if name is None:
+        name = at.shared[key] = _fresh(base, at)
         at.added[name] = lowered.prim_func
     args = (e.GlobalVar(name), e.Tuple(lowered.args))
     return e.Call(

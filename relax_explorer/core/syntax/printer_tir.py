@@ -15,6 +15,7 @@ from relax_explorer.core.syntax.names import Names, usable
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.expr import BufferPtr, Let, Ramp
+from relax_explorer.core.tir.walk import statements
 
 INDENT = "    "
 _AXIS_KINDS = {"spatial": "S", "reduce": "R", "opaque": "O"}
@@ -146,7 +147,8 @@ class _Printer:
         if explicit or (root is not None and (root.reads is not None or root.writes is not None or root.init is not None)):
             self.statement(root if root is not None else body, 1)
             return
-        self.line(1, f'# with T.{self.block}("root"):')
+        if root is not None or any(type(item) is t.SBlock for item in statements(inner)):
+            self.line(1, f'# with T.{self.block}("root"):')
         if root is not None:
             self._allocations(root, 1)
         self.statement(inner, 1)
@@ -346,8 +348,6 @@ def _is_plain(loop: t.For) -> bool:
 
 
 def _loops(node: t.Stmt) -> list[t.For]:
-    from relax_explorer.core.tir.walk import statements
-
     return [item for item in statements(node) if type(item) is t.For]
 
 

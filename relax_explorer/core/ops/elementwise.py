@@ -1,0 +1,227 @@
+"""Operators that work element by element on one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import BOOL, DType
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.special import erf, keep_dtype, sigmoid
+from relax_explorer.core.ops.decl import Prim  # noqa: F401  # named in annotations
+from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
+
+
+class Unary(Op):
+    """Base of the element-wise operators on one tensor: the result has the operand's shape and dtype."""
+
+    x: Tensor = operand("the tensor")
+    fusion = Fusion.ELEMENTWISE
+    examples = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
+    floating = True
+    intrinsic = ""
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """The shape and dtype of the operand."""
+        info = rules.tensor(at, x, "x")
+        if at.op is not None and at.op.floating:  # type: ignore[attr-defined]  # every Unary has it
+            rules.need_float(at, info, "x")
+        return rules.like(info, info.dtype)
+
+
+def _unary(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, floating: bool = True) -> type[Unary]:
+    """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
+
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        return te.compute("compute", x.shape, lambda *i: call(intrinsic, x[i]))
+
+    members = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "floating": floating,
+        "evaluate": staticmethod(keep_dtype(function)),
+        "legalize": staticmethod(legalize),
+    }
+    return type(name.split(".")[-1].title().replace("_", ""), (Unary,), members, name=name)
+
+
+Exp = _unary("relax.exp", np.exp, "exp", "e to the power of each element (numpy.exp).")
+Log = _unary("relax.log", np.log, "log", "Natural logarithm (numpy.log).")
+Sqrt = _unary("relax.sqrt", np.sqrt, "sqrt", "Square root (numpy.sqrt).")
+Rsqrt = _unary("relax.rsqrt", lambda x: 1 / np.sqrt(x), "rsqrt", "One over the square root.")
+Sin = _unary("relax.sin", np.sin, "sin", "Sine of radians (numpy.sin).")
+Cos = _unary("relax.cos", np.cos, "cos", "Cosine of radians (numpy.cos).")
+Tan = _unary("relax.tan", np.tan, "tan", "Tangent of radians (numpy.tan).")
+Asin = _unary("relax.asin", np.arcsin, "asin", "Inverse sine, in radians (numpy.arcsin).")
+Acos = _unary("relax.acos", np.arccos, "acos", "Inverse cosine, in radians (numpy.arccos).")
+Atan = _unary("relax.atan", np.arctan, "atan", "Inverse tangent, in radians (numpy.arctan).")
+Sinh = _unary("relax.sinh", np.sinh, "sinh", "Hyperbolic sine (numpy.sinh).")
+Cosh = _unary("relax.cosh", np.cosh, "cosh", "Hyperbolic cosine (numpy.cosh).")
+Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent (numpy.tanh).")
+Asinh = _unary("relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine (numpy.arcsinh).")
+Acosh = _unary("relax.acosh", np.arccosh, "acosh", "Inverse hyperbolic cosine (numpy.arccosh).")
+Atanh = _unary("relax.atanh", np.arctanh, "atanh", "Inverse hyperbolic tangent (numpy.arctanh).")
+Sigmoid = _unary("relax.sigmoid", sigmoid, "sigmoid", "Logistic function 1 / (1 + exp(-x)).")
+Erf = _unary("relax.erf", erf, "erf", "Error function (DLMF 7.2.1).")
+Ceil = _unary("relax.ceil", np.ceil, "ceil", "Smallest integer not below (numpy.ceil).", False)
+Floor = _unary("relax.floor", np.floor, "floor", "Largest integer not above (numpy.floor).", False)
+Round = _unary("relax.round", np.rint, "nearbyint", "Nearest integer, halves to even (numpy.rint).", False)
+Trunc = _unary("relax.trunc", np.trunc, "trunc", "Integer part (numpy.trunc).", False)
+
+
+class Abs(Unary, name="relax.abs"):
+    """Absolute value; the smallest integer stays itself, as two's complement has it."""
+
+    floating = False
+    evaluate = staticmethod(np.abs)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        zero = p.as_prim(0, x.dtype)
+        return te.compute("compute", x.shape, lambda *i: where(p.LT(x[i], zero), p.Sub(zero, x[i]), x[i]))
+
+
+class Negative(Unary, name="relax.negative"):
+    """Minus each element."""
+
+    floating = False
+    evaluate = staticmethod(np.negative)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        minus = p.as_prim(-1, x.dtype)
+        return te.compute("compute", x.shape, lambda *i: x[i] * minus)
+
+
+class Square(Unary, name="relax.square"):
+    """Each element times itself."""
+
+    floating = False
+    evaluate = staticmethod(np.square)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        return te.compute("compute", x.shape, lambda *i: x[i] * x[i])
+
+
+class Sign(Unary, name="relax.sign"):
+    """-1, 0 or 1 by the sign of each element (numpy.sign)."""
+
+    floating = False
+    evaluate = staticmethod(np.sign)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        zero, one, minus = (p.as_prim(n, x.dtype) for n in (0, 1, -1))
+        return te.compute("compute", x.shape, lambda *i: where(p.LT(x[i], zero), minus, where(p.GT(x[i], zero), one, zero)))
+
+
+class LogicalNot(Unary, name="relax.logical_not"):
+    """Whether each element is false (numpy.logical_not)."""
+
+    floating = False
+    examples = ("bool[n] -> bool[n]",)
+    evaluate = staticmethod(np.logical_not)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor | None:
+        """One element at a time."""
+        return te.compute("compute", x.shape, lambda *i: p.Not(x[i])) if x.dtype is BOOL else None
+
+
+class BitwiseNot(Unary, name="relax.bitwise_not"):
+    """Each bit inverted (numpy.invert)."""
+
+    floating = False
+    examples = ("i32[n] -> i32[n]",)
+    evaluate = staticmethod(np.invert)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        return te.compute("compute", x.shape, lambda *i: call("bitwise_not", x[i]))
+
+
+class Test(Unary):
+    """Base of the tests of each element: the result is bool."""
+
+    examples = ("f32[n] -> bool[n]",)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """A bool tensor of the operand's shape."""
+        return rules.like(rules.tensor(at, x, "x"), BOOL)
+
+
+def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str) -> type[Test]:
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        return te.compute("compute", x.shape, lambda *i: p.PrimCall(intrinsic, (x[i],), BOOL))
+
+    members = {"__doc__": doc, "__module__": __name__, "evaluate": staticmethod(function), "legalize": staticmethod(legalize)}
+    return type(name.split(".")[-1].title(), (Test,), members, name=name)
+
+
+IsNan = _test("relax.isnan", np.isnan, "isnan", "Whether each element is NaN (numpy.isnan).")
+IsInf = _test("relax.isinf", np.isinf, "isinf", "Whether each element is infinite (numpy.isinf).")
+IsFinite = _test("relax.isfinite", np.isfinite, "isfinite", "Whether each element is finite (numpy.isfinite).")
+
+
+class Clip(Op, name="relax.clip"):
+    """Each element moved into the interval from `min` to `max` (numpy.clip)."""
+
+    x: Tensor = operand("the tensor")
+    min: Prim = operand("the smallest result")
+    max: Prim = operand("the largest result")
+    fusion = Fusion.ELEMENTWISE
+    examples = ("f32[n] 0.0 6.0 -> f32[n]",)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, min: s.StructInfo, max: s.StructInfo) -> s.StructInfo:
+        """The shape and dtype of the operand."""
+        info = rules.tensor(at, x, "x")
+        return rules.like(info, info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, min: Any, max: Any) -> Any:
+        """numpy.clip in the tensor's dtype."""
+        return np.clip(x, np.asarray(min, x.dtype), np.asarray(max, x.dtype))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, min: p.PrimExpr, max: p.PrimExpr) -> Tensor:
+        """One element at a time."""
+        low, high = cast(min, x.dtype), cast(max, x.dtype)
+        return te.compute("compute", x.shape, lambda *i: p.Max(p.Min(x[i], high), low))
+
+
+class Astype(Op, name="relax.astype"):
+    """Each element converted to another dtype."""
+
+    x: Tensor = operand("the tensor")
+    dtype: DType = attr(None, "the dtype to convert to")
+    fusion = Fusion.ELEMENTWISE
+    examples = ('f32[n] dtype="float16" -> f16[n]',)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, dtype: Any) -> s.StructInfo:
+        """The shape of the operand, the dtype asked for."""
+        return rules.like(rules.tensor(at, x, "x"), dtype)
+
+    @staticmethod
+    def evaluate(x: Any, dtype: Any) -> Any:
+        """Conversion as C does it: floats are cut off, integers wrap."""
+        return x.astype(dtype.to_numpy())
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, dtype: Any) -> Tensor:
+        """One element at a time."""
+        return te.compute("compute", x.shape, lambda *i: cast(x[i], dtype), dtype)

@@ -1,0 +1,135 @@
+"""Lowering of calls to PrimFuncs: from an operator's `legalize` rule to the function and the arguments of its call_tir."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_vars, substitute_info
+from relax_explorer.core.ops import get
+from relax_explorer.core.ops.te import Te, Tensor, prim_func
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A PrimFunc, the members of call_tir's argument tuple, and the StructInfo of the result."""
+
+    prim_func: PrimFunc
+    args: tuple[e.Expr, ...]
+    out: s.StructInfo
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    prim_func: PrimFunc
+    scalars: tuple[int, ...]  # numbers of the shape variables that are passed as scalars
+
+
+_CANONICAL: list[p.PrimVar] = []  # stand-ins for shape variables, so that calls which differ in names share a template
+_TEMPLATES: dict[Any, _Template | None] = {}
+
+
+def _stand_in(number: int) -> p.PrimVar:
+    while len(_CANONICAL) <= number:
+        _CANONICAL.append(p.PrimVar(f"n{len(_CANONICAL)}"))
+    return _CANONICAL[number]
+
+
+def _variables(infos: Sequence[s.StructInfo], out: s.StructInfo) -> list[p.PrimVar]:
+    return list(dict.fromkeys(var for info in (*infos, out) for var in info_vars(info)))
+
+
+def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
+    """Equal for calls that one PrimFunc serves: the same operator, attributes and StructInfo up to names of shape variables."""
+    out = call.struct_info or s.OBJECT
+    renaming: dict[p.PrimVar, p.PrimExpr] = {var: _stand_in(n) for n, var in enumerate(_variables(infos, out))}
+    canonical = tuple([substitute_info(info, renaming) for info in (*infos, out)])
+    constants = tuple([arg.value for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))])
+    return (call.op.name, call.attrs, canonical, tuple(map(str, constants)))  # type: ignore[attr-defined]  # an OpRef
+
+
+def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered | None:
+    """The lowering of a call; None when a shape or dtype is not known, or a tuple operand is no literal tuple."""
+    out = call.struct_info
+    flat = _flat_operands(call)
+    if flat is None or out is None or not _known(out):
+        return None
+    variables = _variables(infos, out)
+    template_key = key(call, infos)
+    if template_key not in _TEMPLATES:
+        _TEMPLATES[template_key] = _make(call, infos, out, variables)
+    template = _TEMPLATES[template_key]
+    if template is None:
+        return None
+    scalars = [e.PrimValue(variables[n], s.PrimStructInfo(variables[n].dtype, variables[n])) for n in template.scalars]
+    return Lowered(template.prim_func, (*flat, *scalars), out)
+
+
+def _flat_operands(call: e.Call) -> list[e.Expr] | None:
+    """The tensor operands, those of literal tuples one by one; None when a tuple is a variable."""
+    found: list[e.Expr] = []
+    for arg in call.args:
+        if type(arg) is e.Tuple:
+            found.extend(arg.fields)
+        elif isinstance(arg, e.Var) and isinstance(arg.struct_info, s.TupleStructInfo):
+            return None
+        elif not isinstance(arg, (e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm)):
+            if isinstance(arg.struct_info, s.TensorStructInfo):
+                found.append(arg)
+            elif not isinstance(arg.struct_info, s.ShapeStructInfo):
+                return None
+    return found
+
+
+def _known(info: s.StructInfo) -> bool:
+    if isinstance(info, s.TupleStructInfo):
+        return all(_known(field) for field in info.fields)
+    return isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
+
+
+def _make(call: e.Call, infos: Sequence[s.StructInfo], out: s.StructInfo, variables: list[p.PrimVar]) -> _Template | None:
+    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef
+    fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+    te = Te()
+    inputs: list[Tensor] = []
+    operands: list[Any] = []
+    for arg, info in zip(call.args, infos, strict=True):
+        made = _operand(arg, substitute_info(info, fresh), inputs)
+        if made is None:
+            return None
+        operands.append(made)
+    operands += [None] * (len(op.operands) - len(operands))
+    assert op.legalize is not None  # the caller asked
+    result = op.legalize(te, *operands, **call.attrs)
+    if result is None:
+        return None
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
+    numbers = tuple([n for n, var in enumerate(variables) if fresh[var] not in bound])
+    scalars = [fresh[variables[n]] for n in numbers]
+    return _Template(prim_func(te, inputs, scalars, outputs), numbers)  # type: ignore[arg-type]  # fresh variables
+
+
+def _operand(arg: e.Expr, info: s.StructInfo, inputs: list[Tensor]) -> Any:
+    if isinstance(info, s.TupleStructInfo):
+        fields = arg.fields if type(arg) is e.Tuple else ()
+        made = [_operand(field, part, inputs) for field, part in zip(fields, info.fields, strict=True)]
+        return None if any(item is None for item in made) else made
+    if isinstance(info, s.TensorStructInfo):
+        if info.dims is None or info.dtype is None:
+            return None
+        hint = arg.name if isinstance(arg, e.Var) else chr(ord("A") + len(inputs) % 26)
+        tensor = Tensor(Buffer(hint, info.dims, info.dtype))
+        inputs.append(tensor)
+        return tensor
+    if isinstance(info, s.ShapeStructInfo):
+        return info.values
+    if isinstance(arg, e.PrimValue):
+        return arg.value
+    return arg.value if isinstance(arg, (e.StringImm, e.DataTypeImm)) else None

@@ -1,0 +1,539 @@
+"""Operators that rearrange a tensor without changing its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer, equal, product
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Ints, Op, Shape, Site, Tensors, Value, attr, operand
+from relax_explorer.core.ops.te import Te, Tensor, where
+
+
+class PermuteDims(Op, name="relax.permute_dims"):
+    """Axes in another order (numpy.transpose)."""
+
+    x: Tensor = operand("the tensor")
+    axes: Axes = attr(None, "for each axis of the result the axis of x it is; reversed when None")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] -> f32[4,n]", "f32[2,3,4] axes=[1,0,2] -> f32[3,2,4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axes: tuple[int, ...] | None) -> s.StructInfo:
+        """The lengths in the new order."""
+        info = rules.tensor(at, x, "x")
+        if axes is None:
+            order = list(range(info.ndim))[::-1] if info.ndim >= 0 else []
+        else:
+            order = rules.axes(at, axes, info.ndim)
+            if info.ndim >= 0 and len(order) != info.ndim:
+                raise at.fail(codes.RANK_WRONG, f"axes names {len(order)} axes, x has {info.ndim}", x=f"this is {info}")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim if axes is None else len(axes))
+        return s.TensorStructInfo(tuple([info.dims[n] for n in order]), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, axes: tuple[int, ...] | None) -> Any:
+        """numpy.transpose, in memory of its own."""
+        return np.ascontiguousarray(np.transpose(x, axes)) if x.ndim else x
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axes: tuple[int, ...] | None) -> Tensor:
+        """Each element from its old place."""
+        order = [n % x.ndim for n in axes] if axes is not None else list(range(x.ndim))[::-1]
+        back = [order.index(n) for n in range(x.ndim)]
+        return te.compute("T_transpose", [x.shape[n] for n in order], lambda *i: x[tuple([i[n] for n in back])])
+
+
+def flat_index(i: Sequence[p.PrimExpr], shape: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The position of an element in row-major order."""
+    position: p.PrimExpr | None = None
+    for number, length in zip(i, shape, strict=True):
+        position = number if position is None else p.Add(p.Mul(position, length), number)
+    return p.IntImm(0) if position is None else position
+
+
+def unflatten(position: p.PrimExpr, shape: Sequence[p.PrimExpr]) -> tuple[p.PrimExpr, ...]:
+    """The indices of a position in row-major order."""
+    indices: list[p.PrimExpr] = []
+    for number, length in enumerate(reversed(shape)):
+        last = number == len(shape) - 1
+        indices.append(position if last else p.FloorMod(position, length))
+        position = p.FloorDiv(position, length)
+    return tuple(reversed(indices))
+
+
+def reshape_stage(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
+    """The elements of `x` in row-major order in another shape."""
+    return te.compute("T_reshape", shape, lambda *i: x[unflatten(flat_index(i, shape), x.shape)])
+
+
+class Reshape(Op, name="relax.reshape"):
+    """The same elements in row-major order, in another shape (numpy.reshape); one length may be -1."""
+
+    x: Tensor = operand("the tensor")
+    shape: Shape = operand("the new shape")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] (n*4,) -> f32[n*4]", "f32[2,6] (3,4) -> f32[3,4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
+        """The new shape; the numbers of elements must agree."""
+        info = rules.tensor(at, x, "x")
+        if not isinstance(shape, s.ShapeStructInfo):
+            raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
+        if shape.values is None:
+            return s.TensorStructInfo(None, info.dtype, shape.ndim)
+        if info.dims is not None:
+            have, want = product(info.dims), product(shape.values)
+            if equal(have, want) is Answer.NO:
+                text = f"x has {have} elements, the new shape {want}"
+                raise at.fail(codes.SIZE_MISMATCH, text, x=f"shape {rules.text(info.dims)}", shape=f"shape {rules.text(shape.values)}")
+        return s.TensorStructInfo(shape.values, info.dtype)
+
+    @staticmethod
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """The length -1 replaced by what is left over."""
+        target, info = call.args[1], infos[0]
+        if type(target) is not e.ShapeExpr or not isinstance(info, s.TensorStructInfo) or info.dims is None:
+            return call
+        open_ = [n for n, value in enumerate(target.values) if isinstance(value, p.IntImm) and value.value == -1]
+        if len(open_) != 1:
+            return call
+        rest = product([value for n, value in enumerate(target.values) if n != open_[0]])
+        values = list(target.values)
+        values[open_[0]] = simplify(p.FloorDiv(product(info.dims), rest))
+        shape = e.ShapeExpr(tuple(values), None, target.span)
+        return e.Call(call.op, (call.args[0], shape), call.attrs, call.sinfo_args, None, call.span)
+
+    @staticmethod
+    def evaluate(x: Any, shape: tuple[int, ...]) -> Any:
+        """numpy.reshape."""
+        return x.reshape(tuple(shape))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
+        """Each element from its position in row-major order."""
+        return reshape_stage(te, x, shape)
+
+
+class Flatten(Op, name="relax.flatten"):
+    """All elements in one row (numpy.ravel)."""
+
+    x: Tensor = operand("the tensor")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] -> f32[n*4]", "f32[] -> f32[1]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """A vector with as many elements."""
+        info = rules.tensor(at, x, "x")
+        if info.dims is None:
+            return s.TensorStructInfo((rules.ONE,), info.dtype) if info.ndim == 0 else s.TensorStructInfo(None, info.dtype, 1)
+        return s.TensorStructInfo((product(info.dims),), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        """numpy.reshape to one axis."""
+        return x.reshape(-1)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """As reshape."""
+        return reshape_stage(te, x, (product(x.shape),))
+
+
+class Squeeze(Op, name="relax.squeeze"):
+    """Axes of length 1 left out (numpy.squeeze)."""
+
+    x: Tensor = operand("the tensor")
+    axis: Axes = attr(None, "the axes; all of length 1 when None")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[1,n,1] axis=[0] -> f32[n,1]", "f32[1,4,1] -> f32[4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...] | None) -> s.StructInfo:
+        """The remaining lengths."""
+        info = rules.tensor(at, x, "x")
+        if axis is None:
+            if info.dims is None or not all(isinstance(dim, p.IntImm) for dim in info.dims):
+                return s.TensorStructInfo(None, info.dtype)
+            return s.TensorStructInfo(tuple([dim for dim in info.dims if dim is not rules.ONE]), info.dtype)
+        dropped = rules.axes(at, axis, info.ndim, "axis")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim - len(dropped) if info.ndim >= 0 else -1)
+        for n in dropped:
+            if equal(info.dims[n], rules.ONE) is Answer.NO:
+                raise at.fail(codes.BAD_ATTRIBUTE, f"axis {n} has length {info.dims[n]}, not 1", x=f"shape {rules.text(info.dims)}")
+        return s.TensorStructInfo(tuple([dim for n, dim in enumerate(info.dims) if n not in dropped]), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, axis: tuple[int, ...] | None) -> Any:
+        """numpy.squeeze."""
+        return np.squeeze(x, axis)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: tuple[int, ...] | None) -> Tensor:
+        """Index 0 on the axes left out."""
+        ones = [n for n, dim in enumerate(x.shape) if dim is rules.ONE]
+        dropped = [n % x.ndim for n in axis] if axis is not None else ones
+        kept = [n for n in range(x.ndim) if n not in dropped]
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return x[tuple([i[kept.index(n)] if n in kept else p.IntImm(0) for n in range(x.ndim)])]
+
+        return te.compute("T_squeeze", [x.shape[n] for n in kept], element)
+
+
+class ExpandDims(Op, name="relax.expand_dims"):
+    """New axes of length 1 (numpy.expand_dims)."""
+
+    x: Tensor = operand("the tensor")
+    axis: Axes = attr(REQUIRED, "places of the new axes in the result")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[n,4] axis=[1] -> f32[n,1,4]", "f32[4] axis=[-1] -> f32[4,1]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...]) -> s.StructInfo:
+        """A 1 at each new place."""
+        info = rules.tensor(at, x, "x")
+        if info.ndim < 0:
+            return s.TensorStructInfo(None, info.dtype)
+        rank = info.ndim + len(axis)
+        new = rules.axes(at, axis, rank, "axis")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, rank)
+        rest = iter(info.dims)
+        return s.TensorStructInfo(tuple([rules.ONE if n in new else next(rest) for n in range(rank)]), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, axis: tuple[int, ...]) -> Any:
+        """numpy.expand_dims."""
+        return np.expand_dims(x, axis)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: tuple[int, ...]) -> Tensor:
+        """The element with the new indices left out."""
+        rank = x.ndim + len(axis)
+        new = [n % rank for n in axis]
+        rest = iter(x.shape)
+        shape = [rules.ONE if n in new else next(rest) for n in range(rank)]
+        return te.compute("expand_dims", shape, lambda *i: x[tuple([v for n, v in enumerate(i) if n not in new])])
+
+
+class BroadcastTo(Op, name="relax.broadcast_to"):
+    """Repeated along axes of length 1, and new leading ones, to a shape (numpy.broadcast_to)."""
+
+    x: Tensor = operand("the tensor")
+    shape: Shape = operand("the shape of the result")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[1,4] (n,4) -> f32[n,4]",)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
+        """The shape asked for."""
+        info = rules.tensor(at, x, "x")
+        if not isinstance(shape, s.ShapeStructInfo):
+            raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
+        if shape.values is None:
+            return s.TensorStructInfo(None, info.dtype, shape.ndim)
+        for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
+            if own is not rules.ONE and at.equal(own, wanted) is Answer.NO:
+                raise at.fail(codes.NOT_BROADCASTABLE, f"the length {own} does not become {wanted}", x=f"this is {info}")
+        return s.TensorStructInfo(shape.values, info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, shape: tuple[int, ...]) -> Any:
+        """numpy.broadcast_to, in memory of its own."""
+        return np.array(np.broadcast_to(x, tuple(shape)))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
+        """The element that broadcasting pairs."""
+        from relax_explorer.core.ops.binary import index
+
+        return te.compute("T_broadcast_to", shape, lambda *i: index(x, i, tuple(shape)))
+
+
+class Concat(Op, name="relax.concat"):
+    """Tensors one after another along an axis (numpy.concatenate)."""
+
+    tensors: Tensors = operand("a tuple of tensors")
+    axis: int | None = attr(0, "the axis")
+    fusion = Fusion.INJECTIVE
+    examples = ("(f32[n,4],f32[n,2]) axis=1 -> f32[n,6]",)
+
+    @staticmethod
+    def infer(at: Site, tensors: s.StructInfo, axis: int | None) -> s.StructInfo:
+        """The lengths along the axis added; the others must agree."""
+        infos = rules.tensors(at, tensors, "tensors")
+        if not infos:
+            raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to concatenate", tensors="an empty tuple")
+        kind = rules.same_dtype(at, **{f"field{n}": info for n, info in enumerate(infos)})
+        rank = max(info.ndim for info in infos)
+        for info in infos:
+            if info.ndim not in (-1, rank):
+                raise at.fail(codes.RANK_WRONG, f"ranks differ: {rank} and {info.ndim}")
+        place = rules.axis(at, axis or 0, rank)
+        if any(info.dims is None for info in infos):
+            return s.TensorStructInfo(None, kind, rank)
+        return s.TensorStructInfo(_concat_shape(at, [info.dims or () for info in infos], place), kind)
+
+    @staticmethod
+    def evaluate(tensors: tuple[Any, ...], axis: int | None) -> Any:
+        """numpy.concatenate."""
+        return np.concatenate(tensors, axis or 0)
+
+    @staticmethod
+    def legalize(te: Te, tensors: Sequence[Tensor], axis: int | None) -> Tensor:
+        """From the tensor that the index along the axis falls in."""
+        place = (axis or 0) % tensors[0].ndim
+        shape = _concat_shape(Site(None), [x.shape for x in tensors], place)  # type: ignore[arg-type]  # inference accepted it
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            start: p.PrimExpr = p.IntImm(0)
+            starts = []
+            for x in tensors:
+                starts.append(start)
+                start = simplify(p.Add(start, x.shape[place]))
+            value: p.PrimExpr | None = None
+            for x, first in zip(reversed(tensors), reversed(starts), strict=True):
+                own = x[(*i[:place], simplify(p.Sub(i[place], first)), *i[place + 1 :])]
+                value = own if value is None else where(p.LT(i[place], simplify(p.Add(first, x.shape[place]))), own, value)
+            assert value is not None  # there is at least one tensor
+            return value
+
+        return te.compute("T_concat", shape, element)
+
+
+def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.Dims:
+    result = list(shapes[0])
+    total = shapes[0][place]
+    for dims in shapes[1:]:
+        total = p.Add(total, dims[place])
+        for n, (a, b) in enumerate(zip(shapes[0], dims, strict=True)):
+            if n != place and at.equal(a, b) is Answer.NO:
+                raise at.fail(codes.DIMS_DIFFER, f"axis {n} has the lengths {a} and {b}", tensors="all axes but one must agree")
+    result[place] = simplify(total)
+    return tuple(result)
+
+
+class Stack(Op, name="relax.stack"):
+    """Tensors of one shape along a new axis (numpy.stack)."""
+
+    tensors: Tensors = operand("a tuple of tensors")
+    axis: int = attr(0, "the place of the new axis")
+    fusion = Fusion.INJECTIVE
+    examples = ("(f32[n,4],f32[n,4]) axis=1 -> f32[n,2,4]",)
+
+    @staticmethod
+    def infer(at: Site, tensors: s.StructInfo, axis: int) -> s.StructInfo:
+        """The number of tensors at the new axis."""
+        infos = rules.tensors(at, tensors, "tensors")
+        if not infos:
+            raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to stack", tensors="an empty tuple")
+        kind = rules.same_dtype(at, **{f"field{n}": info for n, info in enumerate(infos)})
+        first = infos[0]
+        if first.dims is None:
+            return s.TensorStructInfo(None, kind, first.ndim + 1 if first.ndim >= 0 else -1)
+        place = rules.axis(at, axis, len(first.dims) + 1)
+        for info in infos[1:]:
+            if info.dims is not None and (len(info.dims) != len(first.dims) or any(at.equal(a, b) is Answer.NO for a, b in zip(first.dims, info.dims, strict=True))):
+                raise at.fail(codes.DIMS_DIFFER, f"the shapes {rules.text(first.dims)} and {rules.text(info.dims)} differ")
+        dims = list(first.dims)
+        dims.insert(place, p.IntImm(len(infos)))
+        return s.TensorStructInfo(tuple(dims), kind)
+
+    @staticmethod
+    def evaluate(tensors: tuple[Any, ...], axis: int) -> Any:
+        """numpy.stack."""
+        return np.stack(tensors, axis)
+
+    @staticmethod
+    def legalize(te: Te, tensors: Sequence[Tensor], axis: int) -> Tensor:
+        """From the tensor that the index along the new axis names."""
+        place = axis % (tensors[0].ndim + 1)
+        shape = list(tensors[0].shape)
+        shape.insert(place, p.IntImm(len(tensors)))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            rest = (*i[:place], *i[place + 1 :])
+            value = tensors[-1][rest]
+            for n in range(len(tensors) - 2, -1, -1):
+                value = where(p.EQ(i[place], p.IntImm(n)), tensors[n][rest], value)
+            return value
+
+        return te.compute("T_stack", shape, element)
+
+
+class Split(Op, name="relax.split"):
+    """A tensor cut into several along an axis (numpy.split)."""
+
+    x: Tensor = operand("the tensor")
+    indices_or_sections: Value = attr(REQUIRED, "how many equal parts, or the places of the cuts")
+    axis: int = attr(0, "the axis")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,6] indices_or_sections=3 axis=1 -> (f32[n,2],f32[n,2],f32[n,2])", "f32[6] indices_or_sections=[1,4] -> (f32[1],f32[3],f32[2])")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, indices_or_sections: Any, axis: int) -> s.StructInfo:
+        """A tuple of the parts; of equal parts the last is shorter when the length does not divide."""
+        info = rules.tensor(at, x, "x")
+        place = rules.axis(at, axis, info.ndim)
+        count = indices_or_sections if isinstance(indices_or_sections, int) else len(indices_or_sections) + 1
+        if count <= 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"indices_or_sections is {indices_or_sections}, at least one part is needed")
+        if info.dims is None:
+            return s.TupleStructInfo((s.TensorStructInfo(None, info.dtype, info.ndim),) * count)
+        spans = _spans(info.dims[place], indices_or_sections)
+        parts = [s.TensorStructInfo((*info.dims[:place], size, *info.dims[place + 1 :]), info.dtype) for _, size in spans]
+        return s.TupleStructInfo(tuple(parts))
+
+    @staticmethod
+    def evaluate(x: Any, indices_or_sections: Any, axis: int) -> tuple[Any, ...]:
+        """Parts as inference has them."""
+        spans = _spans(p.IntImm(x.shape[axis]), indices_or_sections)
+        numbers = [(start.value, size.value) for start, size in spans]  # type: ignore[attr-defined]  # literals stay literals
+        return tuple([np.ascontiguousarray(np.take(x, range(a, a + n), axis)) for a, n in numbers])
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, indices_or_sections: Any, axis: int) -> list[Tensor]:
+        """One stage for each part."""
+        place = axis % x.ndim
+
+        def part(start: p.PrimExpr, size: p.PrimExpr, suffix: str) -> Tensor:
+            shape = (*x.shape[:place], size, *x.shape[place + 1 :])
+            return te.compute(f"T_split_sections{suffix}", shape, lambda *i: x[(*i[:place], simplify(p.Add(i[place], start)), *i[place + 1 :])])
+
+        return [part(start, size, "") for start, size in _spans(x.shape[place], indices_or_sections)]
+
+
+def _spans(length: p.PrimExpr, cuts: Any) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+    """Start and length of each part."""
+    if isinstance(cuts, int):
+        size = simplify(p.FloorDiv(p.Add(length, p.IntImm(cuts - 1)), p.IntImm(cuts)))  # rounded up
+        spans: list[tuple[p.PrimExpr, p.PrimExpr]] = []
+        for n in range(cuts):
+            start = simplify(p.Mul(size, p.IntImm(n)))
+            rest = simplify(p.Sub(length, start))
+            last = n == cuts - 1
+            exact = isinstance(rest, p.IntImm) and isinstance(size, p.IntImm)
+            part: p.PrimExpr = p.IntImm(max(0, min(rest.value, size.value))) if exact else rest if last else size  # type: ignore[attr-defined]
+            spans.append((start, part))
+        return spans
+    places = [p.IntImm(0), *[p.as_prim(cut) for cut in cuts]]
+    if isinstance(length, p.IntImm):
+        places = [p.IntImm(min(cut.value, length.value)) if isinstance(cut, p.IntImm) else cut for cut in places]
+    ends = [*places[1:], length]
+    return [(a, simplify(p.Sub(b, a))) for a, b in zip(places, ends, strict=True)]
+
+
+class Repeat(Op, name="relax.repeat"):
+    """Each element several times along an axis (numpy.repeat)."""
+
+    data: Tensor = operand("the tensor")
+    repeats: int = attr(REQUIRED, "how many times")
+    axis: int | None = attr(None, "the axis; the flattened tensor when None")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[n,4] repeats=2 axis=0 -> f32[n*2,4]",)
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, repeats: int, axis: int | None) -> s.StructInfo:
+        """The length of the axis multiplied."""
+        info = rules.tensor(at, data, "data")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, 1 if axis is None else info.ndim)
+        if axis is None:
+            return s.TensorStructInfo((simplify(p.Mul(product(info.dims), p.IntImm(repeats))),), info.dtype)
+        place = rules.axis(at, axis, len(info.dims))
+        dims = list(info.dims)
+        dims[place] = simplify(p.Mul(dims[place], p.IntImm(repeats)))
+        return s.TensorStructInfo(tuple(dims), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, repeats: int, axis: int | None) -> Any:
+        """numpy.repeat."""
+        return np.repeat(data, repeats, axis)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, repeats: int, axis: int | None) -> Tensor:
+        """The element whose index is divided."""
+        source = reshape_stage(te, data, (product(data.shape),)) if axis is None else data
+        place = 0 if axis is None else axis % data.ndim
+        shape = list(source.shape)
+        shape[place] = simplify(p.Mul(shape[place], p.IntImm(repeats)))
+        return te.compute("T_repeat", shape, lambda *i: source[(*i[:place], p.FloorDiv(i[place], p.IntImm(repeats)), *i[place + 1 :])])
+
+
+class Flip(Op, name="relax.flip"):
+    """The order along an axis reversed (numpy.flip)."""
+
+    data: Tensor = operand("the tensor")
+    axis: int = attr(REQUIRED, "the axis")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] axis=1 -> f32[n,4]",)
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:
+        """The shape of the operand."""
+        info = rules.tensor(at, data, "data")
+        rules.axis(at, axis, info.ndim)
+        return info
+
+    @staticmethod
+    def evaluate(data: Any, axis: int) -> Any:
+        """numpy.flip."""
+        return np.ascontiguousarray(np.flip(data, axis))
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
+        """From the other end."""
+        place = axis % data.ndim
+        last = simplify(p.Sub(data.shape[place], p.IntImm(1)))
+        return te.compute("T_reverse_sequence", data.shape, lambda *i: data[(*i[:place], p.Sub(last, i[place]), *i[place + 1 :])])
+
+
+class Tile(Op, name="relax.tile"):
+    """The whole tensor several times along each axis (numpy.tile)."""
+
+    data: Tensor = operand("the tensor")
+    repeats: Ints = attr(REQUIRED, "how many times, for each of the last axes")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[n,4] repeats=[2,1] -> f32[n*2,4]",)
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, repeats: Any) -> s.StructInfo:
+        """The lengths multiplied, aligned from the right."""
+        info = rules.tensor(at, data, "data")
+        times = repeats if isinstance(repeats, tuple) else (repeats,)
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, max(info.ndim, len(times)) if info.ndim >= 0 else -1)
+        return s.TensorStructInfo(_tiled(info.dims, times), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, repeats: Any) -> Any:
+        """numpy.tile."""
+        return np.tile(data, repeats)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, repeats: Any) -> Tensor:
+        """The element at the remainder of each index."""
+        times = repeats if isinstance(repeats, tuple) else (repeats,)
+        shape = _tiled(data.shape, times)
+        offset = len(shape) - data.ndim
+        return te.compute("T_tile", shape, lambda *i: data[tuple([p.FloorMod(i[n + offset], dim) for n, dim in enumerate(data.shape)])])
+
+
+def _tiled(dims: rules.Dims, times: tuple[int, ...]) -> rules.Dims:
+    rank = max(len(dims), len(times))
+    lengths = (rules.ONE,) * (rank - len(dims)) + dims
+    factors = (1,) * (rank - len(times)) + times
+    return tuple([simplify(p.Mul(n, p.IntImm(k))) for n, k in zip(lengths, factors, strict=True)])

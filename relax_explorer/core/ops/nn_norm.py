@@ -1,0 +1,282 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.binary import index
+from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.manipulate import reshape_stage
+from relax_explorer.core.ops.reduction import count, reduce_stage
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, call
+
+
+def moments(te: Te, x: Tensor, axes: Any) -> tuple[Tensor, Tensor]:
+    """Mean and variance over axes, which stay with length 1."""
+    total = reduce_stage(te, x, axes, True, "x_red_sum", p.Add, p.as_prim(0, x.dtype))
+    mean = te.compute("T_mean", total.shape, lambda *i: p.Div(total[i], count(x, axes)))
+
+    def squared(*i: p.PrimExpr) -> p.PrimExpr:
+        distance = p.Sub(x[i], index(mean, i, x.shape))
+        return p.Mul(distance, distance)
+
+    squares = te.compute("T_square", x.shape, squared)
+    summed = reduce_stage(te, squares, axes, True, "x_red_square", p.Add, p.as_prim(0, x.dtype))
+    variance = te.compute("T_variance", summed.shape, lambda *i: p.Div(summed[i], count(x, axes)))
+    return mean, variance
+
+
+def _normalise(x: Any, axes: Any, epsilon: float) -> Any:
+    mean, variance = np.mean(x, axes, keepdims=True), np.var(x, axes, keepdims=True)
+    return (x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype))
+
+
+class LayerNorm(Op, name="relax.nn.layer_norm"):
+    """Mean 0 and variance 1 over axes, then scaled and moved (Ba and others 2016)."""
+
+    data: Tensor = operand("the tensor")
+    gamma: Tensor = operand("scale, of the shape of the axes")
+    beta: Tensor = operand("offset, of the shape of the axes")
+    axes: Axes = attr(REQUIRED, "the axes")
+    epsilon: float = attr(1e-5, "added to the variance")
+    center: bool = attr(True, "whether beta is added")
+    scale: bool = attr(True, "whether gamma is multiplied")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = ("f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",)
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, axes: Any, epsilon: float, center: bool, scale: bool) -> s.StructInfo:
+        """The shape and dtype of the data."""
+        info = rules.tensor(at, data, "data")
+        rules.need_float(at, info, "data")
+        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        rules.same_dtype(at, data=info, **parts)
+        return _check_params(at, info, axes, parts)
+
+    @staticmethod
+    def evaluate(data: Any, gamma: Any, beta: Any, axes: Any, epsilon: float, center: bool, scale: bool) -> Any:
+        """In float32 at least."""
+        x = _normalise(wide(data), tuple(axes), epsilon)
+        shape = _param_shape(data.shape, axes)
+        x = x * gamma.reshape(shape) if scale else x
+        return (x + beta.reshape(shape) if center else x).astype(data.dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, gamma: Tensor, beta: Tensor, axes: Any, epsilon: float, center: bool, scale: bool) -> Tensor:
+        """Moments, then one element at a time."""
+        places = [n % data.ndim for n in axes]
+        mean, variance = moments(te, data, places)
+        small = p.FloatImm(epsilon, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            inner = tuple([i[n] for n in places])
+            root = call("rsqrt", p.Add(index(variance, i, data.shape), small))
+            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, i, data.shape)), root)
+            value = p.Mul(value, gamma[inner]) if scale else value
+            return p.Add(value, beta[inner]) if center else value
+
+        return te.compute("T_layer_norm", data.shape, element)
+
+
+def _param_shape(shape: tuple[int, ...], axes: Any) -> tuple[int, ...]:
+    places = {n % len(shape) for n in axes}
+    return tuple([length if n in places else 1 for n, length in enumerate(shape)])
+
+
+def _check_params(at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo]) -> s.TensorStructInfo:
+    from relax_explorer.core.arith.prove import Answer
+
+    places = rules.axes(at, axes, info.ndim)
+    for name, part in parts.items():
+        rules.need_rank(at, part, len(places), name)
+        for n, dim in zip(places, part.dims or (), strict=False):
+            if info.dims is not None and at.equal(info.dims[n], dim) is Answer.NO:
+                raise at.fail(codes.DIMS_DIFFER, f"axis {n} has length {info.dims[n]}, {name} has {dim}", **{name: f"this is {part}"})
+    return info
+
+
+class RmsNorm(Op, name="relax.nn.rms_norm"):
+    """Divided by the root of the mean square over axes, then scaled (Zhang and Sennrich 2019)."""
+
+    data: Tensor = operand("the tensor")
+    weight: Tensor = operand("scale, of the shape of the axes")
+    axes: Axes = attr((-1,), "the axes")
+    epsilon: float = attr(1e-5, "added to the mean square")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = ("f32[n,4] f32[4] axes=[-1] -> f32[n,4]",)
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
+        """The shape and dtype of the data."""
+        info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
+        rules.need_float(at, info, "data")
+        rules.same_dtype(at, data=info, weight=part)
+        return _check_params(at, info, axes, {"weight": part})
+
+    @staticmethod
+    def evaluate(data: Any, weight: Any, axes: Any, epsilon: float) -> Any:
+        """In float32 at least."""
+        x = wide(data)
+        square = np.mean(x * x, tuple(axes), keepdims=True)
+        scaled = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
+        return (scaled * weight.reshape(_param_shape(data.shape, axes))).astype(data.dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, weight: Tensor, axes: Any, epsilon: float) -> Tensor:
+        """Mean square, then one element at a time."""
+        places = [n % data.ndim for n in axes]
+        squares = te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], data[i]))
+        total = reduce_stage(te, squares, places, True, "T_multiply_red", p.Add, p.as_prim(0, data.dtype))
+        small = p.FloatImm(epsilon, data.dtype)
+        root = te.compute("rsqrt", total.shape, lambda *i: call("rsqrt", p.Add(p.Div(total[i], count(data, places)), small)))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return p.Mul(p.Mul(index(root, i, data.shape), data[i]), weight[tuple([i[n] for n in places])])
+
+        return te.compute("T_rms_norm", data.shape, element)
+
+
+class GroupNorm(Op, name="relax.nn.group_norm"):
+    """Mean 0 and variance 1 within groups of channels, then scaled and moved by channel (Wu and He 2018)."""
+
+    data: Tensor = operand("the tensor")
+    gamma: Tensor = operand("scale by channel")
+    beta: Tensor = operand("offset by channel")
+    num_groups: int = attr(REQUIRED, "number of groups")
+    channel_axis: int = attr(REQUIRED, "the axis of channels")
+    axes: Axes = attr(REQUIRED, "the axes that are normalised beside the channels of a group")
+    epsilon: float = attr(1e-5, "added to the variance")
+    center: bool = attr(True, "whether beta is added")
+    scale: bool = attr(True, "whether gamma is multiplied")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = ("f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",)
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, num_groups: int, channel_axis: int, **rest: Any) -> s.StructInfo:
+        """The shape and dtype of the data."""
+        info = rules.tensor(at, data, "data")
+        rules.need_float(at, info, "data")
+        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        rules.same_dtype(at, data=info, **parts)
+        channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
+        length = info.dims[channel] if info.dims is not None else None
+        if isinstance(length, p.IntImm) and (num_groups <= 0 or length.value % num_groups):
+            raise at.fail(codes.BAD_ATTRIBUTE, f"{length} channels don't divide into {num_groups} groups", data=f"this is {info}")
+        return _check_params(at, info, (channel_axis,), parts)
+
+    @staticmethod
+    def evaluate(
+        data: Any, gamma: Any, beta: Any, num_groups: int, channel_axis: int, axes: Any, epsilon: float, center: bool, scale: bool
+    ) -> Any:
+        """In float32 at least."""
+        channel = channel_axis % data.ndim
+        grouped = wide(data).reshape((*data.shape[:channel], num_groups, data.shape[channel] // num_groups, *data.shape[channel + 1 :]))
+        inner = (channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes])
+        x = _normalise(grouped, inner, epsilon).reshape(data.shape)
+        shape = _param_shape(data.shape, (channel,))
+        x = x * gamma.reshape(shape) if scale else x
+        return (x + beta.reshape(shape) if center else x).astype(data.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, num_groups: int, channel_axis: int, axes: Any, epsilon: float, center: bool, scale: bool
+    ) -> Tensor:
+        """Grouped, moments, then one element at a time."""
+        channel = channel_axis % data.ndim
+        size = simplify(p.FloorDiv(data.shape[channel], p.IntImm(num_groups)))
+        shape = (*data.shape[:channel], p.IntImm(num_groups), size, *data.shape[channel + 1 :])
+        grouped = reshape_stage(te, data, shape)
+        inner = [channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes]]
+        mean, variance = moments(te, grouped, inner)
+        small = p.FloatImm(epsilon, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            group, rest = p.FloorDiv(i[channel], size), p.FloorMod(i[channel], size)
+            place = (*i[:channel], group, rest, *i[channel + 1 :])
+            root = call("rsqrt", p.Add(index(variance, place, shape), small))
+            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, place, shape)), root)
+            value = p.Mul(value, gamma[i[channel]]) if scale else value
+            return p.Add(value, beta[i[channel]]) if center else value
+
+        return te.compute("T_group_norm", data.shape, element)
+
+
+class BatchNorm(Op, name="relax.nn.batch_norm"):
+    """Scaled and moved by channel, with given moments, or with those of the batch when training (Ioffe and Szegedy 2015).
+
+    The result is a tuple: the tensor, and the moving mean and variance after the batch.
+    """
+
+    data: Tensor = operand("the tensor")
+    gamma: Tensor = operand("scale by channel")
+    beta: Tensor = operand("offset by channel")
+    moving_mean: Tensor = operand("mean by channel")
+    moving_var: Tensor = operand("variance by channel")
+    axis: int = attr(REQUIRED, "the axis of channels")
+    epsilon: float = attr(1e-5, "added to the variance")
+    center: bool = attr(True, "whether beta is added")
+    scale: bool = attr(True, "whether gamma is multiplied")
+    momentum: float = attr(0.1, "weight of the batch in the moving moments")
+    training: bool = attr(True, "whether the moments of the batch are used")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = ("f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 training=False -> (f32[n,4,3],f32[4],f32[4])",)
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, moving_mean: s.StructInfo, moving_var: s.StructInfo, axis: int,
+        **rest: Any,
+    ) -> s.StructInfo:  # fmt: skip
+        """The tensor, the mean, the variance."""
+        info = rules.tensor(at, data, "data")
+        rules.need_float(at, info, "data")
+        given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+        parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
+        kind = rules.same_dtype(at, data=info, **parts)
+        _check_params(at, info, (axis,), parts)
+        vectors = [s.TensorStructInfo(part.shape, kind, 1) for part in (parts["moving_mean"], parts["moving_var"])]
+        return s.TupleStructInfo((rules.like(info, kind), *vectors))
+
+    @staticmethod
+    def evaluate(
+        data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, axis: int, epsilon: float, center: bool, scale: bool, momentum: float,
+        training: bool,
+    ) -> Any:  # fmt: skip
+        """In float32 at least."""
+        x, shape = wide(data), _param_shape(data.shape, (axis,))
+        mean, variance = moving_mean, moving_var
+        if training:
+            others = tuple([n for n in range(data.ndim) if n != axis % data.ndim])
+            mean, variance = np.mean(x, others).astype(x.dtype), np.var(x, others).astype(x.dtype)
+            moving_mean = (moving_mean * (1 - momentum) + mean * momentum).astype(moving_mean.dtype)
+            moving_var = (moving_var * (1 - momentum) + variance * momentum).astype(moving_var.dtype)
+        x = (x - mean.reshape(shape)) / np.sqrt(variance.reshape(shape) + np.asarray(epsilon, x.dtype))
+        x = x * gamma.reshape(shape) if scale else x
+        return (x + beta.reshape(shape) if center else x).astype(data.dtype), moving_mean, moving_var
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int, epsilon: float, center: bool,
+        scale: bool, momentum: float, training: bool,
+    ) -> list[Tensor] | None:  # fmt: skip
+        """One element at a time; the moments of a batch are left to training."""
+        if training:
+            return None
+        channel = axis % data.ndim
+        small = p.FloatImm(epsilon, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            c = i[channel]
+            value: p.PrimExpr = p.Div(p.Sub(data[i], moving_mean[c]), call("sqrt", p.Add(moving_var[c], small)))
+            value = p.Mul(value, gamma[c]) if scale else value
+            return p.Add(value, beta[c]) if center else value
+
+        made = te.compute("T_add", data.shape, element)
+        return [made, te.compute("T_mean", moving_mean.shape, lambda i: moving_mean[i]), te.compute("T_var", moving_var.shape, lambda i: moving_var[i])]

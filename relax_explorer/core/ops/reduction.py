@@ -1,0 +1,230 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import product
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, call, cast, highest, lowest
+
+
+class Reduction(Op):
+    """Base of the reductions: the named axes vanish, or stay with length 1."""
+
+    x: Tensor = operand("the tensor")
+    axis: Axes = attr(None, "the axes; all when None")
+    keepdims: bool = attr(False, "keep the reduced axes with length 1")
+    fusion = Fusion.REDUCE
+    examples = ("f32[n,4] axis=[1] -> f32[n]", "f32[n,4] axis=[1] keepdims=True -> f32[n,1]", "f32[n,4] -> f32[]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+        """The shape without the reduced axes."""
+        info = rules.tensor(at, x, "x")
+        return s.TensorStructInfo(*reduced(at, info, axis, keepdims))
+
+
+def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tuple[Any, Any, int]:
+    """Shape, dtype and rank of a reduction."""
+    if info.ndim < 0:
+        return None, info.dtype, 0 if axis is None and not keepdims else -1
+    gone = rules.axes(at, axis, info.ndim, "axis")
+    if info.dims is None:
+        return None, info.dtype, info.ndim if keepdims else info.ndim - len(gone)
+    if keepdims:
+        return tuple([rules.ONE if n in gone else dim for n, dim in enumerate(info.dims)]), info.dtype, -1
+    return tuple([dim for n, dim in enumerate(info.dims) if n not in gone]), info.dtype, -1
+
+
+def reduce_stage(
+    te: Te, x: Tensor, axis: Any, keepdims: bool, name: str, combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr], start: p.PrimExpr,
+    element: Callable[[p.PrimExpr], p.PrimExpr] = lambda value: value,
+) -> Tensor:  # fmt: skip
+    """One stage that combines `element(x[…])` over the axes."""
+    gone = [n % x.ndim for n in axis] if axis is not None else list(range(x.ndim))
+    kept = [n for n in range(x.ndim) if n not in gone]
+    shape = [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim)] if keepdims else [x.shape[n] for n in kept]
+
+    def body(*i: p.PrimExpr) -> p.PrimExpr:
+        outer, inner = i[: len(shape)], iter(i[len(shape) :])
+        places = iter([outer[n] for n in range(x.ndim) if n not in gone] if keepdims else outer)
+        return element(x[tuple([next(inner) if n in gone else next(places) for n in range(x.ndim)])])
+
+    return te.reduce(name, shape, [x.shape[n] for n in gone], body, combine, start, x.dtype)
+
+
+def _axes(axis: Any) -> Any:
+    return None if axis is None else tuple(axis)
+
+
+class Sum(Reduction, name="relax.sum"):
+    """Sum over axes (numpy.sum)."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.sum in the tensor's dtype."""
+        return np.asarray(np.sum(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
+
+
+class Prod(Reduction, name="relax.prod"):
+    """Product over axes (numpy.prod)."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.prod in the tensor's dtype."""
+        return np.asarray(np.prod(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Mul, p.as_prim(1, x.dtype))
+
+
+class Max(Reduction, name="relax.max"):
+    """Largest element over axes (numpy.max); the smallest finite value of nothing."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.max."""
+        return np.max(x, _axes(axis), keepdims=keepdims, initial=_literal(lowest, x)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Max, lowest(x.dtype))
+
+
+class Min(Reduction, name="relax.min"):
+    """Smallest element over axes (numpy.min); the largest finite value of nothing."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.min."""
+        return np.min(x, _axes(axis), keepdims=keepdims, initial=_literal(highest, x)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Min, highest(x.dtype))
+
+
+def _literal(border: Callable[[Any], Any], x: Any) -> Any:
+    from relax_explorer.core.ir.dtype import from_numpy
+
+    return np.asarray(border(from_numpy(x.dtype)).value).astype(x.dtype)
+
+
+def count(x: Tensor, axis: Any) -> p.PrimExpr:
+    """How many elements a reduction combines, as a scalar of the tensor's dtype."""
+    dims = x.shape if axis is None else [x.shape[n % x.ndim] for n in axis]
+    return cast(product(dims), x.dtype)
+
+
+class Mean(Reduction, name="relax.mean"):
+    """Arithmetic mean over axes (numpy.mean)."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.mean in the tensor's dtype."""
+        return np.asarray(np.mean(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """The sum, then a division."""
+        total = reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
+        return te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+
+
+class Variance(Reduction, name="relax.variance"):
+    """Mean squared distance from the mean over axes (numpy.var)."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.var in the tensor's dtype."""
+        return np.asarray(np.var(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """Mean, squared distances, their mean."""
+        return variance_stages(te, x, axis, keepdims)
+
+
+def variance_stages(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    """The stages of the variance."""
+    from relax_explorer.core.ops.binary import index
+
+    total = reduce_stage(te, x, axis, True, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
+    mean = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+
+    def squared(*i: p.PrimExpr) -> p.PrimExpr:
+        distance = p.Sub(x[i], index(mean, i, x.shape))
+        return p.Mul(distance, distance)
+
+    squares = te.compute("T_multiply", x.shape, squared)
+    summed = reduce_stage(te, squares, axis, keepdims, "T_multiply_red", p.Add, p.as_prim(0, x.dtype))
+    return te.compute("T_divide", summed.shape, lambda *i: p.Div(summed[i], count(x, axis)))
+
+
+class Std(Reduction, name="relax.std"):
+    """Standard deviation over axes (numpy.std)."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.std in the tensor's dtype."""
+        return np.asarray(np.std(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """The root of the variance."""
+        variance = variance_stages(te, x, axis, keepdims)
+        return te.compute("compute", variance.shape, lambda *i: call("sqrt", variance[i]))
+
+
+class Arg(Op):
+    """Base of argmax and argmin: int64 positions."""
+
+    x: Tensor = operand("the tensor")
+    axis: int | None = attr(None, "the axis; the flattened tensor when None")
+    keepdims: bool = attr(False, "keep the axis with length 1")
+    fusion = Fusion.REDUCE
+    examples = ("f32[n,4] axis=1 -> i64[n]",)
+    no_legalize = "a reduction of pairs, which index expressions don't say yet"
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: int | None, keepdims: bool) -> s.StructInfo:
+        """The shape without the axis, int64."""
+        info = rules.tensor(at, x, "x")
+        shape, _, ndim = reduced(at, info, None if axis is None else (axis,), keepdims)
+        return s.TensorStructInfo(shape, INT64, ndim)
+
+
+class Argmax(Arg, name="relax.argmax"):
+    """Position of the largest element, the first of equals (numpy.argmax)."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
+        """numpy.argmax."""
+        return np.asarray(np.argmax(x, axis, keepdims=keepdims), dtype=np.int64)
+
+
+class Argmin(Arg, name="relax.argmin"):
+    """Position of the smallest element, the first of equals (numpy.argmin)."""
+
+    @staticmethod
+    def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
+        """numpy.argmin."""
+        return np.asarray(np.argmin(x, axis, keepdims=keepdims), dtype=np.int64)

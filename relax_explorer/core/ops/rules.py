@@ -1,0 +1,119 @@
+"""The vocabulary of inference: broadcasting, common dtypes, axes, element-wise results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.decl import Site
+
+Dims = tuple[p.PrimExpr, ...]
+ONE = p.IntImm(1)
+
+
+def tensor(at: Site, info: s.StructInfo | None, name: str) -> s.TensorStructInfo:
+    """`info` as a tensor's; an Object may be one, anything else is an error."""
+    if isinstance(info, s.TensorStructInfo):
+        return info
+    if info is s.OBJECT or info is None:
+        return s.TensorStructInfo()
+    raise at.fail(codes.WRONG_KIND, f"{name} is no tensor", **{name: f"this is {info}"})
+
+
+def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStructInfo]:
+    """The fields of a tuple of tensors."""
+    if not isinstance(info, s.TupleStructInfo):
+        raise at.fail(codes.WRONG_KIND, f"{name} is no tuple of tensors", **{name: f"this is {info}"})
+    return [tensor(at, field, name) for field in info.fields]
+
+
+def axis(at: Site, value: int, ndim: int, name: str = "axis") -> int:
+    """An axis counted from 0; `ndim` is the rank (-1 unknown: the axis as it is)."""
+    if ndim < 0:
+        return value
+    if not -ndim <= value < ndim:
+        raise at.fail(codes.AXIS_RANGE, f"{name} is {value}, the operand has rank {ndim}", help=f"use {-ndim} to {ndim - 1}")
+    return value % ndim if ndim else value
+
+
+def axes(at: Site, values: Any, ndim: int, name: str = "axes") -> list[int]:
+    """Several different axes counted from 0; None is all of them."""
+    if values is None:
+        return list(range(ndim))
+    found = [axis(at, value, ndim, name) for value in (values if isinstance(values, tuple) else (values,))]
+    if len(set(found)) != len(found):
+        raise at.fail(codes.AXIS_TWICE, f"{name} {list(values)} name an axis twice")
+    return found
+
+
+def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
+    """The common dtype of operands, None when one is unknown; different ones are an error."""
+    found: DType | None = None
+    unknown = False
+    for info in infos.values():
+        if info.dtype is None:
+            unknown = True
+        elif found is None:
+            found = info.dtype
+        elif info.dtype is not found:
+            labels = {name: f"dtype {part.dtype}" for name, part in infos.items()}
+            raise at.fail(codes.DTYPES_DIFFER, f"the operands are {' and '.join(str(part.dtype) for part in infos.values())}", **labels)
+    return None if unknown else found
+
+
+def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1", "x2")) -> Dims | None:
+    """The broadcast shape; None when that depends on the values of shape variables."""
+    long, short = (left, right) if len(left) >= len(right) else (right, left)
+    offset = len(long) - len(short)
+    result = list(long[:offset])
+    for a, b in zip(long[offset:], short, strict=True):
+        if a is b or b is ONE:
+            result.append(a)
+        elif a is ONE:
+            result.append(b)
+        else:
+            answer = at.equal(a, b)
+            if answer is Answer.NO and isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
+                labels = {names[0]: f"shape {text(left)}", names[1]: f"shape {text(right)}"}
+                raise at.fail(codes.NOT_BROADCASTABLE, f"the lengths {a} and {b} don't broadcast", **labels)
+            if answer is not Answer.YES:
+                return None
+            result.append(a)
+    return tuple(result)
+
+
+def broadcast_info(at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
+    """The result of an element-wise operation on two tensors."""
+    if x1.dims is not None and x2.dims is not None:
+        shape = broadcast(at, x1.dims, x2.dims)
+        if shape is not None:
+            return s.TensorStructInfo(shape, dtype)
+    known = x1.ndim >= 0 and x2.ndim >= 0
+    return s.TensorStructInfo(None, dtype, max(x1.ndim, x2.ndim) if known else -1)
+
+
+def like(x: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
+    """A tensor of the shape of `x`."""
+    return x if x.dtype is dtype else s.TensorStructInfo(x.shape, dtype, x.ndim, x.vdevice)
+
+
+def need_float(at: Site, x: s.TensorStructInfo, name: str) -> None:
+    """Refuse a tensor whose dtype is known and no floating point type."""
+    if x.dtype is not None and not (x.dtype.is_float or x.dtype.name.startswith("float")):
+        raise at.fail(codes.DTYPE_WRONG, "a floating point tensor is needed", **{name: f"dtype {x.dtype}"})
+
+
+def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
+    """Refuse a tensor whose rank is known and another one."""
+    if x.ndim not in (-1, ndim):
+        raise at.fail(codes.RANK_WRONG, f"{name} has rank {x.ndim}, {ndim} is needed", **{name: f"this is {x}"})
+
+
+def text(dims: Sequence[p.PrimExpr]) -> str:
+    """A shape as text."""
+    return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"

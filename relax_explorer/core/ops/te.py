@@ -1,0 +1,171 @@
+"""Index expressions: how an operator's `legalize` says what its result is, element by element, and the PrimFunc made of it.
+
+    def legalize(te, x, y):
+        return te.compute("T_add", shape, lambda *i: x[i] + y[i])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
+from relax_explorer.core.tir.expr import BufferLoad
+from relax_explorer.core.tir.walk import subexpressions
+
+Body = Callable[..., p.PrimExpr]
+
+
+class Tensor:
+    """A tensor in index expressions: `x[i, j]` is an element; an index is a scalar expression or a tuple of them."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+
+    @property
+    def shape(self) -> tuple[p.PrimExpr, ...]:
+        """The lengths of its axes."""
+        return self.buffer.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Its element type."""
+        return self.buffer.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.buffer.shape)
+
+    def __getitem__(self, index: Any) -> p.PrimExpr:
+        indices = tuple(index) if isinstance(index, (tuple, list)) else (index,)
+        return BufferLoad(self.buffer, tuple([p.as_prim(item, INT64) for item in indices]))
+
+
+class Te:
+    """Collects the stages of one lowering; each is a nest of loops around one block."""
+
+    def __init__(self) -> None:
+        self.stages: list[tuple[Buffer, t.Stmt]] = []
+        self._names: dict[str, int] = {}
+
+    def _name(self, hint: str) -> str:
+        count = self._names.get(hint, 0)
+        self._names[hint] = count + 1
+        return f"{hint}_{count}" if count else hint
+
+    def compute(self, name: str, shape: Sequence[p.PrimExpr], body: Body, dtype: DType | None = None) -> Tensor:
+        """The tensor whose element at `i` is `body(*i)`."""
+        axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))]
+        inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
+        value = body(*inner)
+        buffer = Buffer(self._name(name), tuple(shape), dtype or value.dtype)
+        iters = tuple([t.IterVar(v, Range(p.IntImm(0), n)) for v, n in zip(inner, shape, strict=True)])
+        store = t.BufferStore(buffer, tuple(inner), cast(value, buffer.dtype))
+        return self._stage(buffer, iters, axes, store, None)
+
+    def reduce(
+        self, name: str, shape: Sequence[p.PrimExpr], over: Sequence[p.PrimExpr], body: Body,
+        combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr], start: p.PrimExpr, dtype: DType | None = None,
+    ) -> Tensor:  # fmt: skip
+        """The tensor whose element at `i` combines `body(*i, *k)` over all `k` in the lengths `over`, from `start` on."""
+        axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))] + [p.PrimVar(f"k{n}") for n in range(len(over))]
+        inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
+        value = body(*inner)
+        buffer = Buffer(self._name(name), tuple(shape), dtype or value.dtype)
+        kinds = ["spatial"] * len(shape) + ["reduce"] * len(over)
+        lengths = (*shape, *over)
+        iters = tuple([t.IterVar(v, Range(p.IntImm(0), n), kind) for v, n, kind in zip(inner, lengths, kinds, strict=True)])
+        place = tuple(inner[: len(shape)])
+        old = BufferLoad(buffer, place)
+        store = t.BufferStore(buffer, place, combine(old, cast(value, buffer.dtype)))
+        return self._stage(buffer, iters, axes, store, t.BufferStore(buffer, place, cast(start, buffer.dtype)))
+
+    def sum(self, name: str, shape: Sequence[p.PrimExpr], over: Sequence[p.PrimExpr], body: Body, dtype: DType | None = None) -> Tensor:
+        """The sum of `body(*i, *k)` over `k`."""
+        probe = dtype or body(*[p.PrimVar("i") for _ in (*shape, *over)]).dtype
+        return self.reduce(name, shape, over, body, p.Add, p.as_prim(0, probe), probe)
+
+    def _stage(self, buffer: Buffer, iters: tuple[t.IterVar, ...], axes: list[p.PrimVar], store: t.BufferStore, init: t.Stmt | None) -> Tensor:
+        reads = _regions(store.value, buffer)
+        points = (True,) * len(store.indices)
+        writes = (BufferRegion(buffer, tuple([Range(i, p.IntImm(1)) for i in store.indices]), points),)
+        block = t.SBlock(buffer.name, iters, tuple(axes), store, None, reads, writes, init)
+        nest: t.Stmt = block
+        for var, axis in zip(reversed(axes), reversed(iters), strict=True):
+            nest = t.For(var, p.IntImm(0), axis.domain.extent, nest)
+        self.stages.append((buffer, nest))
+        return Tensor(buffer)
+
+
+def _regions(value: p.PrimExpr, own: Buffer) -> tuple[BufferRegion, ...]:
+    """What a block reads: points where an element is read at one place, the whole buffer where the place is computed."""
+    seen: dict[Buffer, tuple[p.PrimExpr, ...] | None] = {}
+    for item in subexpressions(value):
+        if isinstance(item, BufferLoad) and item.buffer is not own:
+            simple = all(not isinstance(sub, BufferLoad) for sub in subexpressions(*item.indices))
+            first = seen.get(item.buffer, item.indices)
+            seen[item.buffer] = item.indices if simple and first == item.indices else None
+    regions = []
+    for buffer, indices in seen.items():
+        if indices is not None and all(isinstance(i, (p.PrimVar, p.IntImm)) for i in indices):
+            regions.append(BufferRegion(buffer, tuple([Range(i, p.IntImm(1)) for i in indices]), (True,) * len(indices)))
+        else:
+            ranges = tuple([Range(p.IntImm(0), n) for n in buffer.shape])
+            regions.append(BufferRegion(buffer, ranges, (False,) * len(ranges)))
+    return tuple(regions)
+
+
+def cast(value: p.PrimExpr, dtype: DType) -> p.PrimExpr:
+    """`value` as `dtype`; literals are converted at once."""
+    if value.dtype is dtype:
+        return value
+    if isinstance(value, (p.IntImm, p.FloatImm)) and not (dtype.is_int and isinstance(value, p.FloatImm)):
+        return p.as_prim(float(value.value) if dtype.is_float else value.value, dtype)
+    return p.Cast(dtype, value)
+
+
+def call(name: str, *args: p.PrimExpr) -> p.PrimExpr:
+    """An intrinsic such as exp, of the dtype of its first argument."""
+    return p.PrimCall(name, args, args[0].dtype)
+
+
+def where(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr) -> p.PrimExpr:
+    """`yes` where the condition holds, else `no`; only the taken one is evaluated."""
+    return p.PrimCall("if_then_else", (condition, yes, no), yes.dtype)
+
+
+def lowest(dtype: DType) -> p.PrimExpr:
+    """The smallest finite value of a dtype."""
+    if dtype.is_int:
+        return p.IntImm(-(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0, dtype)
+    if dtype.is_bool:
+        return p.IntImm(0, dtype)
+    sizes = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308, "bfloat16": 3.3895313892515355e38}
+    return p.FloatImm(-sizes.get(dtype.name, 3.4028234663852886e38), dtype)
+
+
+def highest(dtype: DType) -> p.PrimExpr:
+    """The largest finite value of a dtype."""
+    if dtype.is_int:
+        return p.IntImm((1 << (dtype.bits - (dtype.kind == "int"))) - 1, dtype)
+    low = lowest(dtype)
+    return p.FloatImm(-low.value, dtype) if isinstance(low, p.FloatImm) else p.IntImm(1, dtype)
+
+
+def prim_func(te: Te, inputs: Sequence[Tensor], scalars: Sequence[p.PrimVar], outputs: Sequence[Tensor]) -> t.PrimFunc:
+    """The PrimFunc of the collected stages: inputs, scalars, then outputs; other stages are allocated in the root block."""
+    made = {tensor.buffer for tensor in outputs}
+    inner = tuple([buffer for buffer, _ in te.stages if buffer not in made])
+    nests = tuple([nest for _, nest in te.stages])
+    body: t.Stmt = nests[0] if len(nests) == 1 else t.SeqStmt(nests)
+    if inner:
+        body = t.SBlock("root", (), (), body, alloc_buffers=inner)
+    elif type(body) is t.SBlock:  # a block without loops is written inside an explicit root
+        body = t.SBlock("root", (), (), body, None, (), ())
+    params = (*[x.buffer for x in inputs], *scalars, *[x.buffer for x in outputs])
+    return t.PrimFunc(params, body, None, Attrs({"tirx.noalias": True}), True)

@@ -1,0 +1,84 @@
+"""FoldConstant: compute now what depends on constants only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ops import find
+from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+SIZE_LIMIT = 1 << 20  # elements that a folded constant may have
+
+
+@function_pass("FoldConstant", requires=[NORMAL_FORM])
+def fold_constant(fn: e.Function, at: PassSite) -> e.Function:
+    """Replace a pure operator whose operands are constants by its value, where its shape is known.
+
+    A value of more than a million elements is left to be computed, so that the program does not grow.
+    """
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding) is not e.VarBinding:
+            return binding
+        value = _folded(walk, binding.value)
+        if value is None:
+            if type(binding.value) is e.Constant:
+                walk.note(binding.var, binding.value)
+            return binding
+        walk.note(binding.var, value)
+        return replace(binding, value=value)
+
+    return rewrite(fn, at, rule)
+
+
+def _folded(walk: Rewriter, call: e.Expr) -> e.Constant | None:
+    if type(call) is not e.Call or type(call.op) is not e.OpRef:
+        return None
+    op = find(call.op.name)
+    info = call.struct_info
+    if op is None or op.evaluate is None or not op.pure or not isinstance(info, s.TensorStructInfo) or info.dims is None:
+        return None
+    values = [_value(walk, arg) for arg in call.args]
+    if any(value is None for value in values) or not _small(info):
+        return None
+    missing = [None] * (len(op.operands) - len(values))
+    try:
+        with np.errstate(all="ignore"):
+            made = np.asarray(op.evaluate(*values, *missing, **call.attrs))
+    except (ValueError, IndexError, ZeroDivisionError, TypeError, MemoryError):
+        return None  # the program fails here when it runs, and says so then
+    made.setflags(write=False)
+    return e.Constant(made, info, "", call.span)
+
+
+def _value(walk: Rewriter, arg: e.Expr) -> Any:
+    if isinstance(arg, e.Var):
+        arg = walk.lookup(arg) or arg
+    if type(arg) is e.Constant:
+        return arg.data
+    if type(arg) is e.ShapeExpr:
+        values = [getattr(value, "value", None) for value in arg.values]
+        return None if None in values else tuple(values)
+    if type(arg) is e.PrimValue:
+        return getattr(arg.value, "value", None)
+    if type(arg) is e.Tuple:
+        fields = [_value(walk, field) for field in arg.fields]
+        return None if any(field is None for field in fields) else tuple(fields)
+    return None
+
+
+def _small(info: s.TensorStructInfo) -> bool:
+    size = 1
+    for dim in info.dims or ():
+        length = getattr(dim, "value", None)
+        if length is None:
+            return False
+        size *= length
+    return size <= SIZE_LIMIT
