@@ -1,0 +1,98 @@
+"""Every key, in one table: bindings, footer hints and help are made from it. Lower case goes forward, UPPER CASE back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PANES = ("home", "passes", "debug", "graph", "problems")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a key does on some panes (all when `panes` is empty); `hint` is its word in the footer, when it has one."""
+
+    key: str
+    name: str
+    description: str
+    panes: tuple[str, ...] = ()
+    hint: str = ""
+    shown: str = ""
+
+    @property
+    def label(self) -> str:
+        """The key as people write it."""
+        return self.shown or self.key
+
+
+_IR = ("passes", "debug", "graph")
+ACTIONS: tuple[Action, ...] = (
+    Action("1", "show_passes", "Passes: stages and what each changed"),
+    Action("2", "show_debug", "Debug: evaluation step by step"),
+    Action("3", "show_graph", "Graph: the dataflow graph"),
+    Action("4", "show_problems", "Problems: what is wrong or doubtful"),
+    Action("0", "show_home", "Home: samples and recent files"),
+    Action("question_mark", "help", "All keys", hint="help", shown="?"),
+    Action("q", "back", "Back; from Passes quit"),
+    Action("ctrl+q", "quit", "Quit"),
+    Action("escape", "cancel", "Cancel what is running, close what is open", shown="Esc"),
+    Action("Y", "copy_command", "Copy the command line that shows the same"),
+    Action("j", "down", "Next line", _IR),
+    Action("k", "up", "Previous line", _IR),
+    Action("down", "down", "Next line", _IR),
+    Action("up", "up", "Previous line", _IR),
+    Action("pagedown", "page_down", "One page down", _IR, shown="PageDown"),
+    Action("pageup", "page_up", "One page up", _IR, shown="PageUp"),
+    Action("ctrl+d", "page_down", "One page down", _IR),
+    Action("ctrl+u", "page_up", "One page up", _IR),
+    Action("g", "top", "First line", _IR),
+    Action("G", "bottom", "Last line", _IR),
+    Action("h", "left", "Scroll left", _IR),
+    Action("l", "right", "Scroll right", _IR),
+    Action("left", "left", "Scroll left", _IR),
+    Action("right", "right", "Scroll right", _IR),
+    Action("right_curly_bracket", "next_function", "Next function", ("passes",), shown="}"),
+    Action("left_curly_bracket", "previous_function", "Previous function", ("passes",), shown="{"),
+    Action("right_square_bracket", "next_change", "Next stage that changed the module", ("passes", "graph"), "next", "]"),
+    Action("left_square_bracket", "previous_change", "Previous stage that changed the module", ("passes", "graph"), "prev", "["),
+    Action("alt+right_square_bracket", "next_stage", "Next stage", ("passes", "graph"), shown="alt+]"),
+    Action("alt+left_square_bracket", "previous_stage", "Previous stage", ("passes", "graph"), shown="alt+["),
+    Action("tab", "toggle_list", "Show or hide the list of stages", ("passes",), shown="Tab"),
+    Action("d", "cycle_diff", "Marks of changes, or only what changed", ("passes",), "diff"),
+    Action("w", "who", "Who changed this value: its history", ("passes",), "who"),
+    Action("slash", "search", "Find text", ("passes",), "find", "/"),
+    Action("n", "next_match", "Next match", ("passes",)),
+    Action("N", "previous_match", "Previous match", ("passes",)),
+    Action("s", "step", "Step: the next binding, into calls", ("debug",), "step"),
+    Action("S", "back_step", "Step back", ("debug",), "back"),
+    Action("n", "next", "Next binding, over calls", ("debug",), "next"),
+    Action("N", "back_next", "Back over calls", ("debug",)),
+    Action("o", "finish", "Run until the function returns", ("debug",)),
+    Action("O", "back_finish", "Back to before the function was entered", ("debug",)),
+    Action("c", "continue", "Run to a breakpoint or the end", ("debug",), "run"),
+    Action("C", "back_continue", "Back to the last breakpoint, or the start", ("debug",)),
+    Action("b", "breakpoint", "Set or clear a breakpoint on the selected binding", ("debug",)),
+    Action("r", "restart", "Start again", ("debug",)),
+    Action("circumflex_accent", "first_step", "To the first step", ("debug",), shown="^"),
+    Action("dollar_sign", "last_step", "To the last step", ("debug",), shown="$"),
+    Action("plus", "wider", "A wider neighbourhood", ("graph",), "wider", "+"),
+    Action("minus", "narrower", "A narrower neighbourhood", ("graph",), shown="-"),
+    Action("a", "all", "The whole graph", ("graph",), "all"),
+    Action("e", "export", "Write the graph as SVG", ("graph",), "export"),
+)
+
+
+def actions_of(pane: str) -> list[Action]:
+    """What can be done on a pane."""
+    return [action for action in ACTIONS if not action.panes or pane in action.panes]
+
+
+def find(pane: str, key: str) -> Action | None:
+    """What a key does on a pane."""
+    return next((action for action in actions_of(pane) if action.key == key), None)
+
+
+def hints(pane: str) -> list[Action]:
+    """The hints of a pane's footer, at most five."""
+    own = [action for action in ACTIONS if action.hint and pane in action.panes]
+    shared = [action for action in ACTIONS if action.hint and not action.panes]
+    return (own[:4] + shared)[:5]

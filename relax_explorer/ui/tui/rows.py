@@ -1,0 +1,108 @@
+"""What the panes show, as rows: text with gutters, made from snapshots without any terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.diff import GLYPHS
+from relax_explorer.viz.diff import lines as diff_lines
+from relax_explorer.viz.short import short_info, short_value
+from relax_explorer.viz.visible import visible
+
+
+def stage_rows(session: Session, stage: Snapshot, mode: str) -> list[Row]:
+    """A stage's text; `mode` is marks (changes against the stage before in the gutter), only (changes alone), or plain."""
+    if mode == "only" and stage.number:
+        found = diff_lines(session.diff(stage.number - 1, stage.number))
+        return [Row(line.text, line.glyph, line.binding) for line in found] or [Row("nothing changed")]
+    marks: dict[Any, str] = {}
+    if mode == "marks" and stage.number:
+        for fn in session.diff(stage.number - 1, stage.number).functions:
+            for pair in fn.pairs:
+                if pair.b is not None and pair.kind not in ("same", "renamed"):
+                    marks[fn.new[pair.b]] = GLYPHS[pair.kind]
+    return [Row(line.text, marks.get(line.node, " "), line.node, line.function) for line in stage.printed.lines]
+
+
+def debug_rows(stage: Snapshot, debugger: Debugger, breakpoints: Collection[str]) -> list[Row]:
+    """The text of the function that runs, with ▶ now, ✓ done, ● breakpoint."""
+    name = debugger.frame.name
+    done = {change.event.binding for change in debugger.machine.log[: debugger.position] if change.event.kind == "bind"}
+    now = debugger.next_binding
+    rows = []
+    for line in stage.printed.lines:
+        if line.function != name and name in stage.module.functions:
+            continue
+        gutter = " "
+        if isinstance(line.node, (e.VarBinding, e.MatchCast)):
+            own = line.node.var.name if line.node.var is not None else ""
+            gutter = "▶" if line.node is now else "●" if own in breakpoints else "✓" if line.node in done else "·"
+        rows.append(Row(line.text, gutter, line.node, line.function))
+    return rows
+
+
+def value_rows(debugger: Debugger, height: int) -> list[Row]:
+    """Shape variables and the values of the frame, the newest first."""
+    shapes = ", ".join(f"{name} = {value}" for name, value in debugger.frame.shape_vars.items())
+    depth = " ▸ ".join(frame.name for frame in debugger.frames[-4:]) or "returned"
+    rows = [Row(f"step {debugger.position}   {depth}   {shapes}")]
+    if debugger.done:
+        rows.append(Row(f"result: {_shown(debugger.result)}", "▶"))
+    event = debugger.event
+    if event.kind == "bind" and event.binding is not None and event.binding.var is not None:
+        rows.append(Row(f"{event.binding.var.name} = {short_value(event.value, 200)}", "▶"))
+    values = list(debugger.frame.values.items())
+    rows += [Row(f"{name} = {_shown(value)}") for name, value in reversed(values)]
+    return rows[: max(height, 2)]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(_shown(item) for item in value[:4])}{', …' if len(value) > 4 else ''})"
+    return short_value(value, 200)
+
+
+def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> list[str]:
+    """What is known of the selected binding: StructInfo, operator, uses."""
+    binding = selection.binding
+    var = getattr(binding, "var", None)
+    fn = stage.module.functions.get(selection.function)
+    if var is None or type(fn) is not e.Function:
+        problems = [f"{p.code} {p.message}" for p in stage.problems[:3]]
+        return [f"{stage.made_by}: {stage.phase}, {stage.seconds * 1000:.0f} ms", *problems]
+    derived = facts(fn)
+    users = [derived.bindings[n].var for n in derived.users(var) if n < len(derived.bindings)]
+    names = ", ".join(user.name for user in users[:6] if user is not None) or ("the result" if derived.users(var) else "nothing")
+    kind = "DataflowVar" if isinstance(var, e.DataflowVar) else "Var"
+    annotation = getattr(binding, "annotation", None)
+    lines = [f"{var.name}: {var.struct_info}", f"{kind} of {selection.function}, read by {names}"]
+    if annotation is not None and annotation is not var.struct_info:
+        lines.append(f"annotated {annotation}")
+    return [visible(line) for line in lines]
+
+
+def history_rows(session: Session, selection: Selection) -> list[Row]:
+    """The history of the selected variable."""
+    from relax_explorer.core.session.provenance import history
+
+    found = history(session.stages, selection.stage, selection.function, selection.binding)
+    rows = []
+    for trace in found:
+        text = "gone" if trace.gone else "; ".join(_binding_text(b) for b in trace.bindings)
+        rows.append(Row(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {text}"))
+    return rows
+
+
+def _binding_text(binding: e.Binding) -> str:
+    value = binding.value
+    name = binding.var.name if binding.var is not None else "_"
+    op = getattr(value.op, "name", "call") if type(value) is e.Call else type(value).__name__
+    return f"{name} = {op}  {short_info(binding.var.struct_info if binding.var is not None else None)}"

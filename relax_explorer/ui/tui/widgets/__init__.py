@@ -1,0 +1,1 @@
+"""Widgets that draw lines they are given."""
