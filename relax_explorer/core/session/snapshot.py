@@ -33,6 +33,11 @@ class Snapshot:
         return printed_module(self.module, metadata=False)
 
     @cached_property
+    def printed_short(self) -> Printed:
+        """As `printed`, without the StructInfo of bindings, for views that show it elsewhere."""
+        return printed_module(self.module, metadata=False, annotate=False)
+
+    @cached_property
     def phase(self) -> str:
         """The name of the phase that the module has reached."""
         return phase(self.module).name

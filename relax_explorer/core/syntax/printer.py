@@ -32,14 +32,16 @@ def print_module(module: IRModule, dialect_name: str = "tvm-0.27") -> str:
     return printed_module(module, dialect_name).text
 
 
-def printed_module(module: IRModule, dialect_name: str = "tvm-0.27", metadata: bool = True) -> Printed:
-    """The module as lines that know their nodes."""
-    return _ModulePrinter(module, dialect(dialect_name), metadata).print()
+def printed_module(
+    module: IRModule, dialect_name: str = "tvm-0.27", metadata: bool = True, annotate: bool = True
+) -> Printed:
+    """The module as lines that know their nodes; without `annotate` bindings don't say their StructInfo."""
+    return _ModulePrinter(module, dialect(dialect_name), metadata, annotate).print()
 
 
 class _ModulePrinter:
-    def __init__(self, module: IRModule, surface: Dialect, metadata: bool) -> None:
-        self.module, self.dialect, self.with_metadata = module, surface, metadata
+    def __init__(self, module: IRModule, surface: Dialect, metadata: bool, annotate: bool) -> None:
+        self.module, self.dialect, self.with_metadata, self.annotate = module, surface, metadata, annotate
         self.constants = Constants()
         self.printed = Printed()
         self.shape_names: dict[str, dict[p.PrimVar, str]] = {}
@@ -124,7 +126,8 @@ class _ModulePrinter:
         for var, chosen in self.shape_names.get(name, {}).items():
             names.fix(var, chosen)
         self.printed.names[name] = names
-        writer = FunctionPrinter(ExprText(names, self.dialect, self.constants), self.module)
+        text = ExprText(names, self.dialect, self.constants, annotate=self.annotate)
+        writer = FunctionPrinter(text, self.module)
         return writer.print(usable(name), fn, name)
 
 
@@ -248,7 +251,7 @@ class FunctionPrinter:
         name = self.text.names(var)
         info = var.struct_info
         said = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in _SAID_IN_CALL
-        if info is None or (said and value.sinfo_args and info is value.sinfo_args[0]):  # type: ignore[attr-defined]  # `said` saw a Call
+        if info is None or not self.text.annotate or (said and value.sinfo_args and info is value.sinfo_args[0]):  # type: ignore[attr-defined]  # `said` saw a Call
             return name
         return f"{name}: {self.text.info_text(info)}"
 

@@ -39,9 +39,10 @@ class ExprText:
     """Writes the expressions of one function in one dialect."""
 
     def __init__(
-        self, names: Names, dialect: Dialect, constants: Constants, module_alias: str = "cls"
+        self, names: Names, dialect: Dialect, constants: Constants, module_alias: str = "cls", annotate: bool = True
     ) -> None:
         self.names, self.dialect, self.constants, self.module_alias = names, dialect, constants, module_alias
+        self.annotate = annotate  # whether bindings say their StructInfo
         self.prim = PrimText(names)
         self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old)
         self.signature = StructInfoText(

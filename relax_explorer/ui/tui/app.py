@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -72,6 +73,8 @@ class Explorer(App[int]):
         self.debugger: Debugger | None = None
         self.selection = Selection()
         self.diff_mode = "marks"
+        self.density = "ghost"
+        self._driving = Lock()  # one move of the debugger at a time, in the order of the keys
         self.radius = 0  # 0: the whole graph
         self.matches: list[int] = []
         self.breakpoints: set[str] = set()
@@ -312,7 +315,7 @@ class Explorer(App[int]):
         moved = number != self.selection.stage
         self.selection.stage = max(0, min(number, len(self.session.stages) - 1))
         stage = self.session.stages[self.selection.stage]
-        shown = rows.stage_rows(self.session, stage, self.diff_mode)
+        shown = rows.stage_rows(self.session, stage, self.diff_mode, self.density)
         cursor = next((n for n, row in enumerate(shown) if row.node is not None and row.node is self.selection.binding), None)
         if cursor is None and self.selection.variable:
             name = self.selection.variable
@@ -376,6 +379,12 @@ class Explorer(App[int]):
         order = ["marks", "only", "plain"]
         self.diff_mode = order[(order.index(self.diff_mode) + 1) % 3]
         self.say({"marks": "changes are marked", "only": "only what changed", "plain": "no marks"}[self.diff_mode])
+        self.show_stage(self.selection.stage)
+
+    def do_cycle_types(self) -> None:
+        order = ["ghost", "full", "none"]
+        self.density = order[(order.index(self.density) + 1) % 3]
+        self.say({"ghost": "StructInfo at the right", "full": "StructInfo as written", "none": "no StructInfo"}[self.density])
         self.show_stage(self.selection.stage)
 
     def do_who(self) -> None:
@@ -461,16 +470,17 @@ class Explorer(App[int]):
         self.query_one("#values", LineView).show(rows.value_rows(self.debugger, 200), 0)
         self.paint_header()
 
-    @work(thread=True, exclusive=True, group="debug", exit_on_error=False)
+    @work(thread=True, group="debug", exit_on_error=False)
     def drive(self, move: Callable[[Debugger], Any]) -> None:
         """Move the debugger, away from the screen."""
         debugger = self.debugger
         if debugger is None:
             return
-        try:
-            move(debugger)
-        except Failure as failure:
-            self.post_message(WorkFailed(failure.diagnostics))
+        with self._driving:
+            try:
+                move(debugger)
+            except Failure as failure:
+                self.post_message(WorkFailed(failure.diagnostics))
         self.post_message(DebuggerMoved(debugger))
 
     def on_debugger_moved(self, message: DebuggerMoved) -> None:

@@ -58,6 +58,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("alt+left_square_bracket", "previous_stage", "Previous stage", ("passes", "graph"), shown="alt+["),
     Action("tab", "toggle_list", "Show or hide the list of stages", ("passes",), shown="Tab"),
     Action("d", "cycle_diff", "Marks of changes, or only what changed", ("passes",), "diff"),
+    Action("t", "cycle_types", "StructInfo at the right, as written, or none", ("passes",)),
     Action("w", "who", "Who changed this value: its history", ("passes",), "who"),
     Action("slash", "search", "Find text", ("passes",), "find", "/"),
     Action("n", "next_match", "Next match", ("passes",)),

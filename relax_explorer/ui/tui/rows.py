@@ -18,8 +18,14 @@ from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import visible
 
 
-def stage_rows(session: Session, stage: Snapshot, mode: str) -> list[Row]:
-    """A stage's text; `mode` is marks (changes against the stage before in the gutter), only (changes alone), or plain."""
+def ghost(node: Any) -> str:
+    """The StructInfo of a binding in a few characters."""
+    var = getattr(node, "var", None)
+    return "" if var is None or var.name == "_" else visible(short_info(var.struct_info), 36)
+
+
+def stage_rows(session: Session, stage: Snapshot, mode: str, density: str = "ghost") -> list[Row]:
+    """A stage's text; `density` is ghost (StructInfo at the right), full (as TVMScript writes it) or none; `mode` is marks (changes against the stage before in the gutter), only (changes alone), or plain."""
     if mode == "only" and stage.number:
         found = diff_lines(session.diff(stage.number - 1, stage.number))
         return [Row(line.text, line.glyph, line.binding) for line in found] or [Row("nothing changed")]
@@ -29,7 +35,12 @@ def stage_rows(session: Session, stage: Snapshot, mode: str) -> list[Row]:
             for pair in fn.pairs:
                 if pair.b is not None and pair.kind not in ("same", "renamed"):
                     marks[fn.new[pair.b]] = GLYPHS[pair.kind]
-    return [Row(line.text, marks.get(line.node, " "), line.node, line.function) for line in stage.printed.lines]
+    printed = stage.printed if density == "full" else stage.printed_short
+    shown = density == "ghost"
+    return [
+        Row(line.text, marks.get(line.node, " "), line.node, line.function, ghost(line.node) if shown else "")
+        for line in printed.lines
+    ]
 
 
 def debug_rows(stage: Snapshot, debugger: Debugger, breakpoints: Collection[str]) -> list[Row]:
@@ -38,14 +49,14 @@ def debug_rows(stage: Snapshot, debugger: Debugger, breakpoints: Collection[str]
     done = {change.event.binding for change in debugger.machine.log[: debugger.position] if change.event.kind == "bind"}
     now = debugger.next_binding
     rows = []
-    for line in stage.printed.lines:
+    for line in stage.printed_short.lines:
         if line.function != name and name in stage.module.functions:
             continue
         gutter = " "
         if isinstance(line.node, (e.VarBinding, e.MatchCast)):
             own = line.node.var.name if line.node.var is not None else ""
             gutter = "▶" if line.node is now else "●" if own in breakpoints else "✓" if line.node in done else "·"
-        rows.append(Row(line.text, gutter, line.node, line.function))
+        rows.append(Row(line.text, gutter, line.node, line.function, ghost(line.node)))
     return rows
 
 

@@ -51,6 +51,7 @@ class Row:
     gutter: str = " "
     node: Any = None
     function: str = ""
+    ghost: str = ""  # shown dim at the right edge, as long as there is room
 
 
 class LineView(ScrollView, can_focus=True):
@@ -110,7 +111,13 @@ class LineView(ScrollView, can_focus=True):
         if number >= len(self.rows):
             return Strip.blank(width, self.rich_style)
         strip = self._strip(number, number == self.cursor)
-        return strip.crop(int(x), int(x) + width).extend_cell_length(width, self._base(number == self.cursor)).apply_style(self.rich_style)
+        base = self._base(number == self.cursor)
+        ghost = self.rows[number].ghost
+        room = width - len(ghost) - 1 if ghost and len(ghost) < width // 2 else width
+        shown = strip.crop(int(x), int(x) + room).extend_cell_length(room, base)
+        if room < width:
+            shown = Strip.join([shown, Strip([Segment(f" {ghost}", Style(dim=True, color="#35b18c") + base)])])
+        return shown.apply_style(self.rich_style)
 
     def _base(self, selected: bool) -> Style:
         return _CURSOR if selected and self.has_focus_within else Style(bold=True) if selected else _PLAIN
