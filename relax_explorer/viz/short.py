@@ -26,7 +26,7 @@ def short_info(info: s.StructInfo | None) -> str:
     """A StructInfo in a few characters: `(n, 64) f32`, `shape(2)`, `i64 = n`, `tuple of 3`."""
     if info is None:
         return "?"
-    return _WRITERS[type(info)](info)
+    return _WRITERS[type(info)](info)  # type: ignore[no-any-return]  # typed by the table it comes from
 
 
 def _tensor(info: s.TensorStructInfo) -> str:

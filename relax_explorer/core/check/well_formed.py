@@ -144,9 +144,9 @@ class _Scopes:
             elif kind is e.GlobalVar and item.name not in self.module.functions:  # type: ignore[attr-defined]
                 self._say(
                     codes.UNDEFINED_GLOBAL,
-                    f"the module has no function {item.name!r}",
+                    f"the module has no function {item.name!r}",  # type: ignore[attr-defined]  # narrowed by type() above
                     item if item.span else place,
-                )  # type: ignore[attr-defined]
+                )
             elif kind is e.ShapeExpr or kind is e.PrimValue:
                 values = item.values if kind is e.ShapeExpr else (item.value,)  # type: ignore[attr-defined]
                 for var in p.free_vars(*values):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +21,7 @@ MEMORY_LIMIT = 4 << 30  # bytes that one result may take
 class Kernels:
     """Compiles PrimFuncs on demand; `cache` is a directory that keeps them from one process to the next."""
 
-    _compiled: WeakKeyDictionary[PrimFunc, Any] = WeakKeyDictionary()
+    _compiled: ClassVar[WeakKeyDictionary[PrimFunc, Any]] = WeakKeyDictionary()
 
     def __init__(self, cache: Path | None = None) -> None:
         self.cache = cache

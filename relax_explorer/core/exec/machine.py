@@ -148,7 +148,7 @@ class Machine:
             )
         made = Frame(plan(fn, name), name, dict(dims))
         made.into, made.made_by = into, binding
-        for param, slot, value in zip(fn.params, made.plan.params, args, strict=True):
+        for slot, value in zip(made.plan.params, args, strict=True):
             made.registers[slot] = value
         self._match_params(fn, name, args, made)
         for var, slot in made.plan.captured:
@@ -387,7 +387,7 @@ class Machine:
         name = at.node.op.name
         own = builtins.TABLE.get(name)
         if own is not None:
-            return own(self, frame, at, args)
+            return own(self, frame, at, args)  # type: ignore[no-any-return]  # typed by the table it comes from
         op = find(name)
         if op is None or op.evaluate is None:
             reason = op.no_evaluate if op is not None else "it is not known"

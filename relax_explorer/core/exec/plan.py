@@ -124,7 +124,8 @@ class _Planner:
             rule(self, value, target, binding)
 
     def _call(self, value: e.Call, target: int, binding: e.Binding) -> None:
-        kind, head = "op", ()
+        kind = "op"
+        head: tuple[int, ...] = ()
         if type(value.op) is e.ExternFunc:
             kind = "packed"
         elif type(value.op) is e.GlobalVar:

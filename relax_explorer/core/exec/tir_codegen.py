@@ -18,7 +18,7 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.expr import BufferLoad, Let
 from relax_explorer.core.tir.intervals import Domains, inside
 
-HEADER = '''import math
+HEADER = """import math
 import numpy as np
 from numba import njit
 
@@ -65,7 +65,7 @@ def shift(n, bits):
     return n
 
 
-'''
+"""
 _MATH: dict[str, str] = {
     "exp": "math.exp", "log": "np.log", "log2": "np.log2", "log10": "np.log10", "log1p": "np.log1p", "sqrt": "np.sqrt", "tanh": "math.tanh",
     "erf": "math.erf", "sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "asin": "np.arcsin", "acos": "np.arccos",
@@ -122,7 +122,14 @@ class _Generator:
     def refuse(self, what: str, place: Any = None) -> Failure:
         """The failure for something without translation."""
         where = place if getattr(place, "span", None) is not None else self.fn
-        return Failure(Diagnostic(codes.NO_KERNEL, f"{what} has no translation to numba", (Label(where, "", True),), help=codes.NO_KERNEL.fix))
+        return Failure(
+            Diagnostic(
+                codes.NO_KERNEL,
+                f"{what} has no translation to numba",
+                (Label(where, "", True),),
+                help=codes.NO_KERNEL.fix,
+            )
+        )
 
     def source(self, cached: bool) -> str:
         """The module's text."""
@@ -130,7 +137,9 @@ class _Generator:
         self.statement(self.fn.body, 1)
         option = ", cache=True" if cached else ""
         body = self.lines or ["    pass"]
-        return "\n".join([f'{HEADER}@njit(error_model="numpy"{option})', f"def kernel({', '.join(params)}):", *body, ""])
+        return "\n".join(
+            [f'{HEADER}@njit(error_model="numpy"{option})', f"def kernel({', '.join(params)}):", *body, ""]
+        )
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -175,7 +184,11 @@ class _Generator:
 
     def _reduction(self, chain: list[t.For], block: t.SBlock, depth: int) -> None:
         """init in loops of its own; then the innermost spatial loop moved inside the reduction, which keeps its order."""
-        reduce_vars = {value for axis, value in zip(block.iter_vars, block.iter_values, strict=True) if axis.kind == "reduce"}
+        reduce_vars = {
+            value
+            for axis, value in zip(block.iter_vars, block.iter_values, strict=True)
+            if axis.kind == "reduce"
+        }
         spatial = [loop for loop in chain if loop.var not in reduce_vars]
         inner = [loop for loop in chain if loop.var in reduce_vars]
         at = depth
@@ -215,14 +228,21 @@ class _Generator:
         if node.match_buffers:
             raise self.refuse("T.match_buffer inside a block", node)
         if node.init is not None:
-            starts = [f"{self.name(axis.var)} == {self.expr(axis.domain.start)}" for axis in node.iter_vars if axis.kind == "reduce"]
+            starts = [
+                f"{self.name(axis.var)} == {self.expr(axis.domain.start)}"
+                for axis in node.iter_vars
+                if axis.kind == "reduce"
+            ]
             self.line(depth, f"if {' and '.join(starts) or 'True'}:")
             self.statement(node.init, depth + 1)
         self.statement(node.body, depth)
 
     def _allocate(self, buffer: Buffer, depth: int) -> None:
         shape = ", ".join([self.expr(dim) for dim in buffer.shape])
-        self.line(depth, f"{self.name(buffer)} = np.empty(({shape}{',' if len(buffer.shape) == 1 else ''}), {element(buffer.dtype)})")
+        self.line(
+            depth,
+            f"{self.name(buffer)} = np.empty(({shape}{',' if len(buffer.shape) == 1 else ''}), {element(buffer.dtype)})",
+        )
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
         self._allocate(node.buffer, depth)
@@ -231,7 +251,9 @@ class _Generator:
         self.line(depth, f"{self.place(node.buffer, node.indices)} = {self.expr(node.value)}")
 
     def _evaluate(self, node: t.Evaluate, depth: int) -> None:
-        if not isinstance(node.value, (p.IntImm, p.PrimVar)) and not (isinstance(node.value, p.PrimCall) and node.value.op == "assume"):
+        if not isinstance(node.value, (p.IntImm, p.PrimVar)) and not (
+            isinstance(node.value, p.PrimCall) and node.value.op == "assume"
+        ):
             raise self.refuse("an expression evaluated for its effect", node)
         self.line(depth, "pass")
 
@@ -267,7 +289,11 @@ class _Generator:
         parts = []
         for number, (index, length) in enumerate(zip(indices, buffer.shape, strict=True)):
             text = self.expr(index)
-            parts.append(text if inside(index, length, self.domains) else f"at({text}, {self.name(buffer)}.shape[{number}])")
+            parts.append(
+                text
+                if inside(index, length, self.domains)
+                else f"at({text}, {self.name(buffer)}.shape[{number}])"
+            )
         return f"{self.name(buffer)}[{', '.join(parts)}]"
 
     def expr(self, expr: p.PrimExpr) -> str:
@@ -279,7 +305,9 @@ class _Generator:
 
     def typed(self, expr: p.PrimExpr, text: str) -> str:
         """Arithmetic of a dtype that numba would widen, brought back to it."""
-        wide = expr.dtype.name in ("int64", "float32", "float64", "bool") or not (expr.dtype.is_int or expr.dtype.is_float)
+        wide = expr.dtype.name in ("int64", "float32", "float64", "bool") or not (
+            expr.dtype.is_int or expr.dtype.is_float
+        )
         return f"({text})" if wide else f"{element(expr.dtype)}({text})"
 
     def _literal(self, expr: p.IntImm | p.FloatImm) -> str:
@@ -301,7 +329,10 @@ class _Generator:
     def _floor(self, expr: p.Binary) -> str:
         b = self.expr(expr.b)
         safe = isinstance(expr.b, p.IntImm) and expr.b.value != 0
-        return self.typed(expr, f"{self.expr(expr.a)} {expr.symbol} {b if safe or not expr.dtype.is_int else f'nonzero({b})'}")
+        return self.typed(
+            expr,
+            f"{self.expr(expr.a)} {expr.symbol} {b if safe or not expr.dtype.is_int else f'nonzero({b})'}",
+        )
 
     def _mod(self, expr: p.Mod) -> str:
         a, b = self.expr(expr.a), self.expr(expr.b)
@@ -354,10 +385,17 @@ def _reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
             return chain, None
         chain.append(current)
         current = current.body
-    if type(current) is not t.SBlock or current.init is None or current.predicate is not None or current.alloc_buffers:
+    if (
+        type(current) is not t.SBlock
+        or current.init is None
+        or current.predicate is not None
+        or current.alloc_buffers
+    ):
         return chain, None
     loops = [loop.var for loop in chain]
-    plain = sorted(map(id, current.iter_values)) == sorted(map(id, loops)) and type(current.body) is t.BufferStore
+    plain = (
+        sorted(map(id, current.iter_values)) == sorted(map(id, loops)) and type(current.body) is t.BufferStore
+    )
     bound = set(loops)
     square = all(not bound & set(p.free_vars(loop.extent)) for loop in chain)
     has_reduce = any(axis.kind == "reduce" for axis in current.iter_vars)
@@ -393,5 +431,7 @@ _EXPRESSIONS: dict[type, Callable[[_Generator, Any], str]] = {
     p.Select: _Generator._select,
     p.PrimCall: _Generator._call,
     Let: _Generator._let_expr,
-    **dict.fromkeys((p.Add, p.Sub, p.Mul, p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE, p.And, p.Or), _Generator._binary),
+    **dict.fromkeys(
+        (p.Add, p.Sub, p.Mul, p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE, p.And, p.Or), _Generator._binary
+    ),
 }

@@ -66,7 +66,9 @@ class Kernel:
 
     def __call__(self, *args: Any) -> None:
         if len(args) != len(self.fn.params):
-            raise self._fail(codes.INPUT_COUNT, f"the PrimFunc takes {len(self.fn.params)} arguments, {len(args)} given")
+            raise self._fail(
+                codes.INPUT_COUNT, f"the PrimFunc takes {len(self.fn.params)} arguments, {len(args)} given"
+            )
         dims = self._dims(args)
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         values = [*passed, *[int(dims[var]) for var in self.variables]]
@@ -88,7 +90,9 @@ class Kernel:
                 self.function.compile(types)
             except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
                 if self.cache is None:
-                    raise self._fail(codes.NO_KERNEL, f"numba can't compile it: {str(problem).splitlines()[0][:160]}") from None
+                    raise self._fail(
+                        codes.NO_KERNEL, f"numba can't compile it: {str(problem).splitlines()[0][:160]}"
+                    ) from None
                 _purge(self.cache, self.key)
                 self.cache = None
                 self.function = self._load(None)
@@ -98,13 +102,17 @@ class Kernel:
     def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
         if isinstance(param, p.PrimVar):
             return float(arg) if param.dtype.is_float else int(arg)
-        if arg.dtype.kind not in "biuf" or arg.dtype.itemsize < 4 and arg.dtype.kind == "f":
+        if arg.dtype.kind not in "biuf" or (arg.dtype.itemsize < 4 and arg.dtype.kind == "f"):
             return np.ascontiguousarray(arg.astype(np.float32))
         return arg if arg.flags.c_contiguous and arg.flags.aligned else np.ascontiguousarray(arg)
 
     def _dims(self, args: Sequence[Any]) -> dict[p.PrimVar, int]:
         """Values of the shape variables; every dimension is compared."""
-        dims: dict[p.PrimVar, int] = {q: int(a) for q, a in zip(self.fn.params, args, strict=True) if isinstance(q, p.PrimVar) and not q.dtype.is_float}
+        dims: dict[p.PrimVar, int] = {
+            q: int(a)
+            for q, a in zip(self.fn.params, args, strict=True)
+            if isinstance(q, p.PrimVar) and not q.dtype.is_float
+        }
         for param, arg in zip(self.fn.params, args, strict=True):
             if isinstance(param, Buffer):
                 self._check(param, arg)
@@ -121,11 +129,18 @@ class Kernel:
 
     def _check(self, param: Buffer, arg: Any) -> None:
         if not isinstance(arg, np.ndarray):
-            raise self._fail(codes.WRONG_INPUT, f"buffer {param.name} needs an array, this is a {type(arg).__name__}")
+            raise self._fail(
+                codes.WRONG_INPUT, f"buffer {param.name} needs an array, this is a {type(arg).__name__}"
+            )
         if arg.dtype.name != param.dtype.name:
-            raise self._fail(codes.WRONG_INPUT, f"buffer {param.name} is {param.dtype}, the array {arg.dtype.name}")
+            raise self._fail(
+                codes.WRONG_INPUT, f"buffer {param.name} is {param.dtype}, the array {arg.dtype.name}"
+            )
         if arg.ndim != len(param.shape):
-            raise self._fail(codes.WRONG_INPUT, f"buffer {param.name} has {len(param.shape)} dimensions, the array {arg.ndim}")
+            raise self._fail(
+                codes.WRONG_INPUT,
+                f"buffer {param.name} has {len(param.shape)} dimensions, the array {arg.ndim}",
+            )
 
     def _fail(self, code: Any, text: str) -> Failure:
         return Failure(Diagnostic(code, text, (Label(self.fn, "", True),), help=code.fix))
@@ -159,5 +174,3 @@ def _purge(folder: Path, key: int) -> None:
     """Remove what is on disk of a kernel."""
     for path in [*folder.glob(f"k_{key:016x}_*"), *folder.glob(f"__pycache__/k_{key:016x}_*")]:
         path.unlink(missing_ok=True)
-
-

@@ -6,7 +6,7 @@ its identity; its name is a hint.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
 
@@ -144,7 +144,7 @@ class PrimString(PrimExpr):
             hit = object.__new__(cls)
             hit.value, hit.dtype = value, HANDLE
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A literal has no operands: itself."""
@@ -161,15 +161,15 @@ class Binary(PrimExpr):
     symbol: ClassVar[str] = ""
     compares: ClassVar[bool] = False
 
-    def __new__(cls, a: PrimExpr, b: PrimExpr) -> Any:
+    def __new__(cls, a: PrimExpr, b: PrimExpr) -> Self:
         key = (cls, a, b)
         hit = _TABLE.get(key)
         if hit is not None:
-            return hit
+            return hit  # type: ignore[no-any-return]  # typed by the table it comes from
         made = object.__new__(cls)
         made.a, made.b = a, b
         made.dtype = BOOL if cls.compares else a.dtype
-        return _TABLE.setdefault(key, made)
+        return _TABLE.setdefault(key, made)  # type: ignore[no-any-return]  # typed by the table it comes from
 
 
 class Add(Binary):
@@ -308,7 +308,7 @@ class Not(PrimExpr):
             hit = object.__new__(cls)
             hit.a, hit.dtype = a, BOOL
             _TABLE[cls, a] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
 
 class Cast(PrimExpr):
@@ -325,7 +325,7 @@ class Cast(PrimExpr):
             hit = object.__new__(cls)
             hit.value, hit.dtype = value, dtype
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The same conversion of another value."""
@@ -349,7 +349,7 @@ class Select(PrimExpr):
             hit.condition, hit.true_value, hit.false_value = condition, true_value, false_value
             hit.dtype = true_value.dtype
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
 
 class PrimCall(PrimExpr):
@@ -369,7 +369,7 @@ class PrimCall(PrimExpr):
             hit = object.__new__(cls)
             hit.op, hit.args, hit.dtype, hit.keywords = op, args, dtype, keywords
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
     def children(self) -> tuple[PrimExpr, ...]:
         """The arguments."""

@@ -115,7 +115,7 @@ def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
 
 
 # TIR adds its own node kinds to this table (tir/expr.py).
-WRITERS: dict[type, Callable[[PrimText, p.PrimExpr], tuple[str, int]]] = {
+WRITERS: dict[type, Callable[..., tuple[str, int]]] = {
     p.PrimVar: _var, p.IntImm: _int, p.FloatImm: _float, p.PrimString: _string, p.Div: _div, p.Not: _not, p.Cast: _cast,
     p.PrimCall: _call, p.Mod: _function("truncmod"), p.Min: _function("min"), p.Max: _function("max"),
     p.Select: _function("Select"),

@@ -37,8 +37,8 @@ class Substitution:
         if kind is e.ShapeExpr and self.dims:
             values = tuple([p.substitute(value, self.dims) for value in expr.values])  # type: ignore[attr-defined]
             return (
-                expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)
-            )  # type: ignore[attr-defined]
+                expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)  # type: ignore[attr-defined]  # narrowed by type() above
+            )
         if kind is e.PrimValue and self.dims:
             value = p.substitute(expr.value, self.dims)  # type: ignore[attr-defined]
             info = s.PrimStructInfo(value.dtype, value)

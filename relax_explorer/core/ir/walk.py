@@ -143,8 +143,8 @@ def substitute_info(
         return (
             info
             if new is shape or new == shape
-            else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)
-        )  # type: ignore[attr-defined]
+            else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)  # type: ignore[attr-defined]  # narrowed by type() above
+        )
     if kind is s.ShapeStructInfo and info.values is not None:  # type: ignore[attr-defined]
         return s.ShapeStructInfo(tuple([p.substitute(dim, dims) for dim in info.values]))  # type: ignore[attr-defined]
     if kind is s.TupleStructInfo:

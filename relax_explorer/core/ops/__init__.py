@@ -30,7 +30,12 @@ def table() -> dict[str, type[Op]]:
     found: dict[str, type[Op]] = {}
     for family in FAMILIES:
         for value in vars(import_module(f"relax_explorer.core.ops.{family}")).values():
-            if isinstance(value, type) and issubclass(value, Op) and value.name and value.__module__.endswith(f".{family}"):
+            if (
+                isinstance(value, type)
+                and issubclass(value, Op)
+                and value.name
+                and value.__module__.endswith(f".{family}")
+            ):
                 found[value.name] = value
     return found
 

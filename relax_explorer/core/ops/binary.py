@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,11 @@ class Arithmetic(Op):
     x1: Tensor = operand("left tensor")
     x2: Tensor = operand("right tensor")
     fusion = Fusion.BROADCAST
-    examples = ("f32[n,4] f32[4] -> f32[n,4]", "i32[2,1] i32[3] -> i32[2,3]", "f32[] f32[n] -> f32[n]")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] f32[4] -> f32[n,4]",
+        "i32[2,1] i32[3] -> i32[2,3]",
+        "f32[] f32[n] -> f32[n]",
+    )
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
@@ -35,8 +39,12 @@ class Arithmetic(Op):
 def _pair(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> tuple[s.TensorStructInfo, s.TensorStructInfo]:
     """Both operands as tensors; a scalar counts as a tensor of rank 0."""
     scalars = [isinstance(info, s.PrimStructInfo) for info in (x1, x2)]
-    left = s.TensorStructInfo((), x1.dtype) if isinstance(x1, s.PrimStructInfo) else rules.tensor(at, x1, "x1")
-    right = s.TensorStructInfo((), x2.dtype) if isinstance(x2, s.PrimStructInfo) else rules.tensor(at, x2, "x2")
+    left = (
+        s.TensorStructInfo((), x1.dtype) if isinstance(x1, s.PrimStructInfo) else rules.tensor(at, x1, "x1")
+    )
+    right = (
+        s.TensorStructInfo((), x2.dtype) if isinstance(x2, s.PrimStructInfo) else rules.tensor(at, x2, "x2")
+    )
     if scalars[1] and not scalars[0] and left.dtype is not None:
         right = s.TensorStructInfo((), left.dtype)
     elif scalars[0] and not scalars[1] and right.dtype is not None:
@@ -47,7 +55,7 @@ def _pair(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> tuple[s.TensorStructI
 class Compare(Arithmetic):
     """Base of the comparisons: bool, element by element."""
 
-    examples = ("f32[n,4] f32[4] -> bool[n,4]",)
+    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] f32[4] -> bool[n,4]",)
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
@@ -62,7 +70,14 @@ def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) 
     if isinstance(x, p.PrimExpr):
         return x
     offset = len(shape) - x.ndim
-    return x[tuple([p.IntImm(0) if dim is rules.ONE and shape[n + offset] is not rules.ONE else i[n + offset] for n, dim in enumerate(x.shape)])]
+    return x[
+        tuple(
+            [
+                p.IntImm(0) if dim is rules.ONE and shape[n + offset] is not rules.ONE else i[n + offset]
+                for n, dim in enumerate(x.shape)
+            ]
+        )
+    ]
 
 
 def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:
@@ -70,7 +85,7 @@ def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:
     shape: rules.Dims = ()
     for x in operands:
         if isinstance(x, Tensor):
-            made = rules.broadcast(Site(None), shape, x.shape)  # type: ignore[arg-type]  # nothing is reported
+            made = rules.broadcast(Site(None), shape, x.shape)
             shape = x.shape if made is None else made
     return shape
 
@@ -99,7 +114,14 @@ def _evaluate(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return evaluate
 
 
-def _binary(name: str, base: type[Arithmetic], function: Callable[[Any, Any], Any], element: Element, doc: str, examples: tuple[str, ...] = ()) -> type[Arithmetic]:
+def _binary(
+    name: str,
+    base: type[Arithmetic],
+    function: Callable[[Any, Any], Any],
+    element: Element,
+    doc: str,
+    examples: tuple[str, ...] = (),
+) -> type[Arithmetic]:
     short = name.split(".")[-1]
     members: dict[str, Any] = {
         "__doc__": doc,
@@ -162,29 +184,122 @@ def _smaller(a: Any, b: Any) -> Any:
 _INTS = ("i32[n,4] i32[4] -> i32[n,4]",)
 _BOOLS = ("bool[n,4] bool[4] -> bool[n,4]",)
 Add = _binary("relax.add", Arithmetic, np.add, p.Add, "Sum, element by element (numpy.add).")
-Subtract = _binary("relax.subtract", Arithmetic, np.subtract, p.Sub, "Difference, element by element (numpy.subtract).")
-Multiply = _binary("relax.multiply", Arithmetic, np.multiply, p.Mul, "Product, element by element (numpy.multiply).")
-Divide = _binary("relax.divide", Arithmetic, _divide, p.Div, "Quotient; that of integers is cut off towards zero, as TVM's is.")
-FloorDivide = _binary("relax.floor_divide", Arithmetic, _checked(np.floor_divide), _floor_divide, "Quotient rounded down (numpy.floor_divide).")
-Power = _binary("relax.power", Arithmetic, _power, lambda a, b: p.PrimCall("pow", (a, b), a.dtype), "x1 to the power of x2 (numpy.power).")
+Subtract = _binary(
+    "relax.subtract", Arithmetic, np.subtract, p.Sub, "Difference, element by element (numpy.subtract)."
+)
+Multiply = _binary(
+    "relax.multiply", Arithmetic, np.multiply, p.Mul, "Product, element by element (numpy.multiply)."
+)
+Divide = _binary(
+    "relax.divide",
+    Arithmetic,
+    _divide,
+    p.Div,
+    "Quotient; that of integers is cut off towards zero, as TVM's is.",
+)
+FloorDivide = _binary(
+    "relax.floor_divide",
+    Arithmetic,
+    _checked(np.floor_divide),
+    _floor_divide,
+    "Quotient rounded down (numpy.floor_divide).",
+)
+Power = _binary(
+    "relax.power",
+    Arithmetic,
+    _power,
+    lambda a, b: p.PrimCall("pow", (a, b), a.dtype),
+    "x1 to the power of x2 (numpy.power).",
+)
 Mod = _binary("relax.mod", Arithmetic, _checked(np.fmod), _mod, "Remainder with the sign of x1 (numpy.fmod).")
-FloorMod = _binary("relax.floor_mod", Arithmetic, _checked(np.mod), _floor_mod, "Remainder with the sign of x2 (numpy.mod).")
-Maximum = _binary("relax.maximum", Arithmetic, _larger, p.Max, "The larger element; x2 where either is NaN, as TVM compares.")
-Minimum = _binary("relax.minimum", Arithmetic, _smaller, p.Min, "The smaller element; x2 where either is NaN, as TVM compares.")
+FloorMod = _binary(
+    "relax.floor_mod", Arithmetic, _checked(np.mod), _floor_mod, "Remainder with the sign of x2 (numpy.mod)."
+)
+Maximum = _binary(
+    "relax.maximum",
+    Arithmetic,
+    _larger,
+    p.Max,
+    "The larger element; x2 where either is NaN, as TVM compares.",
+)
+Minimum = _binary(
+    "relax.minimum",
+    Arithmetic,
+    _smaller,
+    p.Min,
+    "The smaller element; x2 where either is NaN, as TVM compares.",
+)
 Equal = _binary("relax.equal", Compare, np.equal, p.EQ, "Whether elements are equal (numpy.equal).")
-NotEqual = _binary("relax.not_equal", Compare, np.not_equal, p.NE, "Whether elements differ (numpy.not_equal).")
+NotEqual = _binary(
+    "relax.not_equal", Compare, np.not_equal, p.NE, "Whether elements differ (numpy.not_equal)."
+)
 Less = _binary("relax.less", Compare, np.less, p.LT, "Whether x1 is smaller (numpy.less).")
-LessEqual = _binary("relax.less_equal", Compare, np.less_equal, p.LE, "Whether x1 is not larger (numpy.less_equal).")
+LessEqual = _binary(
+    "relax.less_equal", Compare, np.less_equal, p.LE, "Whether x1 is not larger (numpy.less_equal)."
+)
 Greater = _binary("relax.greater", Compare, np.greater, p.GT, "Whether x1 is larger (numpy.greater).")
-GreaterEqual = _binary("relax.greater_equal", Compare, np.greater_equal, p.GE, "Whether x1 is not smaller (numpy.greater_equal).")
-LogicalAnd = _binary("relax.logical_and", Arithmetic, np.logical_and, p.And, "Whether both are true (numpy.logical_and).", _BOOLS)
-LogicalOr = _binary("relax.logical_or", Arithmetic, np.logical_or, p.Or, "Whether one is true (numpy.logical_or).", _BOOLS)
-LogicalXor = _binary("relax.logical_xor", Arithmetic, np.logical_xor, p.NE, "Whether just one is true (numpy.logical_xor).", _BOOLS)
-BitwiseAnd = _binary("relax.bitwise_and", Arithmetic, np.bitwise_and, _bits("bitwise_and"), "Bits set in both (numpy.bitwise_and).", _INTS)
-BitwiseOr = _binary("relax.bitwise_or", Arithmetic, np.bitwise_or, _bits("bitwise_or"), "Bits set in one (numpy.bitwise_or).", _INTS)
-BitwiseXor = _binary("relax.bitwise_xor", Arithmetic, np.bitwise_xor, _bits("bitwise_xor"), "Bits set in just one (numpy.bitwise_xor).", _INTS)
-LeftShift = _binary("relax.left_shift", Arithmetic, np.left_shift, _bits("shift_left"), "Bits moved left (numpy.left_shift).", _INTS)
-RightShift = _binary("relax.right_shift", Arithmetic, np.right_shift, _bits("shift_right"), "Bits moved right, with the sign (numpy.right_shift).", _INTS)
+GreaterEqual = _binary(
+    "relax.greater_equal", Compare, np.greater_equal, p.GE, "Whether x1 is not smaller (numpy.greater_equal)."
+)
+LogicalAnd = _binary(
+    "relax.logical_and",
+    Arithmetic,
+    np.logical_and,
+    p.And,
+    "Whether both are true (numpy.logical_and).",
+    _BOOLS,
+)
+LogicalOr = _binary(
+    "relax.logical_or", Arithmetic, np.logical_or, p.Or, "Whether one is true (numpy.logical_or).", _BOOLS
+)
+LogicalXor = _binary(
+    "relax.logical_xor",
+    Arithmetic,
+    np.logical_xor,
+    p.NE,
+    "Whether just one is true (numpy.logical_xor).",
+    _BOOLS,
+)
+BitwiseAnd = _binary(
+    "relax.bitwise_and",
+    Arithmetic,
+    np.bitwise_and,
+    _bits("bitwise_and"),
+    "Bits set in both (numpy.bitwise_and).",
+    _INTS,
+)
+BitwiseOr = _binary(
+    "relax.bitwise_or",
+    Arithmetic,
+    np.bitwise_or,
+    _bits("bitwise_or"),
+    "Bits set in one (numpy.bitwise_or).",
+    _INTS,
+)
+BitwiseXor = _binary(
+    "relax.bitwise_xor",
+    Arithmetic,
+    np.bitwise_xor,
+    _bits("bitwise_xor"),
+    "Bits set in just one (numpy.bitwise_xor).",
+    _INTS,
+)
+LeftShift = _binary(
+    "relax.left_shift",
+    Arithmetic,
+    np.left_shift,
+    _bits("shift_left"),
+    "Bits moved left (numpy.left_shift).",
+    _INTS,
+)
+RightShift = _binary(
+    "relax.right_shift",
+    Arithmetic,
+    np.right_shift,
+    _bits("shift_right"),
+    "Bits moved right, with the sign (numpy.right_shift).",
+    _INTS,
+)
 
 
 class Where(Op, name="relax.where"):
@@ -194,12 +309,16 @@ class Where(Op, name="relax.where"):
     x1: Tensor = operand("taken where true")
     x2: Tensor = operand("taken where false")
     fusion = Fusion.BROADCAST
-    examples = ("bool[n,1] f32[n,4] f32[4] -> f32[n,4]",)
+    examples: ClassVar[tuple[str, ...]] = ("bool[n,1] f32[n,4] f32[4] -> f32[n,4]",)
 
     @staticmethod
     def infer(at: Site, condition: s.StructInfo, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
         """The shape that all three broadcast to, the common dtype of the two values."""
-        test, left, right = rules.tensor(at, condition, "condition"), rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
+        test, left, right = (
+            rules.tensor(at, condition, "condition"),
+            rules.tensor(at, x1, "x1"),
+            rules.tensor(at, x2, "x2"),
+        )
         if test.dtype not in (None, BOOL):
             from relax_explorer.core.codes import operators as codes
 
@@ -217,4 +336,8 @@ class Where(Op, name="relax.where"):
     def legalize(te: Te, condition: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
         """One element at a time."""
         shape = result_shape(condition, x1, x2)
-        return te.compute("T_where", shape, lambda *i: p.Select(index(condition, i, shape), index(x1, i, shape), index(x2, i, shape)))
+        return te.compute(
+            "T_where",
+            shape,
+            lambda *i: p.Select(index(condition, i, shape), index(x1, i, shape), index(x2, i, shape)),
+        )

@@ -122,7 +122,11 @@ class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
         """As many elements as dimensions."""
         if not isinstance(expr, s.ShapeStructInfo):
             raise at.fail(codes.WRONG_KIND, "a shape is needed", expr=f"this is {expr}")
-        return s.TensorStructInfo((p.IntImm(expr.ndim),), INT64) if expr.ndim >= 0 else s.TensorStructInfo(None, INT64, 1)
+        return (
+            s.TensorStructInfo((p.IntImm(expr.ndim),), INT64)
+            if expr.ndim >= 0
+            else s.TensorStructInfo(None, INT64, 1)
+        )
 
 
 class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
@@ -165,7 +169,9 @@ class AssertOp(ByMachine, name="relax.assert_op"):
         if not values:
             raise at.fail(codes.ARGUMENT_COUNT, "a condition is needed")
         info = values[0]
-        if isinstance(info, s.TensorStructInfo) and (info.ndim not in (-1, 0) or (info.dtype is not None and not info.dtype.is_bool)):
+        if isinstance(info, s.TensorStructInfo) and (
+            info.ndim not in (-1, 0) or (info.dtype is not None and not info.dtype.is_bool)
+        ):
             raise at.fail(codes.DTYPE_WRONG, f"the condition is {info}, one bool is needed")
         return s.VOID
 
@@ -185,7 +191,9 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
         """The tensor, placed there."""
         info = rules.tensor(at, data, "data")
         where = dst_vdevice if isinstance(dst_vdevice, str) else info.vdevice
-        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, str(where) if where is not None else None)
+        return s.TensorStructInfo(
+            info.shape, info.dtype, info.ndim, str(where) if where is not None else None
+        )
 
 
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):

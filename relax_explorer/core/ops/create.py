@@ -151,18 +151,34 @@ class Arange(Op, name="relax.arange"):
     no_legalize = "its bounds are scalar operands"
 
     @staticmethod
-    def infer(at: Site, start: s.StructInfo, end: s.StructInfo | None, step: s.StructInfo | None, dtype: DType | None) -> s.StructInfo:
+    def infer(
+        at: Site,
+        start: s.StructInfo,
+        end: s.StructInfo | None,
+        step: s.StructInfo | None,
+        dtype: DType | None,
+    ) -> s.StructInfo:
         """As many numbers as fit."""
         values = [info.value if isinstance(info, s.PrimStructInfo) else None for info in (start, end, step)]
-        kind = dtype or next((i.dtype for i in (start, end, step) if isinstance(i, s.PrimStructInfo) and i.dtype.is_float), INT64)
+        kind = dtype or next(
+            (i.dtype for i in (start, end, step) if isinstance(i, s.PrimStructInfo) and i.dtype.is_float),
+            INT64,
+        )
         first, last = (values[0], values[1]) if end is not None else (p.IntImm(0), values[0])
         by = values[2] if step is not None else p.IntImm(1)
-        if first is None or last is None or by is None or any(item.dtype.is_float for item in (first, last, by)):
+        if (
+            first is None
+            or last is None
+            or by is None
+            or any(item.dtype.is_float for item in (first, last, by))
+        ):
             return s.TensorStructInfo(None, kind, 1)
         if isinstance(by, p.IntImm) and by.value > 0:
             room = p.Add(p.Sub(last, first), p.IntImm(by.value - 1))
             length = simplify(p.FloorDiv(simplify(room), by))
-            return s.TensorStructInfo((p.IntImm(max(length.value, 0)) if isinstance(length, p.IntImm) else length,), kind)
+            return s.TensorStructInfo(
+                (p.IntImm(max(length.value, 0)) if isinstance(length, p.IntImm) else length,), kind
+            )
         return s.TensorStructInfo(None, kind, 1)
 
     @staticmethod
@@ -187,7 +203,9 @@ class Triangle(Op):
         """The operand's own."""
         info = rules.tensor(at, x, "x")
         if 0 <= info.ndim < 2:
-            raise at.fail(codes.RANK_WRONG, f"x has rank {info.ndim}, at least 2 is needed", x=f"this is {info}")
+            raise at.fail(
+                codes.RANK_WRONG, f"x has rank {info.ndim}, at least 2 is needed", x=f"this is {info}"
+            )
         return info
 
 

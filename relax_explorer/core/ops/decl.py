@@ -10,6 +10,7 @@ each operand (None for an optional one left out), then each attribute by its dec
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -17,7 +18,7 @@ from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
-from relax_explorer.core.ir.expr import Call, Expr
+from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
 
@@ -87,7 +88,7 @@ class InferFailure(Exception):
 class Site:
     """The call that an operator's rule is asked about: makes diagnostics with labels on operands, collects obligations."""
 
-    call: Call
+    call: Any  # the Call; None when a lowering asks again what inference accepted
     op: type[Op] | None = None
     report: Report = field(default_factory=Report)
     obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
@@ -114,7 +115,12 @@ class Site:
         help_text = labels.pop("help", "") or code.fix
         placed = [Label(self.arg(name) or self.call, text) for name, text in labels.items()]
         name = self.op.name if self.op else ""
-        return Diagnostic(code, f"{name}: {message}" if name else message, (Label(self.call, "", True), *placed), help=help_text)
+        return Diagnostic(
+            code,
+            f"{name}: {message}" if name else message,
+            (Label(self.call, "", True), *placed),
+            help=help_text,
+        )
 
     def equal(self, a: PrimExpr, b: PrimExpr) -> Answer:
         """Whether two lengths are equal: yes, no, or unknown, which becomes an obligation checked at run time."""
@@ -140,24 +146,32 @@ class Op:
     no_evaluate: ClassVar[str] = ""  # why the operator has no evaluation, when it has none
     no_legalize: ClassVar[str] = ""  # why it has no lowering
     variadic: ClassVar[bool] = False  # takes any number of operands after the declared ones
-    by_info: ClassVar[bool] = True  # the result depends on the operands' StructInfo alone, not on the operands themselves
+    by_info: ClassVar[bool] = (
+        True  # the result depends on the operands' StructInfo alone, not on the operands themselves
+    )
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
 
-    by_machine: ClassVar[bool] = False  # the machine runs it itself (calls, closures, effects), not `evaluate`
+    by_machine: ClassVar[bool] = (
+        False  # the machine runs it itself (calls, closures, effects), not `evaluate`
+    )
 
     evaluate: ClassVar[Callable[..., Any] | None] = None
     legalize: ClassVar[Callable[..., Any] | None] = None
-    refine: ClassVar[Callable[..., Any] | None] = None  # (call, infos) -> call: completes arguments, as reshape does with -1
+    refine: ClassVar[Callable[..., Any] | None] = (
+        None  # (call, infos) -> call: completes arguments, as reshape does with -1
+    )
 
     def __init_subclass__(cls, name: str = "", **more: Any) -> None:
         super().__init_subclass__(**more)
         if name:
             cls.name = name
         found: dict[str, Parameter] = {p.name: p for p in cls.parameters}
-        for field_name, kind in cls.__dict__.get("__annotations__", {}).items():
+        for field_name, kind in inspect.get_annotations(cls).items():
             value = cls.__dict__.get(field_name)
             if isinstance(value, Parameter):
-                made = Parameter(field_name, str(kind), value.doc, value.is_operand, value.default, value.unit)
+                made = Parameter(
+                    field_name, str(kind), value.doc, value.is_operand, value.default, value.unit
+                )
                 found[field_name] = made
         cls.parameters = tuple(found.values())
         cls.operands = tuple(p for p in cls.parameters if p.is_operand)

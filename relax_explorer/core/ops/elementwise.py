@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,9 +11,15 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import (
+    Fusion,
+    Op,
+    Prim,  # named in annotations
+    Site,
+    attr,
+    operand,
+)
 from relax_explorer.core.ops.special import erf, keep_dtype, sigmoid
-from relax_explorer.core.ops.decl import Prim  # noqa: F401  # named in annotations
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
 
 
@@ -22,7 +28,7 @@ class Unary(Op):
 
     x: Tensor = operand("the tensor")
     fusion = Fusion.ELEMENTWISE
-    examples = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
+    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
     floating = True
     intrinsic = ""
 
@@ -35,7 +41,9 @@ class Unary(Op):
         return rules.like(info, info.dtype)
 
 
-def _unary(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, floating: bool = True) -> type[Unary]:
+def _unary(
+    name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, floating: bool = True
+) -> type[Unary]:
     """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
 
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -123,14 +131,16 @@ class Sign(Unary, name="relax.sign"):
     def legalize(te: Te, x: Tensor) -> Tensor:
         """One element at a time."""
         zero, one, minus = (p.as_prim(n, x.dtype) for n in (0, 1, -1))
-        return te.compute("compute", x.shape, lambda *i: where(p.LT(x[i], zero), minus, where(p.GT(x[i], zero), one, zero)))
+        return te.compute(
+            "compute", x.shape, lambda *i: where(p.LT(x[i], zero), minus, where(p.GT(x[i], zero), one, zero))
+        )
 
 
 class LogicalNot(Unary, name="relax.logical_not"):
     """Whether each element is false (numpy.logical_not)."""
 
     floating = False
-    examples = ("bool[n] -> bool[n]",)
+    examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]",)
     evaluate = staticmethod(np.logical_not)
 
     @staticmethod
@@ -143,7 +153,7 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
     """Each bit inverted (numpy.invert)."""
 
     floating = False
-    examples = ("i32[n] -> i32[n]",)
+    examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]",)
     evaluate = staticmethod(np.invert)
 
     @staticmethod
@@ -155,7 +165,7 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
 class Test(Unary):
     """Base of the tests of each element: the result is bool."""
 
-    examples = ("f32[n] -> bool[n]",)
+    examples: ClassVar[tuple[str, ...]] = ("f32[n] -> bool[n]",)
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
@@ -167,13 +177,20 @@ def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str) -
     def legalize(te: Te, x: Tensor) -> Tensor:
         return te.compute("compute", x.shape, lambda *i: p.PrimCall(intrinsic, (x[i],), BOOL))
 
-    members = {"__doc__": doc, "__module__": __name__, "evaluate": staticmethod(function), "legalize": staticmethod(legalize)}
+    members = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "evaluate": staticmethod(function),
+        "legalize": staticmethod(legalize),
+    }
     return type(name.split(".")[-1].title(), (Test,), members, name=name)
 
 
 IsNan = _test("relax.isnan", np.isnan, "isnan", "Whether each element is NaN (numpy.isnan).")
 IsInf = _test("relax.isinf", np.isinf, "isinf", "Whether each element is infinite (numpy.isinf).")
-IsFinite = _test("relax.isfinite", np.isfinite, "isfinite", "Whether each element is finite (numpy.isfinite).")
+IsFinite = _test(
+    "relax.isfinite", np.isfinite, "isfinite", "Whether each element is finite (numpy.isfinite)."
+)
 
 
 class Clip(Op, name="relax.clip"):
@@ -183,7 +200,7 @@ class Clip(Op, name="relax.clip"):
     min: Prim = operand("the smallest result")
     max: Prim = operand("the largest result")
     fusion = Fusion.ELEMENTWISE
-    examples = ("f32[n] 0.0 6.0 -> f32[n]",)
+    examples: ClassVar[tuple[str, ...]] = ("f32[n] 0.0 6.0 -> f32[n]",)
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, min: s.StructInfo, max: s.StructInfo) -> s.StructInfo:
@@ -209,7 +226,7 @@ class Astype(Op, name="relax.astype"):
     x: Tensor = operand("the tensor")
     dtype: DType = attr(None, "the dtype to convert to")
     fusion = Fusion.ELEMENTWISE
-    examples = ('f32[n] dtype="float16" -> f16[n]',)
+    examples: ClassVar[tuple[str, ...]] = ('f32[n] dtype="float16" -> f16[n]',)
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, dtype: Any) -> s.StructInfo:

@@ -34,7 +34,11 @@ class Take(Op, name="relax.take"):
     def infer(at: Site, x: s.StructInfo, indices: s.StructInfo, axis: int | None, mode: str) -> s.StructInfo:
         """The axis replaced by the shape of the indices."""
         info = rules.tensor(at, x, "x")
-        places = s.TensorStructInfo((), indices.dtype) if isinstance(indices, s.PrimStructInfo) else rules.tensor(at, indices, "indices")
+        places = (
+            s.TensorStructInfo((), indices.dtype)
+            if isinstance(indices, s.PrimStructInfo)
+            else rules.tensor(at, indices, "indices")
+        )
         if places.dtype is not None and not places.dtype.is_int:
             raise at.fail(codes.DTYPE_WRONG, "indices are integers", indices=f"dtype {places.dtype}")
         if axis is None and info.ndim not in (-1, 1):
@@ -55,7 +59,9 @@ class Take(Op, name="relax.take"):
             raise IndexError(f"axis {place} of x has length 0, nothing can be taken")
         if mode == "nan":
             made = np.take(x, np.clip(index, 0, length - 1), place)
-            outside = ((index < -length) | (index >= length)).reshape((1,) * (place % x.ndim) + index.shape + (1,) * (x.ndim - 1 - place % x.ndim))
+            outside = ((index < -length) | (index >= length)).reshape(
+                (1,) * (place % x.ndim) + index.shape + (1,) * (x.ndim - 1 - place % x.ndim)
+            )
             return np.where(outside, np.asarray(np.nan, x.dtype), made)
         return np.take(x, index, place, mode="wrap" if mode == "wrap" else "clip")
 
@@ -93,7 +99,9 @@ class StridedSlice(Op, name="relax.strided_slice"):
     examples = ("f32[8,4] (0) (2) (6) -> f32[4,4]",)
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool) -> s.StructInfo:
+    def infer(
+        at: Site, x: s.StructInfo, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool
+    ) -> s.StructInfo:
         """The lengths of the slices."""
         info = rules.tensor(at, x, "x")
         numbers = [_numbers(item) for item in (axes, begin, end, strides)]
@@ -126,12 +134,16 @@ class StridedSlice(Op, name="relax.strided_slice"):
 
 
 def _numbers(info: Any) -> Sequence[p.PrimExpr] | None:
-    if isinstance(info, s.TupleStructInfo) and all(isinstance(field, s.PrimStructInfo) and field.value is not None for field in info.fields):
+    if isinstance(info, s.TupleStructInfo) and all(
+        isinstance(field, s.PrimStructInfo) and field.value is not None for field in info.fields
+    ):
         return [field.value for field in info.fields]  # type: ignore[attr-defined]  # all are scalars
     return None
 
 
-def _slice(length: p.PrimExpr, begin: p.PrimExpr, end: p.PrimExpr, step: int, inbound: bool) -> tuple[p.PrimExpr, p.PrimExpr]:
+def _slice(
+    length: p.PrimExpr, begin: p.PrimExpr, end: p.PrimExpr, step: int, inbound: bool
+) -> tuple[p.PrimExpr, p.PrimExpr]:
     """First index and length of a slice."""
     if all(isinstance(item, p.IntImm) for item in (length, begin, end)):
         found = range(length.value)[slice(begin.value, end.value, step)]  # type: ignore[attr-defined]  # all are literals

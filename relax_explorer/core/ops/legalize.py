@@ -31,7 +31,9 @@ class _Template:
     scalars: tuple[int, ...]  # numbers of the shape variables that are passed as scalars
 
 
-_CANONICAL: list[p.PrimVar] = []  # stand-ins for shape variables, so that calls which differ in names share a template
+_CANONICAL: list[
+    p.PrimVar
+] = []  # stand-ins for shape variables, so that calls which differ in names share a template
 _TEMPLATES: dict[Any, _Template | None] = {}
 
 
@@ -48,7 +50,9 @@ def _variables(infos: Sequence[s.StructInfo], out: s.StructInfo) -> list[p.PrimV
 def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     """Equal for calls that one PrimFunc serves: the same operator, attributes and StructInfo up to names of shape variables."""
     out = call.struct_info or s.OBJECT
-    renaming: dict[p.PrimVar, p.PrimExpr] = {var: _stand_in(n) for n, var in enumerate(_variables(infos, out))}
+    renaming: dict[p.PrimVar, p.PrimExpr] = {
+        var: _stand_in(n) for n, var in enumerate(_variables(infos, out))
+    }
     canonical = tuple([substitute_info(info, renaming) for info in (*infos, out)])
     constants = tuple([arg.value for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))])
     return (call.op.name, call.attrs, canonical, tuple(map(str, constants)))  # type: ignore[attr-defined]  # an OpRef
@@ -67,7 +71,10 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered | None:
     template = _TEMPLATES[template_key]
     if template is None:
         return None
-    scalars = [e.PrimValue(variables[n], s.PrimStructInfo(variables[n].dtype, variables[n])) for n in template.scalars]
+    scalars = [
+        e.PrimValue(variables[n], s.PrimStructInfo(variables[n].dtype, variables[n]))
+        for n in template.scalars
+    ]
     return Lowered(template.prim_func, (*flat, *scalars), out)
 
 
@@ -93,7 +100,9 @@ def _known(info: s.StructInfo) -> bool:
     return isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
 
 
-def _make(call: e.Call, infos: Sequence[s.StructInfo], out: s.StructInfo, variables: list[p.PrimVar]) -> _Template | None:
+def _make(
+    call: e.Call, infos: Sequence[s.StructInfo], out: s.StructInfo, variables: list[p.PrimVar]
+) -> _Template | None:
     op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef
     fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
     te = Te()

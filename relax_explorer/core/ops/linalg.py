@@ -25,7 +25,9 @@ class Matmul(Op, name="relax.matmul"):
 
     x1: Tensor = operand("left matrix")
     x2: Tensor = operand("right matrix")
-    out_dtype: DType | None = attr(None, "dtype to accumulate in and to return; that of the operands when None")
+    out_dtype: DType | None = attr(
+        None, "dtype to accumulate in and to return; that of the operands when None"
+    )
     fusion = Fusion.OUT_ELEMENTWISE
     examples = ("f32[n,4] f32[4,8] -> f32[n,8]", "f32[b,n,4] f32[4] -> f32[b,n]", "f32[4] f32[4] -> f32[]")
 
@@ -36,7 +38,11 @@ class Matmul(Op, name="relax.matmul"):
         kind = out_dtype if out_dtype is not None else rules.same_dtype(at, x1=left, x2=right)
         for name, info in (("x1", left), ("x2", right)):
             if info.ndim == 0:
-                raise at.fail(codes.RANK_WRONG, f"{name} is a scalar; a product needs at least vectors", **{name: "rank 0"})
+                raise at.fail(
+                    codes.RANK_WRONG,
+                    f"{name} is a scalar; a product needs at least vectors",
+                    **{name: "rank 0"},
+                )
         if left.dims is None or right.dims is None:
             return s.TensorStructInfo(None, kind, _rank(left.ndim, right.ndim))
         a, b = left.dims, right.dims
@@ -61,7 +67,7 @@ class Matmul(Op, name="relax.matmul"):
     def legalize(te: Te, x1: Tensor, x2: Tensor, out_dtype: DType | None) -> Tensor:
         """A sum over the inner axis."""
         a, b = x1.shape, x2.shape
-        lead = rules.broadcast(Site(None), a[:-2], b[:-2]) or ()  # type: ignore[arg-type]  # nothing is reported
+        lead = rules.broadcast(Site(None), a[:-2], b[:-2]) or ()
         rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
         kind = out_dtype or x1.dtype
         count = len(lead)
@@ -77,7 +83,12 @@ class Matmul(Op, name="relax.matmul"):
 
 def _lead(own: rules.Dims, lead: rules.Dims, outer: tuple[p.PrimExpr, ...]) -> tuple[p.PrimExpr, ...]:
     offset = len(lead) - len(own)
-    return tuple([p.IntImm(0) if dim is rules.ONE and lead[n + offset] is not rules.ONE else outer[n + offset] for n, dim in enumerate(own)])
+    return tuple(
+        [
+            p.IntImm(0) if dim is rules.ONE and lead[n + offset] is not rules.ONE else outer[n + offset]
+            for n, dim in enumerate(own)
+        ]
+    )
 
 
 def _rank(a: int, b: int) -> int:
@@ -111,5 +122,3 @@ class Outer(Op, name="relax.outer"):
     def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:
         """One product for each pair."""
         return te.compute("T_outer", (*x1.shape, *x2.shape), lambda i, j: p.Mul(x1[i], x2[j]))
-
-

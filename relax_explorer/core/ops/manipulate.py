@@ -14,7 +14,19 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Ints, Op, Shape, Site, Tensors, Value, attr, operand
+from relax_explorer.core.ops.decl import (
+    REQUIRED,
+    Axes,
+    Fusion,
+    Ints,
+    Op,
+    Shape,
+    Site,
+    Tensors,
+    Value,
+    attr,
+    operand,
+)
 from relax_explorer.core.ops.te import Te, Tensor, where
 
 
@@ -35,7 +47,9 @@ class PermuteDims(Op, name="relax.permute_dims"):
         else:
             order = rules.axes(at, axes, info.ndim)
             if info.ndim >= 0 and len(order) != info.ndim:
-                raise at.fail(codes.RANK_WRONG, f"axes names {len(order)} axes, x has {info.ndim}", x=f"this is {info}")
+                raise at.fail(
+                    codes.RANK_WRONG, f"axes names {len(order)} axes, x has {info.ndim}", x=f"this is {info}"
+                )
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim if axes is None else len(axes))
         return s.TensorStructInfo(tuple([info.dims[n] for n in order]), info.dtype)
@@ -50,7 +64,9 @@ class PermuteDims(Op, name="relax.permute_dims"):
         """Each element from its old place."""
         order = [n % x.ndim for n in axes] if axes is not None else list(range(x.ndim))[::-1]
         back = [order.index(n) for n in range(x.ndim)]
-        return te.compute("T_transpose", [x.shape[n] for n in order], lambda *i: x[tuple([i[n] for n in back])])
+        return te.compute(
+            "T_transpose", [x.shape[n] for n in order], lambda *i: x[tuple([i[n] for n in back])]
+        )
 
 
 def flat_index(i: Sequence[p.PrimExpr], shape: Sequence[p.PrimExpr]) -> p.PrimExpr:
@@ -96,7 +112,12 @@ class Reshape(Op, name="relax.reshape"):
             have, want = product(info.dims), product(shape.values)
             if equal(have, want) is Answer.NO:
                 text = f"x has {have} elements, the new shape {want}"
-                raise at.fail(codes.SIZE_MISMATCH, text, x=f"shape {rules.text(info.dims)}", shape=f"shape {rules.text(shape.values)}")
+                raise at.fail(
+                    codes.SIZE_MISMATCH,
+                    text,
+                    x=f"shape {rules.text(info.dims)}",
+                    shape=f"shape {rules.text(shape.values)}",
+                )
         return s.TensorStructInfo(shape.values, info.dtype)
 
     @staticmethod
@@ -105,7 +126,9 @@ class Reshape(Op, name="relax.reshape"):
         target, info = call.args[1], infos[0]
         if type(target) is not e.ShapeExpr or not isinstance(info, s.TensorStructInfo) or info.dims is None:
             return call
-        open_ = [n for n, value in enumerate(target.values) if isinstance(value, p.IntImm) and value.value == -1]
+        open_ = [
+            n for n, value in enumerate(target.values) if isinstance(value, p.IntImm) and value.value == -1
+        ]
         if len(open_) != 1:
             return call
         rest = product([value for n, value in enumerate(target.values) if n != open_[0]])
@@ -137,7 +160,11 @@ class Flatten(Op, name="relax.flatten"):
         """A vector with as many elements."""
         info = rules.tensor(at, x, "x")
         if info.dims is None:
-            return s.TensorStructInfo((rules.ONE,), info.dtype) if info.ndim == 0 else s.TensorStructInfo(None, info.dtype, 1)
+            return (
+                s.TensorStructInfo((rules.ONE,), info.dtype)
+                if info.ndim == 0
+                else s.TensorStructInfo(None, info.dtype, 1)
+            )
         return s.TensorStructInfo((product(info.dims),), info.dtype)
 
     @staticmethod
@@ -172,8 +199,14 @@ class Squeeze(Op, name="relax.squeeze"):
             return s.TensorStructInfo(None, info.dtype, info.ndim - len(dropped) if info.ndim >= 0 else -1)
         for n in dropped:
             if equal(info.dims[n], rules.ONE) is Answer.NO:
-                raise at.fail(codes.BAD_ATTRIBUTE, f"axis {n} has length {info.dims[n]}, not 1", x=f"shape {rules.text(info.dims)}")
-        return s.TensorStructInfo(tuple([dim for n, dim in enumerate(info.dims) if n not in dropped]), info.dtype)
+                raise at.fail(
+                    codes.BAD_ATTRIBUTE,
+                    f"axis {n} has length {info.dims[n]}, not 1",
+                    x=f"shape {rules.text(info.dims)}",
+                )
+        return s.TensorStructInfo(
+            tuple([dim for n, dim in enumerate(info.dims) if n not in dropped]), info.dtype
+        )
 
     @staticmethod
     def evaluate(x: Any, axis: tuple[int, ...] | None) -> Any:
@@ -212,7 +245,9 @@ class ExpandDims(Op, name="relax.expand_dims"):
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, rank)
         rest = iter(info.dims)
-        return s.TensorStructInfo(tuple([rules.ONE if n in new else next(rest) for n in range(rank)]), info.dtype)
+        return s.TensorStructInfo(
+            tuple([rules.ONE if n in new else next(rest) for n in range(rank)]), info.dtype
+        )
 
     @staticmethod
     def evaluate(x: Any, axis: tuple[int, ...]) -> Any:
@@ -226,7 +261,9 @@ class ExpandDims(Op, name="relax.expand_dims"):
         new = [n % rank for n in axis]
         rest = iter(x.shape)
         shape = [rules.ONE if n in new else next(rest) for n in range(rank)]
-        return te.compute("expand_dims", shape, lambda *i: x[tuple([v for n, v in enumerate(i) if n not in new])])
+        return te.compute(
+            "expand_dims", shape, lambda *i: x[tuple([v for n, v in enumerate(i) if n not in new])]
+        )
 
 
 class BroadcastTo(Op, name="relax.broadcast_to"):
@@ -247,7 +284,9 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
             return s.TensorStructInfo(None, info.dtype, shape.ndim)
         for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
             if own is not rules.ONE and at.equal(own, wanted) is Answer.NO:
-                raise at.fail(codes.NOT_BROADCASTABLE, f"the length {own} does not become {wanted}", x=f"this is {info}")
+                raise at.fail(
+                    codes.NOT_BROADCASTABLE, f"the length {own} does not become {wanted}", x=f"this is {info}"
+                )
         return s.TensorStructInfo(shape.values, info.dtype)
 
     @staticmethod
@@ -296,7 +335,7 @@ class Concat(Op, name="relax.concat"):
     def legalize(te: Te, tensors: Sequence[Tensor], axis: int | None) -> Tensor:
         """From the tensor that the index along the axis falls in."""
         place = (axis or 0) % tensors[0].ndim
-        shape = _concat_shape(Site(None), [x.shape for x in tensors], place)  # type: ignore[arg-type]  # inference accepted it
+        shape = _concat_shape(Site(None), [x.shape for x in tensors], place)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             start: p.PrimExpr = p.IntImm(0)
@@ -307,7 +346,11 @@ class Concat(Op, name="relax.concat"):
             value: p.PrimExpr | None = None
             for x, first in zip(reversed(tensors), reversed(starts), strict=True):
                 own = x[(*i[:place], simplify(p.Sub(i[place], first)), *i[place + 1 :])]
-                value = own if value is None else where(p.LT(i[place], simplify(p.Add(first, x.shape[place]))), own, value)
+                value = (
+                    own
+                    if value is None
+                    else where(p.LT(i[place], simplify(p.Add(first, x.shape[place]))), own, value)
+                )
             assert value is not None  # there is at least one tensor
             return value
 
@@ -321,7 +364,11 @@ def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.D
         total = p.Add(total, dims[place])
         for n, (a, b) in enumerate(zip(shapes[0], dims, strict=True)):
             if n != place and at.equal(a, b) is Answer.NO:
-                raise at.fail(codes.DIMS_DIFFER, f"axis {n} has the lengths {a} and {b}", tensors="all axes but one must agree")
+                raise at.fail(
+                    codes.DIMS_DIFFER,
+                    f"axis {n} has the lengths {a} and {b}",
+                    tensors="all axes but one must agree",
+                )
     result[place] = simplify(total)
     return tuple(result)
 
@@ -346,8 +393,14 @@ class Stack(Op, name="relax.stack"):
             return s.TensorStructInfo(None, kind, first.ndim + 1 if first.ndim >= 0 else -1)
         place = rules.axis(at, axis, len(first.dims) + 1)
         for info in infos[1:]:
-            if info.dims is not None and (len(info.dims) != len(first.dims) or any(at.equal(a, b) is Answer.NO for a, b in zip(first.dims, info.dims, strict=True))):
-                raise at.fail(codes.DIMS_DIFFER, f"the shapes {rules.text(first.dims)} and {rules.text(info.dims)} differ")
+            if info.dims is not None and (
+                len(info.dims) != len(first.dims)
+                or any(at.equal(a, b) is Answer.NO for a, b in zip(first.dims, info.dims, strict=True))
+            ):
+                raise at.fail(
+                    codes.DIMS_DIFFER,
+                    f"the shapes {rules.text(first.dims)} and {rules.text(info.dims)} differ",
+                )
         dims = list(first.dims)
         dims.insert(place, p.IntImm(len(infos)))
         return s.TensorStructInfo(tuple(dims), kind)
@@ -381,7 +434,10 @@ class Split(Op, name="relax.split"):
     indices_or_sections: Value = attr(REQUIRED, "how many equal parts, or the places of the cuts")
     axis: int = attr(0, "the axis")
     fusion = Fusion.INJECTIVE
-    examples = ("f32[n,6] indices_or_sections=3 axis=1 -> (f32[n,2],f32[n,2],f32[n,2])", "f32[6] indices_or_sections=[1,4] -> (f32[1],f32[3],f32[2])")
+    examples = (
+        "f32[n,6] indices_or_sections=3 axis=1 -> (f32[n,2],f32[n,2],f32[n,2])",
+        "f32[6] indices_or_sections=[1,4] -> (f32[1],f32[3],f32[2])",
+    )
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, indices_or_sections: Any, axis: int) -> s.StructInfo:
@@ -390,11 +446,17 @@ class Split(Op, name="relax.split"):
         place = rules.axis(at, axis, info.ndim)
         count = indices_or_sections if isinstance(indices_or_sections, int) else len(indices_or_sections) + 1
         if count <= 0:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"indices_or_sections is {indices_or_sections}, at least one part is needed")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                f"indices_or_sections is {indices_or_sections}, at least one part is needed",
+            )
         if info.dims is None:
             return s.TupleStructInfo((s.TensorStructInfo(None, info.dtype, info.ndim),) * count)
         spans = _spans(info.dims[place], indices_or_sections)
-        parts = [s.TensorStructInfo((*info.dims[:place], size, *info.dims[place + 1 :]), info.dtype) for _, size in spans]
+        parts = [
+            s.TensorStructInfo((*info.dims[:place], size, *info.dims[place + 1 :]), info.dtype)
+            for _, size in spans
+        ]
         return s.TupleStructInfo(tuple(parts))
 
     @staticmethod
@@ -411,7 +473,11 @@ class Split(Op, name="relax.split"):
 
         def part(start: p.PrimExpr, size: p.PrimExpr, suffix: str) -> Tensor:
             shape = (*x.shape[:place], size, *x.shape[place + 1 :])
-            return te.compute(f"T_split_sections{suffix}", shape, lambda *i: x[(*i[:place], simplify(p.Add(i[place], start)), *i[place + 1 :])])
+            return te.compute(
+                f"T_split_sections{suffix}",
+                shape,
+                lambda *i: x[(*i[:place], simplify(p.Add(i[place], start)), *i[place + 1 :])],
+            )
 
         return [part(start, size, "") for start, size in _spans(x.shape[place], indices_or_sections)]
 
@@ -426,12 +492,16 @@ def _spans(length: p.PrimExpr, cuts: Any) -> list[tuple[p.PrimExpr, p.PrimExpr]]
             rest = simplify(p.Sub(length, start))
             last = n == cuts - 1
             exact = isinstance(rest, p.IntImm) and isinstance(size, p.IntImm)
-            part: p.PrimExpr = p.IntImm(max(0, min(rest.value, size.value))) if exact else rest if last else size  # type: ignore[attr-defined]
+            part: p.PrimExpr = (
+                p.IntImm(max(0, min(rest.value, size.value))) if exact else rest if last else size  # type: ignore[attr-defined]  # narrowed by type() above
+            )
             spans.append((start, part))
         return spans
     places = [p.IntImm(0), *[p.as_prim(cut) for cut in cuts]]
     if isinstance(length, p.IntImm):
-        places = [p.IntImm(min(cut.value, length.value)) if isinstance(cut, p.IntImm) else cut for cut in places]
+        places = [
+            p.IntImm(min(cut.value, length.value)) if isinstance(cut, p.IntImm) else cut for cut in places
+        ]
     ends = [*places[1:], length]
     return [(a, simplify(p.Sub(b, a))) for a, b in zip(places, ends, strict=True)]
 
@@ -470,7 +540,11 @@ class Repeat(Op, name="relax.repeat"):
         place = 0 if axis is None else axis % data.ndim
         shape = list(source.shape)
         shape[place] = simplify(p.Mul(shape[place], p.IntImm(repeats)))
-        return te.compute("T_repeat", shape, lambda *i: source[(*i[:place], p.FloorDiv(i[place], p.IntImm(repeats)), *i[place + 1 :])])
+        return te.compute(
+            "T_repeat",
+            shape,
+            lambda *i: source[(*i[:place], p.FloorDiv(i[place], p.IntImm(repeats)), *i[place + 1 :])],
+        )
 
 
 class Flip(Op, name="relax.flip"):
@@ -498,7 +572,11 @@ class Flip(Op, name="relax.flip"):
         """From the other end."""
         place = axis % data.ndim
         last = simplify(p.Sub(data.shape[place], p.IntImm(1)))
-        return te.compute("T_reverse_sequence", data.shape, lambda *i: data[(*i[:place], p.Sub(last, i[place]), *i[place + 1 :])])
+        return te.compute(
+            "T_reverse_sequence",
+            data.shape,
+            lambda *i: data[(*i[:place], p.Sub(last, i[place]), *i[place + 1 :])],
+        )
 
 
 class Tile(Op, name="relax.tile"):
@@ -529,7 +607,11 @@ class Tile(Op, name="relax.tile"):
         times = repeats if isinstance(repeats, tuple) else (repeats,)
         shape = _tiled(data.shape, times)
         offset = len(shape) - data.ndim
-        return te.compute("T_tile", shape, lambda *i: data[tuple([p.FloorMod(i[n + offset], dim) for n, dim in enumerate(data.shape)])])
+        return te.compute(
+            "T_tile",
+            shape,
+            lambda *i: data[tuple([p.FloorMod(i[n + offset], dim) for n, dim in enumerate(data.shape)])],
+        )
 
 
 def _tiled(dims: rules.Dims, times: tuple[int, ...]) -> rules.Dims:

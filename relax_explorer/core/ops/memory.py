@@ -115,5 +115,3 @@ class EnsureZeroOffset(Lowered, name="relax.memory.ensure_zero_offset"):
     def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
         """The tensor."""
         return args[0] if args else s.OBJECT
-
-

@@ -63,7 +63,9 @@ class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
     def legalize(te: Te, data: Tensor, alpha: float) -> Tensor:
         """One element at a time."""
         zero, slope = p.as_prim(0, data.dtype), p.as_prim(float(alpha), data.dtype)
-        return te.compute("compute", data.shape, lambda *i: p.Select(p.LT(zero, data[i]), data[i], p.Mul(data[i], slope)))
+        return te.compute(
+            "compute", data.shape, lambda *i: p.Select(p.LT(zero, data[i]), data[i], p.Mul(data[i], slope))
+        )
 
 
 class Gelu(Activation, name="relax.nn.gelu"):
@@ -74,7 +76,7 @@ class Gelu(Activation, name="relax.nn.gelu"):
     @staticmethod
     def legalize(te: Te, data: Tensor) -> Tensor:
         """One element at a time."""
-        half, one, root = (p.FloatImm(v, data.dtype) for v in (0.5, 1.0, math.sqrt(0.5)))
+        half, root = (p.FloatImm(v, data.dtype) for v in (0.5, math.sqrt(0.5)))
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             return p.Mul(data[i], p.Add(half, p.Mul(call("erf", p.Mul(data[i], root)), half)))
@@ -85,12 +87,16 @@ class Gelu(Activation, name="relax.nn.gelu"):
 class GeluTanh(Activation, name="relax.nn.gelu_tanh"):
     """Gelu by its tanh approximation (Hendrycks and Gimpel 2016, section 2)."""
 
-    evaluate = staticmethod(keep_dtype(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))))
+    evaluate = staticmethod(
+        keep_dtype(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+    )
 
     @staticmethod
     def legalize(te: Te, data: Tensor) -> Tensor:
         """One element at a time."""
-        half, one, scale, cube = (p.FloatImm(v, data.dtype) for v in (0.5, 1.0, math.sqrt(2 / math.pi), 0.044715))
+        half, one, scale, cube = (
+            p.FloatImm(v, data.dtype) for v in (0.5, 1.0, math.sqrt(2 / math.pi), 0.044715)
+        )
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             x = data[i]
@@ -119,7 +125,7 @@ class Softmax(Activation, name="relax.nn.softmax"):
     examples = ("f32[n,4] axis=-1 -> f32[n,4]",)
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:  # type: ignore[override]  # attributes are passed by name
         """The operand's own."""
         info = rules.tensor(at, data, "data")
         rules.need_float(at, info, "data")
@@ -168,7 +174,11 @@ class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
         place = axis % data.ndim
         _, total, drop = _powers(te, data, axis)
         largest = reduce_stage(te, data, (place,), False, "T_softmax_maxelem", p.Max, lowest(data.dtype))
-        return te.compute("compute", data.shape, lambda *i: p.Sub(p.Sub(data[i], largest[drop(i)]), call("log", total[drop(i)])))
+        return te.compute(
+            "compute",
+            data.shape,
+            lambda *i: p.Sub(p.Sub(data[i], largest[drop(i)]), call("log", total[drop(i)])),
+        )
 
 
 class Dropout(Op, name="relax.nn.dropout"):

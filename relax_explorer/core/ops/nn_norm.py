@@ -53,7 +53,16 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
     examples = ("f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",)
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, axes: Any, epsilon: float, center: bool, scale: bool) -> s.StructInfo:
+    def infer(
+        at: Site,
+        data: s.StructInfo,
+        gamma: s.StructInfo,
+        beta: s.StructInfo,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+    ) -> s.StructInfo:
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
         rules.need_float(at, info, "data")
@@ -62,7 +71,9 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         return _check_params(at, info, axes, parts)
 
     @staticmethod
-    def evaluate(data: Any, gamma: Any, beta: Any, axes: Any, epsilon: float, center: bool, scale: bool) -> Any:
+    def evaluate(
+        data: Any, gamma: Any, beta: Any, axes: Any, epsilon: float, center: bool, scale: bool
+    ) -> Any:
         """In float32 at least."""
         x = _normalise(wide(data), tuple(axes), epsilon)
         shape = _param_shape(data.shape, axes)
@@ -70,7 +81,16 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         return (x + beta.reshape(shape) if center else x).astype(data.dtype)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, gamma: Tensor, beta: Tensor, axes: Any, epsilon: float, center: bool, scale: bool) -> Tensor:
+    def legalize(
+        te: Te,
+        data: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+    ) -> Tensor:
         """Moments, then one element at a time."""
         places = [n % data.ndim for n in axes]
         mean, variance = moments(te, data, places)
@@ -91,7 +111,9 @@ def _param_shape(shape: tuple[int, ...], axes: Any) -> tuple[int, ...]:
     return tuple([length if n in places else 1 for n, length in enumerate(shape)])
 
 
-def _check_params(at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo]) -> s.TensorStructInfo:
+def _check_params(
+    at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo]
+) -> s.TensorStructInfo:
     from relax_explorer.core.arith.prove import Answer
 
     places = rules.axes(at, axes, info.ndim)
@@ -99,7 +121,11 @@ def _check_params(at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str
         rules.need_rank(at, part, len(places), name)
         for n, dim in zip(places, part.dims or (), strict=False):
             if info.dims is not None and at.equal(info.dims[n], dim) is Answer.NO:
-                raise at.fail(codes.DIMS_DIFFER, f"axis {n} has length {info.dims[n]}, {name} has {dim}", **{name: f"this is {part}"})
+                raise at.fail(
+                    codes.DIMS_DIFFER,
+                    f"axis {n} has length {info.dims[n]}, {name} has {dim}",
+                    **{name: f"this is {part}"},
+                )
     return info
 
 
@@ -136,7 +162,9 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
         squares = te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], data[i]))
         total = reduce_stage(te, squares, places, True, "T_multiply_red", p.Add, p.as_prim(0, data.dtype))
         small = p.FloatImm(epsilon, data.dtype)
-        root = te.compute("rsqrt", total.shape, lambda *i: call("rsqrt", p.Add(p.Div(total[i], count(data, places)), small)))
+        root = te.compute(
+            "rsqrt", total.shape, lambda *i: call("rsqrt", p.Add(p.Div(total[i], count(data, places)), small))
+        )
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             return p.Mul(p.Mul(index(root, i, data.shape), data[i]), weight[tuple([i[n] for n in places])])
@@ -160,7 +188,15 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
     examples = ("f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",)
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, num_groups: int, channel_axis: int, **rest: Any) -> s.StructInfo:
+    def infer(
+        at: Site,
+        data: s.StructInfo,
+        gamma: s.StructInfo,
+        beta: s.StructInfo,
+        num_groups: int,
+        channel_axis: int,
+        **rest: Any,
+    ) -> s.StructInfo:
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
         rules.need_float(at, info, "data")
@@ -169,16 +205,30 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
         length = info.dims[channel] if info.dims is not None else None
         if isinstance(length, p.IntImm) and (num_groups <= 0 or length.value % num_groups):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"{length} channels don't divide into {num_groups} groups", data=f"this is {info}")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                f"{length} channels don't divide into {num_groups} groups",
+                data=f"this is {info}",
+            )
         return _check_params(at, info, (channel_axis,), parts)
 
     @staticmethod
     def evaluate(
-        data: Any, gamma: Any, beta: Any, num_groups: int, channel_axis: int, axes: Any, epsilon: float, center: bool, scale: bool
+        data: Any,
+        gamma: Any,
+        beta: Any,
+        num_groups: int,
+        channel_axis: int,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
     ) -> Any:
         """In float32 at least."""
         channel = channel_axis % data.ndim
-        grouped = wide(data).reshape((*data.shape[:channel], num_groups, data.shape[channel] // num_groups, *data.shape[channel + 1 :]))
+        grouped = wide(data).reshape(
+            (*data.shape[:channel], num_groups, data.shape[channel] // num_groups, *data.shape[channel + 1 :])
+        )
         inner = (channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes])
         x = _normalise(grouped, inner, epsilon).reshape(data.shape)
         shape = _param_shape(data.shape, (channel,))
@@ -187,7 +237,16 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
 
     @staticmethod
     def legalize(
-        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, num_groups: int, channel_axis: int, axes: Any, epsilon: float, center: bool, scale: bool
+        te: Te,
+        data: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        num_groups: int,
+        channel_axis: int,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
     ) -> Tensor:
         """Grouped, moments, then one element at a time."""
         channel = channel_axis % data.ndim
@@ -241,7 +300,9 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
         kind = rules.same_dtype(at, data=info, **parts)
         _check_params(at, info, (axis,), parts)
-        vectors = [s.TensorStructInfo(part.shape, kind, 1) for part in (parts["moving_mean"], parts["moving_var"])]
+        vectors = [
+            s.TensorStructInfo(part.shape, kind, 1) for part in (parts["moving_mean"], parts["moving_var"])
+        ]
         return s.TupleStructInfo((rules.like(info, kind), *vectors))
 
     @staticmethod
@@ -274,9 +335,15 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             c = i[channel]
-            value: p.PrimExpr = p.Div(p.Sub(data[i], moving_mean[c]), call("sqrt", p.Add(moving_var[c], small)))
+            value: p.PrimExpr = p.Div(
+                p.Sub(data[i], moving_mean[c]), call("sqrt", p.Add(moving_var[c], small))
+            )
             value = p.Mul(value, gamma[c]) if scale else value
             return p.Add(value, beta[c]) if center else value
 
         made = te.compute("T_add", data.shape, element)
-        return [made, te.compute("T_mean", moving_mean.shape, lambda i: moving_mean[i]), te.compute("T_var", moving_var.shape, lambda i: moving_var[i])]
+        return [
+            made,
+            te.compute("T_mean", moving_mean.shape, lambda i: moving_mean[i]),
+            te.compute("T_var", moving_var.shape, lambda i: moving_var[i]),
+        ]

@@ -31,14 +31,16 @@ def pads(value: Any) -> tuple[int, int, int, int]:
     items = value if isinstance(value, tuple) else (value,)
     if len(items) == 1:
         return (items[0],) * 4
-    return (items[0], items[1], items[0], items[1]) if len(items) == 2 else items  # type: ignore[return-value]  # four numbers
+    return (items[0], items[1], items[0], items[1]) if len(items) == 2 else items
 
 
-def out_length(length: p.PrimExpr, kernel: p.PrimExpr, stride: int, dilation: int, pad: int, ceil: bool = False) -> p.PrimExpr:
+def out_length(
+    length: p.PrimExpr, kernel: p.PrimExpr, stride: int, dilation: int, pad: int, ceil: bool = False
+) -> p.PrimExpr:
     """How many windows fit: (length + pad - dilation * (kernel - 1) - 1) / stride + 1, rounded down or up."""
     room = p.Sub(p.Add(length, I(pad)), p.Add(p.Mul(p.Sub(kernel, I(1)), I(dilation)), I(1)))
     if ceil:
-        room = p.Add(room, I(stride - 1))
+        room = p.Add(room, I(stride - 1))  # type: ignore[assignment]  # narrower in the base class
     return simplify(p.Add(p.FloorDiv(simplify(room), I(stride)), I(1)))
 
 
@@ -48,7 +50,11 @@ class Conv2d(Op, name="relax.nn.conv2d"):
     data: Tensor = operand("images, by data_layout")
     weight: Tensor = operand("kernels, by kernel_layout")
     strides: Ints = attr((1, 1), "steps between windows", unit="elements")
-    padding: Ints = attr((0, 0, 0, 0), "zeros around: all, vertical and horizontal, or top, left, bottom, right", unit="elements")
+    padding: Ints = attr(
+        (0, 0, 0, 0),
+        "zeros around: all, vertical and horizontal, or top, left, bottom, right",
+        unit="elements",
+    )
     dilation: Ints = attr((1, 1), "steps between kernel elements", unit="elements")
     groups: int = attr(1, "groups of channels that don't mix")
     data_layout: str = attr("NCHW", "order of the axes of the images")
@@ -56,7 +62,10 @@ class Conv2d(Op, name="relax.nn.conv2d"):
     out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
     out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
     fusion = Fusion.OUT_ELEMENTWISE
-    examples = ("f32[n,3,8,8] f32[4,3,3,3] padding=[1,1,1,1] -> f32[n,4,8,8]", "f32[1,4,8,8] f32[4,2,3,3] groups=2 -> f32[1,4,6,6]")
+    examples = (
+        "f32[n,3,8,8] f32[4,3,3,3] padding=[1,1,1,1] -> f32[n,4,8,8]",
+        "f32[1,4,8,8] f32[4,2,3,3] groups=2 -> f32[1,4,6,6]",
+    )
 
     @staticmethod
     def infer(
@@ -68,9 +77,16 @@ class Conv2d(Op, name="relax.nn.conv2d"):
         rules.need_rank(at, x, 4, "data")
         rules.need_rank(at, w, 4, "weight")
         kind = out_dtype if out_dtype is not None else rules.same_dtype(at, data=x, weight=w)
-        for name, value in (("data_layout", data_layout), ("out_layout", out_layout or data_layout), ("kernel_layout", kernel_layout)):
+        for name, value in (
+            ("data_layout", data_layout),
+            ("out_layout", out_layout or data_layout),
+            ("kernel_layout", kernel_layout),
+        ):
             if sorted(value) != sorted("OIHW" if name == "kernel_layout" else "NCHW"):
-                raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value!r}; this explorer knows permutations of NCHW and OIHW")
+                raise at.fail(
+                    codes.BAD_ATTRIBUTE,
+                    f"{name} is {value!r}; this explorer knows permutations of NCHW and OIHW",
+                )
         _positive(at, strides=strides, dilation=dilation, groups=groups)
         if x.dims is None or w.dims is None:
             return s.TensorStructInfo(None, kind, 4)
@@ -78,9 +94,19 @@ class Conv2d(Op, name="relax.nn.conv2d"):
         o, i, kh, kw = (w.dims[kernel_layout.index(axis)] for axis in "OIHW")
         if at.equal(c, simplify(p.Mul(i, I(groups)))) is Answer.NO:
             text = f"the data has {c} channels, the kernels take {i} in each of {groups} groups"
-            raise at.fail(codes.DIMS_DIFFER, text, data=f"shape {rules.text(x.dims)}", weight=f"shape {rules.text(w.dims)}")
+            raise at.fail(
+                codes.DIMS_DIFFER,
+                text,
+                data=f"shape {rules.text(x.dims)}",
+                weight=f"shape {rules.text(w.dims)}",
+            )
         (sh, sw), (dh, dw), (top, left, bottom, right) = pair(strides), pair(dilation), pads(padding)
-        made = {"N": n, "C": o, "H": out_length(h, kh, sh, dh, top + bottom), "W": out_length(width, kw, sw, dw, left + right)}
+        made = {
+            "N": n,
+            "C": o,
+            "H": out_length(h, kh, sh, dh, top + bottom),
+            "W": out_length(width, kw, sw, dw, left + right),
+        }
         return s.TensorStructInfo(tuple([made[axis] for axis in out_layout or data_layout]), kind)
 
     @staticmethod
@@ -95,9 +121,13 @@ class Conv2d(Op, name="relax.nn.conv2d"):
         n, c, oh, ow = windows.shape[:4]
         grouped = windows.reshape(n, groups, c // groups, oh, ow, *w.shape[2:])
         kernels = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-        made = np.einsum("ngchwkl,gockl->ngohw", grouped, kernels, optimize=True).reshape(n, w.shape[0], oh, ow)
+        made = np.einsum("ngchwkl,gockl->ngohw", grouped, kernels, optimize=True).reshape(
+            n, w.shape[0], oh, ow
+        )
         made = np.transpose(made, ["NCHW".index(axis) for axis in out_layout or data_layout])
-        return np.ascontiguousarray(made).astype(out_dtype.to_numpy() if out_dtype is not None else data.dtype)
+        return np.ascontiguousarray(made).astype(
+            out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        )
 
     @staticmethod
     def legalize(
@@ -116,9 +146,22 @@ class Conv2d(Op, name="relax.nn.conv2d"):
         shape = (n, o, out_length(h, kh, sh, dh, top + bottom), out_length(width, kw, sw, dw, left + right))
         per_group = simplify(p.FloorDiv(o, I(groups)))
 
-        def body(b: p.PrimExpr, f: p.PrimExpr, y: p.PrimExpr, x: p.PrimExpr, c: p.PrimExpr, ky: p.PrimExpr, kx: p.PrimExpr) -> p.PrimExpr:
+        def body(
+            b: p.PrimExpr,
+            f: p.PrimExpr,
+            y: p.PrimExpr,
+            x: p.PrimExpr,
+            c: p.PrimExpr,
+            ky: p.PrimExpr,
+            kx: p.PrimExpr,
+        ) -> p.PrimExpr:
             channel = c if groups == 1 else p.Add(p.Mul(p.FloorDiv(f, per_group), i), c)
-            place = (b, channel, p.Add(p.Mul(y, I(sh)), p.Mul(ky, I(dh))), p.Add(p.Mul(x, I(sw)), p.Mul(kx, I(dw))))
+            place = (
+                b,
+                channel,
+                p.Add(p.Mul(y, I(sh)), p.Mul(ky, I(dh))),
+                p.Add(p.Mul(x, I(sw)), p.Mul(kx, I(dw))),
+            )
             return p.Mul(cast(padded[place], kind), cast(weight[f, c, ky, kx], kind))
 
         return te.sum("conv2d_nchw", shape, (i, kh, kw), body, kind)
@@ -139,7 +182,10 @@ def pad_stage(te: Te, x: Tensor, padding: tuple[int, int, int, int], value: p.Pr
     shape = (n, c, simplify(p.Add(h, I(top + bottom))), simplify(p.Add(w, I(left + right))))
 
     def element(b: p.PrimExpr, k: p.PrimExpr, i: p.PrimExpr, j: p.PrimExpr) -> p.PrimExpr:
-        inside = p.And(p.And(p.LE(I(top), i), p.LT(i, simplify(p.Add(h, I(top))))), p.And(p.LE(I(left), j), p.LT(j, simplify(p.Add(w, I(left))))))
+        inside = p.And(
+            p.And(p.LE(I(top), i), p.LT(i, simplify(p.Add(h, I(top))))),
+            p.And(p.LE(I(left), j), p.LT(j, simplify(p.Add(w, I(left))))),
+        )
         return where(inside, x[b, k, p.Sub(i, I(top)), p.Sub(j, I(left))], value)
 
     return te.compute("pad_temp", shape, element)
@@ -147,7 +193,11 @@ def pad_stage(te: Te, x: Tensor, padding: tuple[int, int, int, int], value: p.Pr
 
 def _padded(x: Any, padding: Any, value: Any) -> Any:
     top, left, bottom, right = pads(padding)
-    return np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=value) if any((top, left, bottom, right)) else x
+    return (
+        np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=value)
+        if any((top, left, bottom, right))
+        else x
+    )
 
 
 def _windows(x: Any, kernel: Any, strides: tuple[int, int], dilation: tuple[int, int]) -> Any:
@@ -164,7 +214,9 @@ class Pool(Op):
     pool_size: Ints = attr((1, 1), "size of a window", unit="elements")
     strides: Ints = attr((1, 1), "steps between windows", unit="elements")
     dilation: Ints = attr((1, 1), "steps within a window", unit="elements")
-    padding: Ints = attr((0, 0, 0, 0), "border: all, vertical and horizontal, or top, left, bottom, right", unit="elements")
+    padding: Ints = attr(
+        (0, 0, 0, 0), "border: all, vertical and horizontal, or top, left, bottom, right", unit="elements"
+    )
     ceil_mode: bool = attr(False, "whether a last, partial window counts")
     count_include_pad: bool = attr(False, "whether the border counts in a mean")
     layout: str = attr("NCHW", "order of the axes of the images")
@@ -173,7 +225,17 @@ class Pool(Op):
     examples = ("f32[n,3,8,8] pool_size=[2,2] strides=[2,2] -> f32[n,3,4,4]",)
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool, layout: str, **rest: Any) -> s.StructInfo:
+    def infer(
+        at: Site,
+        data: s.StructInfo,
+        pool_size: Any,
+        strides: Any,
+        dilation: Any,
+        padding: Any,
+        ceil_mode: bool,
+        layout: str,
+        **rest: Any,
+    ) -> s.StructInfo:
         """Images of the windows."""
         x = rules.tensor(at, data, "data")
         rules.need_rank(at, x, 4, "data")
@@ -182,17 +244,33 @@ class Pool(Op):
         _positive(at, pool_size=pool_size, strides=strides, dilation=dilation)
         if x.dims is None:
             return s.TensorStructInfo(None, x.dtype, 4)
-        return s.TensorStructInfo(pool_shape(x.dims, pool_size, strides, dilation, padding, ceil_mode), x.dtype)
+        return s.TensorStructInfo(
+            pool_shape(x.dims, pool_size, strides, dilation, padding, ceil_mode), x.dtype
+        )
 
 
-def pool_shape(dims: rules.Dims, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool) -> rules.Dims:
+def pool_shape(
+    dims: rules.Dims, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool
+) -> rules.Dims:
     """The shape of pooled images."""
-    (kh, kw), (sh, sw), (dh, dw), (top, left, bottom, right) = pair(pool_size), pair(strides), pair(dilation), pads(padding)
+    (kh, kw), (sh, sw), (dh, dw), (top, left, bottom, right) = (
+        pair(pool_size),
+        pair(strides),
+        pair(dilation),
+        pads(padding),
+    )
     n, c, h, w = dims
-    return n, c, out_length(h, I(kh), sh, dh, top + bottom, ceil_mode), out_length(w, I(kw), sw, dw, left + right, ceil_mode)
+    return (
+        n,
+        c,
+        out_length(h, I(kh), sh, dh, top + bottom, ceil_mode),
+        out_length(w, I(kw), sw, dw, left + right, ceil_mode),
+    )
 
 
-def _pool_windows(data: Any, value: Any, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool) -> Any:
+def _pool_windows(
+    data: Any, value: Any, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool
+) -> Any:
     top, left, bottom, right = pads(padding)
     extra = (pair(strides)[0] - 1, pair(strides)[1] - 1) if ceil_mode else (0, 0)
     x = _padded(data, (top, left, bottom + extra[0], right + extra[1]), value)
@@ -203,22 +281,44 @@ class MaxPool2d(Pool, name="relax.nn.max_pool2d"):
     """The largest element of each window."""
 
     @staticmethod
-    def evaluate(data: Any, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool, **rest: Any) -> Any:
+    def evaluate(
+        data: Any, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool, **rest: Any
+    ) -> Any:
         """The maximum over windows."""
         least = -np.inf if data.dtype.kind not in "iu" else np.iinfo(data.dtype).min
-        return np.max(_pool_windows(data, least, pool_size, strides, dilation, padding, ceil_mode), axis=(4, 5))
+        return np.max(
+            _pool_windows(data, least, pool_size, strides, dilation, padding, ceil_mode), axis=(4, 5)
+        )
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool, **rest: Any) -> Tensor:
+    def legalize(
+        te: Te,
+        data: Tensor,
+        pool_size: Any,
+        strides: Any,
+        dilation: Any,
+        padding: Any,
+        ceil_mode: bool,
+        **rest: Any,
+    ) -> Tensor:
         """Bordered images, then a maximum over the window."""
-        (kh, kw), (sh, sw), (dh, dw), (top, left, bottom, right) = pair(pool_size), pair(strides), pair(dilation), pads(padding)
+        (kh, kw), (sh, sw), (dh, dw), (top, left, bottom, right) = (
+            pair(pool_size),
+            pair(strides),
+            pair(dilation),
+            pads(padding),
+        )
         extra = (sh - 1, sw - 1) if ceil_mode else (0, 0)
         least = lowest(data.dtype)
         padded = pad_stage(te, data, (top, left, bottom + extra[0], right + extra[1]), least)
         shape = pool_shape(data.shape, pool_size, strides, dilation, padding, ceil_mode)
 
-        def body(b: p.PrimExpr, c: p.PrimExpr, y: p.PrimExpr, x: p.PrimExpr, ky: p.PrimExpr, kx: p.PrimExpr) -> p.PrimExpr:
-            return padded[b, c, p.Add(p.Mul(y, I(sh)), p.Mul(ky, I(dh))), p.Add(p.Mul(x, I(sw)), p.Mul(kx, I(dw)))]
+        def body(
+            b: p.PrimExpr, c: p.PrimExpr, y: p.PrimExpr, x: p.PrimExpr, ky: p.PrimExpr, kx: p.PrimExpr
+        ) -> p.PrimExpr:
+            return padded[
+                b, c, p.Add(p.Mul(y, I(sh)), p.Mul(ky, I(dh))), p.Add(p.Mul(x, I(sw)), p.Mul(kx, I(dw)))
+            ]
 
         return te.reduce("pool_max", shape, (I(kh), I(kw)), body, p.Max, least, data.dtype)
 
@@ -229,14 +329,25 @@ class AvgPool2d(Pool, name="relax.nn.avg_pool2d"):
     no_legalize = "the border's share of a mean is not said in index expressions yet"
 
     @staticmethod
-    def evaluate(data: Any, pool_size: Any, strides: Any, dilation: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, **rest: Any) -> Any:
+    def evaluate(
+        data: Any,
+        pool_size: Any,
+        strides: Any,
+        dilation: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        **rest: Any,
+    ) -> Any:
         """Sums over windows divided by how many elements count."""
         x = wide(data)
         total = np.sum(_pool_windows(x, 0, pool_size, strides, dilation, padding, ceil_mode), axis=(4, 5))
         inside = np.ones(x.shape, x.dtype)
         if count_include_pad:
             inside, padding = _padded(inside, padding, 1), 0
-        counted = np.sum(_pool_windows(inside, 0, pool_size, strides, dilation, padding, ceil_mode), axis=(4, 5))
+        counted = np.sum(
+            _pool_windows(inside, 0, pool_size, strides, dilation, padding, ceil_mode), axis=(4, 5)
+        )
         return (total / counted).astype(data.dtype)
 
 
@@ -255,20 +366,33 @@ class Resize2d(Op, name="relax.image.resize2d"):
     extrapolation_value: float = attr(0.0, "value outside, for tf_crop_and_resize")
     out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
     fusion = Fusion.INJECTIVE
-    examples = ('f32[1,3,4,4] (8,8) method="nearest_neighbor" coordinate_transformation_mode="asymmetric" -> f32[1,3,8,8]',)
+    examples = (
+        'f32[1,3,4,4] (8,8) method="nearest_neighbor" coordinate_transformation_mode="asymmetric" -> f32[1,3,8,8]',
+    )
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, size: s.StructInfo, layout: str, out_dtype: DType | None, **rest: Any) -> s.StructInfo:
+    def infer(
+        at: Site, data: s.StructInfo, size: s.StructInfo, layout: str, out_dtype: DType | None, **rest: Any
+    ) -> s.StructInfo:
         """The same images in the new size."""
         x = rules.tensor(at, data, "data")
         rules.need_rank(at, x, 4, "data")
         if sorted(layout) != sorted("NCHW"):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"layout is {layout!r}; this explorer knows permutations of NCHW")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"layout is {layout!r}; this explorer knows permutations of NCHW"
+            )
         kind = out_dtype or x.dtype
-        if x.dims is None or not isinstance(size, s.ShapeStructInfo) or size.values is None or len(size.values) != 2:
+        if (
+            x.dims is None
+            or not isinstance(size, s.ShapeStructInfo)
+            or size.values is None
+            or len(size.values) != 2
+        ):
             return s.TensorStructInfo(None, kind, 4)
         made = dict(zip("HW", size.values, strict=True))
-        return s.TensorStructInfo(tuple([made.get(axis, dim) for axis, dim in zip(layout, x.dims, strict=True)]), kind)
+        return s.TensorStructInfo(
+            tuple([made.get(axis, dim) for axis, dim in zip(layout, x.dims, strict=True)]), kind
+        )
 
     @staticmethod
     def evaluate(
@@ -278,7 +402,9 @@ class Resize2d(Op, name="relax.image.resize2d"):
         """Rows, then columns."""
         x = data
         for axis, length in zip("HW", size, strict=True):
-            x = _resized(x, layout.index(axis), length, method, coordinate_transformation_mode, rounding_method)
+            x = _resized(
+                x, layout.index(axis), length, method, coordinate_transformation_mode, rounding_method
+            )
         return x.astype(out_dtype.to_numpy() if out_dtype is not None else data.dtype)
 
     @staticmethod
@@ -299,7 +425,12 @@ class Resize2d(Op, name="relax.image.resize2d"):
             if coordinate_transformation_mode == "half_pixel":
                 place: p.PrimExpr = p.Sub(p.Mul(p.Add(x, half), scale), half)
             elif coordinate_transformation_mode == "align_corners":
-                place = p.Mul(x, p.Div(cast(simplify(p.Sub(old, I(1))), FLOAT32), cast(simplify(p.Sub(new, I(1))), FLOAT32)))
+                place = p.Mul(
+                    x,
+                    p.Div(
+                        cast(simplify(p.Sub(old, I(1))), FLOAT32), cast(simplify(p.Sub(new, I(1))), FLOAT32)
+                    ),
+                )
             else:
                 place = p.Mul(x, scale)
             found = p.Cast(INT64, call(rounding or "round", place))
@@ -307,7 +438,12 @@ class Resize2d(Op, name="relax.image.resize2d"):
 
         kind = out_dtype or data.dtype
         shape = (n, c, size[0], size[1])
-        return te.compute("resize", shape, lambda b, k, i, j: cast(data[b, k, nearest(i, h, size[0]), nearest(j, w, size[1])], kind), kind)
+        return te.compute(
+            "resize",
+            shape,
+            lambda b, k, i, j: cast(data[b, k, nearest(i, h, size[0]), nearest(j, w, size[1])], kind),
+            kind,
+        )
 
 
 def _resized(x: Any, axis: int, length: int, method: str, mode: str, rounding: str) -> Any:

@@ -24,7 +24,11 @@ class Reduction(Op):
     axis: Axes = attr(None, "the axes; all when None")
     keepdims: bool = attr(False, "keep the reduced axes with length 1")
     fusion = Fusion.REDUCE
-    examples = ("f32[n,4] axis=[1] -> f32[n]", "f32[n,4] axis=[1] keepdims=True -> f32[n,1]", "f32[n,4] -> f32[]")
+    examples = (
+        "f32[n,4] axis=[1] -> f32[n]",
+        "f32[n,4] axis=[1] keepdims=True -> f32[n,1]",
+        "f32[n,4] -> f32[]",
+    )
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
@@ -52,7 +56,11 @@ def reduce_stage(
     """One stage that combines `element(x[…])` over the axes."""
     gone = [n % x.ndim for n in axis] if axis is not None else list(range(x.ndim))
     kept = [n for n in range(x.ndim) if n not in gone]
-    shape = [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim)] if keepdims else [x.shape[n] for n in kept]
+    shape = (
+        [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim)]
+        if keepdims
+        else [x.shape[n] for n in kept]
+    )
 
     def body(*i: p.PrimExpr) -> p.PrimExpr:
         outer, inner = i[: len(shape)], iter(i[len(shape) :])

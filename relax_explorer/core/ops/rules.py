@@ -37,7 +37,11 @@ def axis(at: Site, value: int, ndim: int, name: str = "axis") -> int:
     if ndim < 0:
         return value
     if not -ndim <= value < ndim:
-        raise at.fail(codes.AXIS_RANGE, f"{name} is {value}, the operand has rank {ndim}", help=f"use {-ndim} to {ndim - 1}")
+        raise at.fail(
+            codes.AXIS_RANGE,
+            f"{name} is {value}, the operand has rank {ndim}",
+            help=f"use {-ndim} to {ndim - 1}",
+        )
     return value % ndim if ndim else value
 
 
@@ -62,7 +66,11 @@ def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
             found = info.dtype
         elif info.dtype is not found:
             labels = {name: f"dtype {part.dtype}" for name, part in infos.items()}
-            raise at.fail(codes.DTYPES_DIFFER, f"the operands are {' and '.join(str(part.dtype) for part in infos.values())}", **labels)
+            raise at.fail(
+                codes.DTYPES_DIFFER,
+                f"the operands are {' and '.join(str(part.dtype) for part in infos.values())}",
+                **labels,
+            )
     return None if unknown else found
 
 
@@ -87,7 +95,9 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
     return tuple(result)
 
 
-def broadcast_info(at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
+def broadcast_info(
+    at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo, dtype: DType | None
+) -> s.TensorStructInfo:
     """The result of an element-wise operation on two tensors."""
     if x1.dims is not None and x2.dims is not None:
         shape = broadcast(at, x1.dims, x2.dims)
@@ -111,7 +121,9 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str) -> None:
 def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
     """Refuse a tensor whose rank is known and another one."""
     if x.ndim not in (-1, ndim):
-        raise at.fail(codes.RANK_WRONG, f"{name} has rank {x.ndim}, {ndim} is needed", **{name: f"this is {x}"})
+        raise at.fail(
+            codes.RANK_WRONG, f"{name} has rank {x.ndim}, {ndim} is needed", **{name: f"this is {x}"}
+        )
 
 
 def text(dims: Sequence[p.PrimExpr]) -> str:

@@ -1,7 +1,7 @@
 """Index expressions: how an operator's `legalize` says what its result is, element by element, and the PrimFunc made of it.
 
-    def legalize(te, x, y):
-        return te.compute("T_add", shape, lambda *i: x[i] + y[i])
+def legalize(te, x, y):
+    return te.compute("T_add", shape, lambda *i: x[i] + y[i])
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class Te:
         self._names[hint] = count + 1
         return f"{hint}_{count}" if count else hint
 
-    def compute(self, name: str, shape: Sequence[p.PrimExpr], body: Body, dtype: DType | None = None) -> Tensor:
+    def compute(
+        self, name: str, shape: Sequence[p.PrimExpr], body: Body, dtype: DType | None = None
+    ) -> Tensor:
         """The tensor whose element at `i` is `body(*i)`."""
         axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))]
         inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
@@ -73,24 +75,47 @@ class Te:
         combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr], start: p.PrimExpr, dtype: DType | None = None,
     ) -> Tensor:  # fmt: skip
         """The tensor whose element at `i` combines `body(*i, *k)` over all `k` in the lengths `over`, from `start` on."""
-        axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))] + [p.PrimVar(f"k{n}") for n in range(len(over))]
+        axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))] + [
+            p.PrimVar(f"k{n}") for n in range(len(over))
+        ]
         inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
         value = body(*inner)
         buffer = Buffer(self._name(name), tuple(shape), dtype or value.dtype)
         kinds = ["spatial"] * len(shape) + ["reduce"] * len(over)
         lengths = (*shape, *over)
-        iters = tuple([t.IterVar(v, Range(p.IntImm(0), n), kind) for v, n, kind in zip(inner, lengths, kinds, strict=True)])
+        iters = tuple(
+            [
+                t.IterVar(v, Range(p.IntImm(0), n), kind)
+                for v, n, kind in zip(inner, lengths, kinds, strict=True)
+            ]
+        )
         place = tuple(inner[: len(shape)])
         old = BufferLoad(buffer, place)
         store = t.BufferStore(buffer, place, combine(old, cast(value, buffer.dtype)))
-        return self._stage(buffer, iters, axes, store, t.BufferStore(buffer, place, cast(start, buffer.dtype)))
+        return self._stage(
+            buffer, iters, axes, store, t.BufferStore(buffer, place, cast(start, buffer.dtype))
+        )
 
-    def sum(self, name: str, shape: Sequence[p.PrimExpr], over: Sequence[p.PrimExpr], body: Body, dtype: DType | None = None) -> Tensor:
+    def sum(
+        self,
+        name: str,
+        shape: Sequence[p.PrimExpr],
+        over: Sequence[p.PrimExpr],
+        body: Body,
+        dtype: DType | None = None,
+    ) -> Tensor:
         """The sum of `body(*i, *k)` over `k`."""
         probe = dtype or body(*[p.PrimVar("i") for _ in (*shape, *over)]).dtype
         return self.reduce(name, shape, over, body, p.Add, p.as_prim(0, probe), probe)
 
-    def _stage(self, buffer: Buffer, iters: tuple[t.IterVar, ...], axes: list[p.PrimVar], store: t.BufferStore, init: t.Stmt | None) -> Tensor:
+    def _stage(
+        self,
+        buffer: Buffer,
+        iters: tuple[t.IterVar, ...],
+        axes: list[p.PrimVar],
+        store: t.BufferStore,
+        init: t.Stmt | None,
+    ) -> Tensor:
         reads = _regions(store.value, buffer)
         points = (True,) * len(store.indices)
         writes = (BufferRegion(buffer, tuple([Range(i, p.IntImm(1)) for i in store.indices]), points),)
@@ -113,7 +138,9 @@ def _regions(value: p.PrimExpr, own: Buffer) -> tuple[BufferRegion, ...]:
     regions = []
     for buffer, indices in seen.items():
         if indices is not None and all(isinstance(i, (p.PrimVar, p.IntImm)) for i in indices):
-            regions.append(BufferRegion(buffer, tuple([Range(i, p.IntImm(1)) for i in indices]), (True,) * len(indices)))
+            regions.append(
+                BufferRegion(buffer, tuple([Range(i, p.IntImm(1)) for i in indices]), (True,) * len(indices))
+            )
         else:
             ranges = tuple([Range(p.IntImm(0), n) for n in buffer.shape])
             regions.append(BufferRegion(buffer, ranges, (False,) * len(ranges)))
@@ -145,7 +172,12 @@ def lowest(dtype: DType) -> p.PrimExpr:
         return p.IntImm(-(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0, dtype)
     if dtype.is_bool:
         return p.IntImm(0, dtype)
-    sizes = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308, "bfloat16": 3.3895313892515355e38}
+    sizes = {
+        "float16": 65504.0,
+        "float32": 3.4028234663852886e38,
+        "float64": 1.7976931348623157e308,
+        "bfloat16": 3.3895313892515355e38,
+    }
     return p.FloatImm(-sizes.get(dtype.name, 3.4028234663852886e38), dtype)
 
 
@@ -157,7 +189,9 @@ def highest(dtype: DType) -> p.PrimExpr:
     return p.FloatImm(-low.value, dtype) if isinstance(low, p.FloatImm) else p.IntImm(1, dtype)
 
 
-def prim_func(te: Te, inputs: Sequence[Tensor], scalars: Sequence[p.PrimVar], outputs: Sequence[Tensor]) -> t.PrimFunc:
+def prim_func(
+    te: Te, inputs: Sequence[Tensor], scalars: Sequence[p.PrimVar], outputs: Sequence[Tensor]
+) -> t.PrimFunc:
     """The PrimFunc of the collected stages: inputs, scalars, then outputs; other stages are allocated in the root block."""
     made = {tensor.buffer for tensor in outputs}
     inner = tuple([buffer for buffer, _ in te.stages if buffer not in made])
@@ -167,5 +201,9 @@ def prim_func(te: Te, inputs: Sequence[Tensor], scalars: Sequence[p.PrimVar], ou
         body = t.SBlock("root", (), (), body, alloc_buffers=inner)
     elif type(body) is t.SBlock:  # a block without loops is written inside an explicit root
         body = t.SBlock("root", (), (), body, None, (), ())
-    params = (*[x.buffer for x in inputs], *scalars, *[x.buffer for x in outputs])
+    params: tuple[Buffer | p.PrimVar, ...] = (
+        *[x.buffer for x in inputs],
+        *scalars,
+        *[x.buffer for x in outputs],
+    )
     return t.PrimFunc(params, body, None, Attrs({"tirx.noalias": True}), True)

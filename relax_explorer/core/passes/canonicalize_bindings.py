@@ -87,10 +87,10 @@ def _merge_outputs(fn: e.Function, at: PassSite) -> e.Function:
                 plain
                 and source in local
                 and source not in taken
-                and source.struct_info is binding.var.struct_info
-            ):  # type: ignore[union-attr]
-                merged[source] = binding.var  # type: ignore[index,assignment]  # `plain` says what they are
-                taken.add(source)  # type: ignore[arg-type]
+                and source.struct_info is binding.var.struct_info  # type: ignore[union-attr]  # narrowed by type() above
+            ):
+                merged[source] = binding.var  # type: ignore[assignment]  # narrower in the base class
+                taken.add(source)
     if not merged:
         return fn
     outputs = {var: derived.number[b] for b in derived.bindings if (var := b.var) in set(merged.values())}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
@@ -68,7 +70,7 @@ def _wrap(value: e.If) -> e.Function:
     return e.Function((), e.SeqExpr((e.BindingBlock((holder,)),), e.Tuple(())))
 
 
-def _reached(functions: dict[str, object], entries: tuple[str, ...]) -> set[str]:
+def _reached(functions: Mapping[str, object], entries: tuple[str, ...]) -> set[str]:
     stack = [n for n, fn in functions.items() if (n in entries if entries else not _private(fn))]
     reached: set[str] = set()
     while stack:

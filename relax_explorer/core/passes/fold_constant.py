@@ -43,7 +43,13 @@ def _folded(walk: Rewriter, call: e.Expr) -> e.Constant | None:
         return None
     op = find(call.op.name)
     info = call.struct_info
-    if op is None or op.evaluate is None or not op.pure or not isinstance(info, s.TensorStructInfo) or info.dims is None:
+    if (
+        op is None
+        or op.evaluate is None
+        or not op.pure
+        or not isinstance(info, s.TensorStructInfo)
+        or info.dims is None
+    ):
         return None
     values = [_value(walk, arg) for arg in call.args]
     if any(value is None for value in values) or not _small(info):

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
@@ -168,7 +169,7 @@ def _fill_gaps(old: Sequence[e.Binding], new: Sequence[e.Binding], match: dict[i
     anchors = sorted(_increasing(match))
     borders = [(-1, -1), *[(i, match[i]) for i in anchors], (len(old), len(new))]
     taken = set(match.values())
-    for (i0, j0), (i1, j1) in zip(borders, borders[1:], strict=False):
+    for (i0, j0), (i1, j1) in pairwise(borders):
         left = [i for i in range(i0 + 1, i1) if i not in match]
         right = [j for j in range(j0 + 1, j1) if j not in taken]
         if not left or not right or len(left) * len(right) > _GAP_LIMIT**2:

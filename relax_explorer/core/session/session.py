@@ -144,7 +144,7 @@ class Session:
 
     def parameters(self, function: str, stage: int = 0) -> tuple[e.Var, ...]:
         """The parameters of a function."""
-        return tuple(self.stages[stage].module.functions[function].params)
+        return tuple(self.stages[stage].module.functions[function].params)  # type: ignore[arg-type,union-attr]  # narrowed by type() above
 
     def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
         """A debugger at the start of a call of `function` in a stage; raises Failure when the inputs don't fit."""

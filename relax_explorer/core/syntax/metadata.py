@@ -24,7 +24,10 @@ from relax_explorer.core.syntax.context import Context
 MAGIC = 0xDD5E40F096B4A13F
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 _CODE_OF = {name: code for code, name in _CODES.items()}
-_FLOAT8 = {7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu"}  # fmt: skip
+_FLOAT8 = {
+    7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2",
+    13: "float8_e5m2fnuz", 14: "float8_e8m0fnu",
+}  # fmt: skip
 _DEPTH_LIMIT = 200
 
 

@@ -581,7 +581,7 @@ class ExprReader:
         if isinstance(node, ast.Call) and dotted(node.func) == "float" and len(node.args) == 1:
             return float(self.read_number(node.args[0]))
         if raw in ("inf", "-inf", "nan"):
-            return float(raw)  # type: ignore[arg-type]  # one of three strings
+            return float(raw)
         if isinstance(raw, (bool, int, float)):
             return raw
         raise self.ctx.fail(

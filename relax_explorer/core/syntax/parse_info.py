@@ -145,7 +145,7 @@ class InfoReader:
         ndim = self._integer(given["ndim"]) if "ndim" in given else -1
         vdevice = given.get("vdevice")
         where = vdevice.value if isinstance(vdevice, ast.Constant) else None
-        return s.TensorStructInfo(shape, found, ndim, where)
+        return s.TensorStructInfo(shape, found, ndim, where)  # type: ignore[arg-type]  # narrowed by type() above
 
     def _shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
         if isinstance(node, (ast.Tuple, ast.List)):
@@ -187,8 +187,11 @@ class InfoReader:
         purity, derive = given.get("purity"), given.get("derive_func")
         pure = bool(purity.value) if isinstance(purity, ast.Constant) else infos is not None
         return s.FuncStructInfo(
-            infos, ret, pure, derive.value if isinstance(derive, ast.Constant) and derive.value else None
-        )  # type: ignore[arg-type]
+            infos,
+            ret,
+            pure,
+            derive.value if isinstance(derive, ast.Constant) and derive.value else None,  # type: ignore[arg-type]  # narrowed by type() above
+        )
 
     def _prim(self, node: ast.Call) -> s.StructInfo:
         given = self._keywords(node, "dtype", "value")

@@ -22,7 +22,13 @@ from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 
-LOOPS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unroll", "thread_binding": "thread_binding"}
+LOOPS = {
+    "serial": "serial",
+    "parallel": "parallel",
+    "vectorized": "vectorized",
+    "unroll": "unroll",
+    "thread_binding": "thread_binding",
+}
 _AXES = {"S": "spatial", "R": "reduce", "O": "opaque"}
 _BLOCKS = frozenset({"T.sblock", "T.block"})
 _BLOCK_ALLOCS = frozenset({"T.sblock_alloc_buffer"})
@@ -77,12 +83,16 @@ class _FunctionReader:
         body = self.sequence(node.body, node)
         root = self.blocks[0]
         if root.allocs or root.annotations:
-            body = t.SBlock("root", (), (), body, alloc_buffers=tuple(root.allocs), annotations=root.annotations)
+            body = t.SBlock(
+                "root", (), (), body, alloc_buffers=tuple(root.allocs), annotations=root.annotations
+            )
         if symbol:
             self.attrs.setdefault("global_symbol", symbol)
         attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
         ret = self._return_type(node)
-        return t.PrimFunc(tuple(self.params), body, ret, attrs, self.s_tir or self.has_blocks, None, self.ctx.span(node))
+        return t.PrimFunc(
+            tuple(self.params), body, ret, attrs, self.s_tir or self.has_blocks, None, self.ctx.span(node)
+        )
 
     def _return_type(self, node: ast.FunctionDef) -> s.StructInfo | None:
         found = dtype_of_prefix(dotted(node.returns)) if node.returns is not None else None
@@ -127,7 +137,9 @@ class _FunctionReader:
             element,
             str(scope.value) if isinstance(scope, ast.Constant) else "",
             self._pointer(given.get("data")),
-            tuple([self._dim(item) for item in strides.elts]) if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts else None,
+            tuple([self._dim(item) for item in strides.elts])
+            if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts
+            else None,
             self.expr.read(given["elem_offset"]) if "elem_offset" in given else None,
             _int(given.get("align")),
             _int(given.get("offset_factor")),
@@ -144,7 +156,9 @@ class _FunctionReader:
         try:
             inner = ast.parse(node.value.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise self.ctx.fail(tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is no dimension", node) from None
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is no dimension", node
+            ) from None
         for child in ast.walk(inner):
             ast.copy_location(child, node)
         return self._dim_expr(inner)
@@ -192,7 +206,9 @@ class _FunctionReader:
         if len(call.args) != 3 or not isinstance(call.args[1], ast.Constant):
             raise self.ctx.fail(tir_codes.TIR_STATEMENT, "T.attr takes a node, a key and a value", call)
         first = call.args[0]
-        named = isinstance(first, (ast.Name, ast.Constant)) and not (isinstance(first, ast.Name) and first.id not in self.names)
+        named = isinstance(first, (ast.Name, ast.Constant)) and not (
+            isinstance(first, ast.Name) and first.id not in self.names
+        )
         subject = self.expr.read(first) if named else Verbatim(ast.unparse(first))
         return subject, str(call.args[1].value), self.expr.read(call.args[2])
 
@@ -217,10 +233,16 @@ class _FunctionReader:
 
     def _grid(self, node: ast.For, call: ast.Call, names: list[str]) -> t.Stmt:
         if len(call.args) != len(names):
-            raise self.ctx.fail(tir_codes.TIR_STATEMENT, f"T.grid has {len(call.args)} extents for {len(names)} variables", node)
+            raise self.ctx.fail(
+                tir_codes.TIR_STATEMENT,
+                f"T.grid has {len(call.args)} extents for {len(names)} variables",
+                node,
+            )
         extents = [self.expr.index(arg) for arg in call.args]
         with _Scope(self.names):
-            loop_vars = [self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)]
+            loop_vars = [
+                self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)
+            ]
             for var, extent in zip(loop_vars, extents, strict=True):
                 self.domains[var] = Range(p.IntImm(0, extent.dtype), extent)
             body = self.sequence(node.body, node)
@@ -235,7 +257,9 @@ class _FunctionReader:
         options = {k.arg: k.value for k in call.keywords}
         thread = options.get("thread")
         found = self._constant(options["annotations"]) if "annotations" in options else EMPTY
-        step = bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
+        step = (
+            bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
+        )
         extent = self.expr.extent(start, stop)
         with _Scope(self.names):
             var = self._define(name, stop.dtype)
@@ -247,12 +271,20 @@ class _FunctionReader:
     def _constant(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
-            return freeze({str(self._constant(key)): self._constant(value) for key, value in pairs if key is not None})
-        if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, int, float, str))):
+            return freeze(
+                {str(self._constant(key)): self._constant(value) for key, value in pairs if key is not None}
+            )
+        if isinstance(node, ast.Constant) and (
+            node.value is None or isinstance(node.value, (bool, int, float, str))
+        ):
             return node.value
         if isinstance(node, (ast.List, ast.Tuple)):
             return tuple([self._constant(item) for item in node.elts])
-        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, (int, float)):
+        if (
+            isinstance(node, ast.UnaryOp)
+            and isinstance(node.operand, ast.Constant)
+            and isinstance(node.operand.value, (int, float))
+        ):
             return -node.operand.value
         if isinstance(node, ast.Call) and dtype_of_prefix(dotted(node.func)) is not None:
             return self.expr.read(node)
@@ -263,7 +295,9 @@ class _FunctionReader:
 
     def _if(self, node: ast.If) -> t.Stmt:
         other = self._scoped(node.orelse, node) if node.orelse else None
-        return t.IfThenElse(self.expr.read(node.test), self._scoped(node.body, node), other, self.ctx.span(node))
+        return t.IfThenElse(
+            self.expr.read(node.test), self._scoped(node.body, node), other, self.ctx.span(node)
+        )
 
     def _scoped(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
         with _Scope(self.names):
@@ -320,7 +354,8 @@ class _FunctionReader:
             self._remap(target.elts, call)
             return None
         if isinstance(target, ast.Tuple):
-            return self._several(target, node)
+            self._several(target, node)
+            return None
         if not isinstance(target, ast.Name) or call is None:
             return self._plain(target, node)
         return self._named_call(target.id, name, call, node)
@@ -365,13 +400,23 @@ class _FunctionReader:
 
     def _remap(self, targets: list[ast.expr], call: ast.Call) -> None:
         kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
-        values = call.args[1].elts if len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple)) else []
+        values = (
+            call.args[1].elts
+            if len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple))
+            else []
+        )
         if not isinstance(kinds, str) or not len(kinds) == len(values) == len(targets):
-            raise self.ctx.fail(tir_codes.TIR_STATEMENT, "T.axis.remap takes one kind and one loop variable for each axis", call)
+            raise self.ctx.fail(
+                tir_codes.TIR_STATEMENT,
+                "T.axis.remap takes one kind and one loop variable for each axis",
+                call,
+            )
         for target, kind, value in zip(targets, kinds, values, strict=True):
             loop = self.expr.read(value)
             domain = self._loop_domain(loop)
-            self._add_axis(target.id if isinstance(target, ast.Name) else "v", _AXES.get(kind, "spatial"), domain, loop)
+            self._add_axis(
+                target.id if isinstance(target, ast.Name) else "v", _AXES.get(kind, "spatial"), domain, loop
+            )
 
     def _loop_domain(self, loop: p.PrimExpr) -> Range:
         found = self.domains.get(loop)
@@ -414,7 +459,11 @@ class _FunctionReader:
     def _store(self, target: ast.Subscript, value: ast.expr, node: ast.stmt) -> t.Stmt:
         buffer, indices = self.expr.access(target)
         found = self.expr.read(value)
-        if found.dtype is not buffer.dtype and isinstance(found, (p.IntImm, p.FloatImm)) and not buffer.dtype.is_bool:
+        if (
+            found.dtype is not buffer.dtype
+            and isinstance(found, (p.IntImm, p.FloatImm))
+            and not buffer.dtype.is_bool
+        ):
             found = self.expr.literal(found.value, buffer.dtype, value)
         return t.BufferStore(buffer, indices, found, self.ctx.span(node))
 
@@ -459,7 +508,12 @@ class _FunctionReader:
         found = self._constant(call.args[0]) if call.args else None
         if not isinstance(found, Attrs):
             raise self.ctx.fail(codes.BAD_CALL, "T.func_attr takes a dict", call)
-        self.attrs.update({key.replace("tir.", "tirx.", 1) if key.startswith("tir.") else key: value for key, value in found.items()})
+        self.attrs.update(
+            {
+                key.replace("tir.", "tirx.", 1) if key.startswith("tir.") else key: value
+                for key, value in found.items()
+            }
+        )
 
     def _reads(self, call: ast.Call) -> None:
         self.blocks[-1].reads = self._regions(call)
@@ -468,7 +522,11 @@ class _FunctionReader:
         self.blocks[-1].writes = self._regions(call)
 
     def _regions(self, call: ast.Call) -> tuple[BufferRegion, ...]:
-        items = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
+        items = (
+            call.args[0].elts
+            if len(call.args) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple))
+            else call.args
+        )
         return tuple([self.expr.region(item) for item in items])
 
     def _where(self, call: ast.Call) -> None:
@@ -479,7 +537,13 @@ class _FunctionReader:
         self.blocks[-1].annotations = found if isinstance(found, Attrs) else EMPTY
 
     def _assert(self, node: ast.Assert) -> t.Stmt:
-        message = node.msg.value if isinstance(node.msg, ast.Constant) else ast.unparse(node.msg) if node.msg else ""
+        message = (
+            node.msg.value
+            if isinstance(node.msg, ast.Constant)
+            else ast.unparse(node.msg)
+            if node.msg
+            else ""
+        )
         return t.AssertStmt(self.expr.read(node.test), str(message), self.ctx.span(node))
 
     def _return(self, node: ast.Return) -> t.Stmt | None:
@@ -507,7 +571,11 @@ class _Scope:
 
 
 def _opens_rest(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and dotted(node.value.func) == "T.attr"
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and dotted(node.value.func) == "T.attr"
+    )
 
 
 def _int(node: ast.expr | None) -> int | None:

@@ -11,7 +11,13 @@ from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, DType, dtype
 from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.parse_info import PRIM_FUNCTIONS, PRIM_OPERATORS, align, dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_info import (
+    PRIM_FUNCTIONS,
+    PRIM_OPERATORS,
+    align,
+    dotted,
+    dtype_of_prefix,
+)
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, Ramp
 
@@ -45,7 +51,9 @@ _RESULTS: dict[str, DType] = {
 class TirExprReader:
     """Reads expressions in one PrimFunc; `names` holds its variables and buffers."""
 
-    def __init__(self, ctx: Context, names: dict[str, Any], define: Callable[[str, DType], p.PrimVar]) -> None:
+    def __init__(
+        self, ctx: Context, names: dict[str, Any], define: Callable[[str, DType], p.PrimVar]
+    ) -> None:
         self.ctx, self.names, self.define = ctx, names, define
 
     def read(self, node: ast.expr) -> p.PrimExpr:
@@ -64,7 +72,9 @@ class TirExprReader:
         """An index or extent: an integer."""
         value = self.read(node)
         if not value.dtype.is_int and value.dtype is not BOOL:
-            raise self.ctx.fail(tir_codes.TIR_EXPRESSION, f"an integer is needed, this is {value.dtype}", node)
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, f"an integer is needed, this is {value.dtype}", node
+            )
         return value
 
     def _name(self, node: ast.Name) -> p.PrimExpr:
@@ -77,7 +87,9 @@ class TirExprReader:
         if declared is not None:
             return self.define(node.id, declared)
         hint = codes.UNDEFINED.fix
-        raise self.ctx.fail(codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint)
+        raise self.ctx.fail(
+            codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint
+        )
 
     def _constant(self, node: ast.Constant) -> p.PrimExpr:
         value = node.value
@@ -174,7 +186,9 @@ class TirExprReader:
         indices = tuple([self._item(item) for item in items])
         if len(indices) != len(buffer.shape):
             text = f"{buffer.name} has {len(buffer.shape)} dimensions, {len(indices)} indices are given"
-            raise self.ctx.fail(tir_codes.TIR_EXPRESSION, text, node, help="give one index for each dimension")
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, text, node, help="give one index for each dimension"
+            )
         return buffer, indices
 
     def _item(self, node: ast.expr) -> p.PrimExpr:
@@ -186,7 +200,9 @@ class TirExprReader:
         width = _constant(lanes) if lanes is not None else None
         stride = _constant(step)
         if width is None or not stride:
-            raise self.ctx.fail(tir_codes.TIR_EXPRESSION, "a vector index has a known number of elements", node)
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, "a vector index has a known number of elements", node
+            )
         return Ramp(start, step, width // stride)
 
     def buffer(self, node: ast.expr) -> Buffer:
@@ -195,7 +211,13 @@ class TirExprReader:
         if isinstance(found, Buffer):
             return found
         text = ast.unparse(node)[:40]
-        raise self.ctx.fail(codes.UNDEFINED, f"{text!r} is no buffer", node, "no buffer of this name", help=codes.UNDEFINED.fix)
+        raise self.ctx.fail(
+            codes.UNDEFINED,
+            f"{text!r} is no buffer",
+            node,
+            "no buffer of this name",
+            help=codes.UNDEFINED.fix,
+        )
 
     def region(self, node: ast.expr) -> BufferRegion:
         """`A[i, j:k]` in T.reads and T.writes; the bare buffer is all of it."""
@@ -297,7 +319,9 @@ class TirExprReader:
 
     def _intrinsic(self, node: ast.Call, name: str) -> p.PrimExpr:
         args = tuple([self.read(arg) for arg in node.args])
-        keywords = tuple([(k.arg or "**", k.value.value) for k in node.keywords if isinstance(k.value, ast.Constant)])
+        keywords = tuple(
+            [(k.arg or "**", k.value.value) for k in node.keywords if isinstance(k.value, ast.Constant)]
+        )
         result = _RESULTS.get(name) or next((arg.dtype for arg in args if arg.dtype is not HANDLE), INT32)
         return p.PrimCall(name, args, result, keywords)
 

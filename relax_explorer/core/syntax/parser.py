@@ -229,11 +229,11 @@ class _ModuleReader:
         elif called.startswith("T.") and isinstance(value, ast.Call) and not value.args:
             self.ctx.declare(
                 name,
-                InfoReader(self.ctx, lambda _: None, lambda *_: None).dtype(
+                InfoReader(self.ctx, lambda _: None, lambda *_: None).dtype(  # type: ignore[arg-type]  # narrowed by type() above
                     ast.Constant(called[2:], **_place(value))
                 )
                 or INT64,
-            )  # type: ignore[arg-type,return-value]
+            )
         else:
             self._foreign(node)
 

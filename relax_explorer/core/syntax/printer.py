@@ -81,11 +81,11 @@ class _ModulePrinter:
             yield f'{name} = TypeVar("{name}")'
         yield "@I.ir_module"
         yield "class Module:"
-        text = ExprText(Names(), self.dialect, self.constants)
+        writer = ExprText(Names(), self.dialect, self.constants)
         if self.module.attrs:
-            yield f"{INDENT}I.module_attrs({text.constant(self.module.attrs)})"
+            yield f"{INDENT}I.module_attrs({writer.constant(self.module.attrs)})"
         if self.module.global_infos:
-            yield f"{INDENT}I.module_global_infos({text.constant(self.module.global_infos)})"
+            yield f"{INDENT}I.module_global_infos({writer.constant(self.module.global_infos)})"
 
     def _name_shape_vars(self, name: str, fn: Any) -> None:
         """Variables of the signature become module-level TypeVars; one name serves every function that uses the hint."""
@@ -235,7 +235,7 @@ class FunctionPrinter:
             return
         writer = _VALUE_WRITERS.get(type(binding.value))
         if writer is not None:
-            writer(self, binding, depth)
+            writer(self, binding, depth)  # type: ignore[arg-type]  # narrowed by type() above
         else:
             self._line(depth, self._plain(binding), binding)  # type: ignore[arg-type]  # the other kind was handled above
 
@@ -251,7 +251,11 @@ class FunctionPrinter:
         name = self.text.names(var)
         info = var.struct_info
         said = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in _SAID_IN_CALL
-        if info is None or not self.text.annotate or (said and value.sinfo_args and info is value.sinfo_args[0]):  # type: ignore[attr-defined]  # `said` saw a Call
+        if (
+            info is None
+            or not self.text.annotate
+            or (said and value.sinfo_args and info is value.sinfo_args[0])  # type: ignore[attr-defined]  # narrowed by type() above
+        ):
             return name
         return f"{name}: {self.text.info_text(info)}"
 

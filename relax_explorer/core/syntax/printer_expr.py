@@ -39,7 +39,12 @@ class ExprText:
     """Writes the expressions of one function in one dialect."""
 
     def __init__(
-        self, names: Names, dialect: Dialect, constants: Constants, module_alias: str = "cls", annotate: bool = True
+        self,
+        names: Names,
+        dialect: Dialect,
+        constants: Constants,
+        module_alias: str = "cls",
+        annotate: bool = True,
     ) -> None:
         self.names, self.dialect, self.constants, self.module_alias = names, dialect, constants, module_alias
         self.annotate = annotate  # whether bindings say their StructInfo

@@ -88,7 +88,9 @@ class _Printer:
         for param in self.fn.params:
             if isinstance(param, Buffer) and self._symbolic(param):
                 handle = self.names.assign(("handle", param), f"var_{param.name}")
-                texts.append(f"{self.names(param)} = T.match_buffer({handle}, {self._buffer_arguments(param, False)})")
+                texts.append(
+                    f"{self.names(param)} = T.match_buffer({handle}, {self._buffer_arguments(param, False)})"
+                )
         return texts
 
     def _buffer_type(self, buffer: Buffer) -> str:
@@ -105,12 +107,18 @@ class _Printer:
         if buffer.data is not None:
             parts.append(f"data={self.names(buffer.data)}")
         if buffer.strides is not None:
-            parts.append(f"strides=({self.text.listed(buffer.strides)}{',' if len(buffer.strides) == 1 else ''})")
+            parts.append(
+                f"strides=({self.text.listed(buffer.strides)}{',' if len(buffer.strides) == 1 else ''})"
+            )
         if buffer.elem_offset is not None:
             parts.append(f"elem_offset={self.text.write(buffer.elem_offset)}")
         if buffer.scope not in ("", "global"):
             parts.append(f'scope="{buffer.scope}"')
-        parts += [f"{key}={value}" for key in ("align", "offset_factor") if (value := getattr(buffer, key)) is not None]
+        parts += [
+            f"{key}={value}"
+            for key in ("align", "offset_factor")
+            if (value := getattr(buffer, key)) is not None
+        ]
         return parts
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
@@ -119,7 +127,11 @@ class _Printer:
         return text if plain or not quote or dim.dtype is not INT64 else quoted(text)
 
     def _attrs(self, symbol: str) -> None:
-        attrs = self.fn.attrs.without("global_symbol") if self.fn.attrs.get("global_symbol") == symbol else self.fn.attrs
+        attrs = (
+            self.fn.attrs.without("global_symbol")
+            if self.fn.attrs.get("global_symbol") == symbol
+            else self.fn.attrs
+        )
         if attrs:
             self.line(1, f"T.func_attr({self.constant(attrs)})")
 
@@ -127,7 +139,11 @@ class _Printer:
         """A compile-time constant of an attribute."""
         if isinstance(value, Attrs):
             rename = (lambda key: key.replace("tirx.", "tir.", 1)) if self.dialect.old else str
-            return "{" + ", ".join([f"{quoted(rename(key))}: {self.constant(value[key])}" for key in sorted(value)]) + "}"
+            return (
+                "{"
+                + ", ".join([f"{quoted(rename(key))}: {self.constant(value[key])}" for key in sorted(value)])
+                + "}"
+            )
         if isinstance(value, tuple):
             return f"[{', '.join([self.constant(item) for item in value])}]"
         if isinstance(value, Verbatim):
@@ -144,7 +160,9 @@ class _Printer:
         root = body if type(body) is t.SBlock and not body.iter_vars and body.name == "root" else None
         inner = root.body if root is not None else body
         explicit = type(inner) is t.SBlock and not inner.iter_vars
-        if explicit or (root is not None and (root.reads is not None or root.writes is not None or root.init is not None)):
+        if explicit or (
+            root is not None and (root.reads is not None or root.writes is not None or root.init is not None)
+        ):
             self.statement(root if root is not None else body, 1)
             return
         if root is not None or any(type(item) is t.SBlock for item in statements(inner)):
@@ -277,7 +295,10 @@ class _Printer:
         self._allocations(node, inner)
         for match in node.match_buffers:
             arguments = self._alloc_arguments(match.buffer)
-            self.line(inner, f"{self.names(match.buffer)} = T.match_buffer({self._region(match.source)}, {arguments})")
+            self.line(
+                inner,
+                f"{self.names(match.buffer)} = T.match_buffer({self._region(match.source)}, {arguments})",
+            )
         if node.init is not None:
             self.line(inner, "with T.init():")
             self._inner(node.init, inner + 1)
@@ -288,13 +309,21 @@ class _Printer:
 
     def _axes(self, node: t.SBlock, depth: int) -> None:
         kinds = [_AXIS_KINDS.get(axis.kind, "") for axis in node.iter_vars]
-        plain = all(isinstance(value, p.PrimVar) and self._is_whole_loop(axis, value) for axis, value in zip(node.iter_vars, node.iter_values, strict=True))
+        plain = all(
+            isinstance(value, p.PrimVar) and self._is_whole_loop(axis, value)
+            for axis, value in zip(node.iter_vars, node.iter_values, strict=True)
+        )
         if len(node.iter_vars) > 1 and plain and all(kinds):
             names = ", ".join([self.names(axis.var) for axis in node.iter_vars])
-            self.line(depth, f'{names} = T.axis.remap("{"".join(kinds)}", [{self.text.listed(node.iter_values)}])')
+            self.line(
+                depth, f'{names} = T.axis.remap("{"".join(kinds)}", [{self.text.listed(node.iter_values)}])'
+            )
             return
         for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
-            self.line(depth, f"{self.names(axis.var)} = T.axis.{axis.kind}({self._domain(axis)}, {self.text.write(value)})")
+            self.line(
+                depth,
+                f"{self.names(axis.var)} = T.axis.{axis.kind}({self._domain(axis)}, {self.text.write(value)})",
+            )
 
     def _is_whole_loop(self, axis: t.IterVar, value: p.PrimVar) -> bool:
         loop = self.loops.get(value)
@@ -382,15 +411,24 @@ def _let(out: PrimText, expr: Let) -> tuple[str, int]:
     return f"T.Let({out.write(expr.body)}, where={{{out.name(expr.var)}: {out.write(expr.value)}}})", ATOM
 
 
-_OPERATORS = {"shift_left": ("<<", 8), "shift_right": (">>", 8), "bitwise_and": ("&", 7), "bitwise_xor": ("^", 6), "bitwise_or": ("|", 5)}
+_OPERATORS = {
+    "shift_left": ("<<", 8),
+    "shift_right": (">>", 8),
+    "bitwise_and": ("&", 7),
+    "bitwise_xor": ("^", 6),
+    "bitwise_or": ("|", 5),
+}
 
 
 def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
     if expr.op in _OPERATORS and len(expr.args) == 2:
         symbol, strength = _OPERATORS[expr.op]
-        return f"{out.operand(expr.args[0], strength)} {symbol} {out.operand(expr.args[1], strength + 1)}", strength
+        return (
+            f"{out.operand(expr.args[0], strength)} {symbol} {out.operand(expr.args[1], strength + 1)}",
+            strength,
+        )
     return _plain_call(out, expr)
 
 
 _plain_call = prim_text.WRITERS[p.PrimCall]
-prim_text.WRITERS.update({Ramp: _ramp, BufferPtr: _pointer, Let: _let, p.PrimCall: _call})  # type: ignore[dict-item]
+prim_text.WRITERS.update({Ramp: _ramp, BufferPtr: _pointer, Let: _let, p.PrimCall: _call})

@@ -53,7 +53,9 @@ class _Tokens:
         """Add anything."""
         if isinstance(value, p.PrimExpr):
             self._expr(value)
-        elif isinstance(value, (t.Stmt, t.PrimFunc, Range, BufferRegion, t.IterVar, t.MatchBufferRegion, Buffer)):
+        elif isinstance(
+            value, (t.Stmt, t.PrimFunc, Range, BufferRegion, t.IterVar, t.MatchBufferRegion, Buffer)
+        ):
             self._node(value)
         elif isinstance(value, tuple):
             self.out.append(f"({len(value)}")

@@ -28,7 +28,7 @@ class BufferLoad(PrimExpr):
             lanes = indices[-1].dtype.lanes if indices else 1
             hit.dtype = buffer.dtype if lanes == 1 else buffer.dtype.with_lanes(lanes)
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
     def children(self) -> tuple[PrimExpr, ...]:
         """The indices."""
@@ -53,7 +53,7 @@ class BufferPtr(PrimExpr):
             hit = object.__new__(cls)
             hit.buffer, hit.how, hit.dtype = buffer, how, HANDLE
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A pointer has no operands: itself."""
@@ -76,7 +76,7 @@ class Ramp(PrimExpr):
             hit = object.__new__(cls)
             hit.base, hit.stride, hit.lanes, hit.dtype = base, stride, lanes, base.dtype.with_lanes(lanes)
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The same lanes over other operands."""
@@ -99,7 +99,7 @@ class Let(PrimExpr):
             hit = object.__new__(cls)
             hit.var, hit.value, hit.body, hit.dtype = var, value, body, body.dtype
             _TABLE[key] = hit
-        return hit  # type: ignore[no-any-return]  # the table holds what this key made
+        return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The same variable over another value and body."""

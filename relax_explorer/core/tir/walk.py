@@ -78,7 +78,9 @@ def buffers(fn: t.PrimFunc) -> list[Buffer]:
 class Substitution:
     """Replaces variables by expressions and buffers by buffers."""
 
-    def __init__(self, variables: dict[p.PrimVar, p.PrimExpr], of_buffers: dict[Buffer, Buffer] | None = None) -> None:
+    def __init__(
+        self, variables: dict[p.PrimVar, p.PrimExpr], of_buffers: dict[Buffer, Buffer] | None = None
+    ) -> None:
         self.variables, self.buffers = variables, of_buffers or {}
 
     def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
@@ -107,7 +109,12 @@ class Substitution:
         return None if regions is None else tuple([self.region(region) for region in regions])
 
     def _block(self, node: t.SBlock) -> t.Stmt:
-        axes = tuple([t.IterVar(a.var, Range(self.expr(a.domain.start), self.expr(a.domain.extent)), a.kind) for a in node.iter_vars])
+        axes = tuple(
+            [
+                t.IterVar(a.var, Range(self.expr(a.domain.start), self.expr(a.domain.extent)), a.kind)
+                for a in node.iter_vars
+            ]
+        )
         return replace(
             node,
             iter_vars=axes,
@@ -126,10 +133,16 @@ _REWRITES: dict[type, Callable[[Substitution, Any], t.Stmt]] = {
     t.For: lambda q, x: replace(x, start=q.expr(x.start), extent=q.expr(x.extent), body=q.stmt(x.body)),
     t.While: lambda q, x: replace(x, condition=q.expr(x.condition), body=q.stmt(x.body)),
     t.IfThenElse: lambda q, x: replace(
-        x, condition=q.expr(x.condition), then_case=q.stmt(x.then_case), else_case=None if x.else_case is None else q.stmt(x.else_case)
+        x,
+        condition=q.expr(x.condition),
+        then_case=q.stmt(x.then_case),
+        else_case=None if x.else_case is None else q.stmt(x.else_case),
     ),
     t.BufferStore: lambda q, x: replace(
-        x, buffer=q.buffers.get(x.buffer, x.buffer), indices=tuple([q.expr(i) for i in x.indices]), value=q.expr(x.value)
+        x,
+        buffer=q.buffers.get(x.buffer, x.buffer),
+        indices=tuple([q.expr(i) for i in x.indices]),
+        value=q.expr(x.value),
     ),
     t.Evaluate: lambda q, x: replace(x, value=q.expr(x.value)),
     t.LetStmt: lambda q, x: replace(x, value=q.expr(x.value)),

@@ -45,7 +45,7 @@ def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
             found.append({"kind": fn.status, "function": fn.name})
         for pair in fn.pairs:
             if pair.kind != "same":
-                sides = {"a": _side(fn.old, pair.a), "b": _side(fn.new, pair.b)}
+                sides: dict[str, Any] = {"a": _side(fn.old, pair.a), "b": _side(fn.new, pair.b)}
                 found.append(
                     {
                         "kind": pair.kind,

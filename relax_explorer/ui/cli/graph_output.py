@@ -25,7 +25,7 @@ def draw(graph: Graph, path: str | None, format: str | None, engine: str) -> int
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
-    output.write(texts[kind](), path)
+    output.write(texts[kind](), path)  # type: ignore[no-untyped-call]  # one of four bound methods
     return output.OK
 
 
@@ -36,7 +36,7 @@ def _picture(graph: Graph, path: str | None, kind: str, engine: str) -> int:
         click.echo(f"relax-explorer: {error}", err=True)
         return output.CANNOT
     output.write(picture.data, path)
-    for note in picture.notes:
+    for note in picture.notices:
         click.echo(note, err=True)
     if path is not None:
         click.echo(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -26,7 +27,15 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.ui import places
 from relax_explorer.ui.tui import keys, rows
-from relax_explorer.ui.tui.messages import CursorMoved, DebuggerMoved, GraphDrawn, GraphExported, SessionOpened, StageAdded, WorkFailed
+from relax_explorer.ui.tui.messages import (
+    CursorMoved,
+    DebuggerMoved,
+    GraphDrawn,
+    GraphExported,
+    SessionOpened,
+    StageAdded,
+    WorkFailed,
+)
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.problem import render
@@ -41,7 +50,11 @@ class KeyCommands(Provider):
     async def discover(self) -> Hits:
         """All actions."""
         for action in keys.actions_of(self.app.pane):  # type: ignore[attr-defined]  # the app is ours
-            yield DiscoveryHit(action.description, lambda key=action.key: self.app.press(key), help=action.label)  # type: ignore[attr-defined,misc]
+            yield DiscoveryHit(
+                action.description,
+                partial(self.app.press, action.key),  # type: ignore[attr-defined]  # narrowed by type() above
+                help=action.label,
+            )
 
     async def search(self, query: str) -> Hits:
         """Actions whose description matches."""
@@ -49,8 +62,12 @@ class KeyCommands(Provider):
         for action in keys.actions_of(self.app.pane):  # type: ignore[attr-defined]  # as above
             score = matcher.match(action.description)
             if score > 0:
-                run = lambda key=action.key: self.app.press(key)  # type: ignore[attr-defined,misc]  # noqa: E731  # bound in the loop
-                yield Hit(score, matcher.highlight(action.description), run, help=action.label)
+                yield Hit(
+                    score,
+                    matcher.highlight(action.description),
+                    partial(self.app.press, action.key),  # type: ignore[attr-defined]  # narrowed by type() above
+                    help=action.label,
+                )
 
 
 class Explorer(App[int]):
@@ -58,10 +75,11 @@ class Explorer(App[int]):
 
     CSS_PATH = "explorer.tcss"
     TITLE = "relax-explorer"
-    COMMANDS: ClassVar[set[Any]] = {KeyCommands}  # type: ignore[assignment]  # only ours
+    COMMANDS: ClassVar[set[Any]] = {KeyCommands}
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(key, f"press('{key}')", show=False, priority=key in ("tab", "escape")) for key in dict.fromkeys(a.key for a in keys.ACTIONS)
+        Binding(key, f"press('{key}')", show=False, priority=key in ("tab", "escape"))
+        for key in dict.fromkeys(a.key for a in keys.ACTIONS)
     ]
 
     def __init__(self, path: str | None, pipeline: str = "default", screen: str = "passes") -> None:
@@ -116,7 +134,9 @@ class Explorer(App[int]):
         small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
         self.query_one("#panes").display = not small
         self.query_one("#stages").display = event.size.width >= 100
-        self.paint_header(f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …" if small else "")
+        self.paint_header(
+            f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …" if small else ""
+        )
         if self.pane == "graph":
             self.draw_graph()
 
@@ -199,7 +219,11 @@ class Explorer(App[int]):
         self.exit(0)
 
     def do_back(self) -> None:
-        if self.query_one("#panes", ContentSwitcher).current == "popup" or self.pane in ("debug", "graph", "problems"):
+        if self.query_one("#panes", ContentSwitcher).current == "popup" or self.pane in (
+            "debug",
+            "graph",
+            "problems",
+        ):
             self.go("passes" if self.session is not None else "home")
         else:
             self.exit(0)
@@ -228,7 +252,12 @@ class Explorer(App[int]):
     def do_copy_command(self) -> None:
         names = {"debug": "run", "graph": "graph", "problems": "check"}
         item = command(names.get(self.pane, "show"))
-        values = {"input": self.path, "inputs": self.path, "passes": self.pipeline, "func": self.selection.function or None}
+        values = {
+            "input": self.path,
+            "inputs": self.path,
+            "passes": self.pipeline,
+            "func": self.selection.function or None,
+        }
         if self.session is not None and self.pane == "passes":
             values["stage"] = str(self.selection.stage)
         text = item.text(values)
@@ -290,7 +319,16 @@ class Explorer(App[int]):
         mark = "✗" if any(p.is_error for p in stage.problems) else "●" if stage.changed else "○"
         stages = self.query_one("#stages", OptionList)
         if stages.option_count == message.number:
-            stages.add_option(Option(Text(f"{mark} {stage.number} {visible(stage.made_by, 24)}", no_wrap=True, overflow="ellipsis"), id=str(stage.number)))
+            stages.add_option(
+                Option(
+                    Text(
+                        f"{mark} {stage.number} {visible(stage.made_by, 24)}",
+                        no_wrap=True,
+                        overflow="ellipsis",
+                    ),
+                    id=str(stage.number),
+                )
+            )
 
     def on_work_failed(self, message: WorkFailed) -> None:
         """Say why; the last good state stays."""
@@ -316,10 +354,20 @@ class Explorer(App[int]):
         self.selection.stage = max(0, min(number, len(self.session.stages) - 1))
         stage = self.session.stages[self.selection.stage]
         shown = rows.stage_rows(self.session, stage, self.diff_mode, self.density)
-        cursor = next((n for n, row in enumerate(shown) if row.node is not None and row.node is self.selection.binding), None)
+        cursor = next(
+            (n for n, row in enumerate(shown) if row.node is not None and row.node is self.selection.binding),
+            None,
+        )
         if cursor is None and self.selection.variable:
             name = self.selection.variable
-            cursor = next((n for n, row in enumerate(shown) if getattr(getattr(row.node, "var", None), "name", "") == name), None)
+            cursor = next(
+                (
+                    n
+                    for n, row in enumerate(shown)
+                    if getattr(getattr(row.node, "var", None), "name", "") == name
+                ),
+                None,
+            )
         if cursor is None:
             cursor = next((n for n, row in enumerate(shown) if row.gutter != " "), None) if moved else None
         if cursor is None:
@@ -378,24 +426,40 @@ class Explorer(App[int]):
     def do_cycle_diff(self) -> None:
         order = ["marks", "only", "plain"]
         self.diff_mode = order[(order.index(self.diff_mode) + 1) % 3]
-        self.say({"marks": "changes are marked", "only": "only what changed", "plain": "no marks"}[self.diff_mode])
+        self.say(
+            {"marks": "changes are marked", "only": "only what changed", "plain": "no marks"}[self.diff_mode]
+        )
         self.show_stage(self.selection.stage)
 
     def do_cycle_types(self) -> None:
         order = ["ghost", "full", "none"]
         self.density = order[(order.index(self.density) + 1) % 3]
-        self.say({"ghost": "StructInfo at the right", "full": "StructInfo as written", "none": "no StructInfo"}[self.density])
+        self.say(
+            {"ghost": "StructInfo at the right", "full": "StructInfo as written", "none": "no StructInfo"}[
+                self.density
+            ]
+        )
         self.show_stage(self.selection.stage)
 
     def do_who(self) -> None:
         if self.session is None or not self.selection.variable:
             self.say("select a binding first")
             return
-        self.popup([Row(f"History of {self.selection.variable} (Esc closes)"), Row(""), *rows.history_rows(self.session, self.selection)])
+        self.popup(
+            [
+                Row(f"History of {self.selection.variable} (Esc closes)"),
+                Row(""),
+                *rows.history_rows(self.session, self.selection),
+            ]
+        )
 
     def _function_by(self, step: int) -> None:
         view = self.view
-        starts = [n for n, row in enumerate(view.rows) if row.function and (n == 0 or view.rows[n - 1].function != row.function)]
+        starts = [
+            n
+            for n, row in enumerate(view.rows)
+            if row.function and (n == 0 or view.rows[n - 1].function != row.function)
+        ]
         ahead = [n for n in starts if (n > view.cursor if step > 0 else n < view.cursor)]
         if ahead:
             view.move(ahead[0] if step > 0 else ahead[-1])
@@ -417,7 +481,11 @@ class Explorer(App[int]):
         view = self.view
         view.focus()
         self.matches = [n for n, row in enumerate(view.rows) if event.value and event.value in row.text]
-        self.say(f"{len(self.matches)} lines with {event.value!r}" if self.matches else f"nothing has {event.value!r}")
+        self.say(
+            f"{len(self.matches)} lines with {event.value!r}"
+            if self.matches
+            else f"nothing has {event.value!r}"
+        )
         self._match_by(1)
 
     def _match_by(self, step: int) -> None:
@@ -438,7 +506,10 @@ class Explorer(App[int]):
             for note in self.session.notes:
                 shown += [Row(line) for line in render(note).split("\n")]
             for stage, problem in self.session.problems:
-                shown += [Row(line) for line in f"stage {stage.number} {stage.made_by}\n{render(problem)}".split("\n")]
+                shown += [
+                    Row(line)
+                    for line in f"stage {stage.number} {stage.made_by}\n{render(problem)}".split("\n")
+                ]
         self.query_one("#problems", LineView).show(shown or [Row("no problems")], 0)
 
     # -- debug ----------------------------------------------------------------------------------------------------
@@ -453,7 +524,7 @@ class Explorer(App[int]):
             if fn is None or not hasattr(fn, "body") or name not in stage.module.relax_functions:
                 self.say("the module has no Relax function to run")
                 return
-            self.debugger = self.session.debug(name, make_inputs(fn, {}), stage.number)
+            self.debugger = self.session.debug(name, make_inputs(fn, {}), stage.number)  # type: ignore[arg-type]  # narrowed by type() above
         except Failure as failure:
             self.post_message(WorkFailed(failure.diagnostics))
             return
@@ -545,7 +616,9 @@ class Explorer(App[int]):
         changed = [fn.new[pair.b] for fn in self.session.diff(stage.number - 1, stage.number).functions for pair in fn.pairs
                    if pair.b is not None and pair.kind in ("added", "changed", "type")] if stage.number else []  # fmt: skip
         made = graph(stage.module, name, changed, None, self.selection.binding)
-        selected = next((node.id for node in made.nodes if "selected" in {str(mark) for mark in node.marks}), None)
+        selected = next(
+            (node.id for node in made.nodes if "selected" in {str(mark) for mark in node.marks}), None
+        )
         if self.radius and selected is not None:
             made = made.neighbourhood(selected, self.radius)
         return made.scoped(200)

@@ -25,7 +25,11 @@ def ghost(node: Any) -> str:
 
 
 def stage_rows(session: Session, stage: Snapshot, mode: str, density: str = "ghost") -> list[Row]:
-    """A stage's text; `density` is ghost (StructInfo at the right), full (as TVMScript writes it) or none; `mode` is marks (changes against the stage before in the gutter), only (changes alone), or plain."""
+    """A stage's text.
+
+    `density` is ghost (StructInfo at the right), full (as TVMScript writes it) or none; `mode` is marks (changes against the
+    stage before in the gutter), only (changes alone), or plain.
+    """
     if mode == "only" and stage.number:
         found = diff_lines(session.diff(stage.number - 1, stage.number))
         return [Row(line.text, line.glyph, line.binding) for line in found] or [Row("nothing changed")]
@@ -46,7 +50,11 @@ def stage_rows(session: Session, stage: Snapshot, mode: str, density: str = "gho
 def debug_rows(stage: Snapshot, debugger: Debugger, breakpoints: Collection[str]) -> list[Row]:
     """The text of the function that runs, with ▶ now, ✓ done, ● breakpoint."""
     name = debugger.frame.name
-    done = {change.event.binding for change in debugger.machine.log[: debugger.position] if change.event.kind == "bind"}
+    done = {
+        change.event.binding
+        for change in debugger.machine.log[: debugger.position]
+        if change.event.kind == "bind"
+    }
     now = debugger.next_binding
     rows = []
     for line in stage.printed_short.lines:
@@ -55,7 +63,9 @@ def debug_rows(stage: Snapshot, debugger: Debugger, breakpoints: Collection[str]
         gutter = " "
         if isinstance(line.node, (e.VarBinding, e.MatchCast)):
             own = line.node.var.name if line.node.var is not None else ""
-            gutter = "▶" if line.node is now else "●" if own in breakpoints else "✓" if line.node in done else "·"
+            gutter = (
+                "▶" if line.node is now else "●" if own in breakpoints else "✓" if line.node in done else "·"
+            )
         rows.append(Row(line.text, gutter, line.node, line.function, ghost(line.node)))
     return rows
 
@@ -71,7 +81,12 @@ def value_rows(debugger: Debugger, height: int) -> list[Row]:
     if event.kind == "bind" and event.binding is not None and event.binding.var is not None:
         rows.append(Row(f"{event.binding.var.name} = {short_value(event.value, 200)}", "▶"))
     values = list(debugger.frame.values.items())
-    rows += [Row(f"{name} = {_shown(value)}") for name, value in reversed(values)]
+    newest = (
+        event.binding.var.name
+        if event.kind == "bind" and event.binding is not None and event.binding.var
+        else ""
+    )
+    rows += [Row(f"{name} = {_shown(value)}") for name, value in reversed(values) if name != newest]
     return rows[: max(height, 2)]
 
 
@@ -91,7 +106,9 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
         return [f"{stage.made_by}: {stage.phase}, {stage.seconds * 1000:.0f} ms", *problems]
     derived = facts(fn)
     users = [derived.bindings[n].var for n in derived.users(var) if n < len(derived.bindings)]
-    names = ", ".join(user.name for user in users[:6] if user is not None) or ("the result" if derived.users(var) else "nothing")
+    names = ", ".join(user.name for user in users[:6] if user is not None) or (
+        "the result" if derived.users(var) else "nothing"
+    )
     kind = "DataflowVar" if isinstance(var, e.DataflowVar) else "Var"
     annotation = getattr(binding, "annotation", None)
     lines = [f"{var.name}: {var.struct_info}", f"{kind} of {selection.function}, read by {names}"]

@@ -107,7 +107,7 @@ class LineView(ScrollView, can_focus=True):
         """The strip of visible line `y`."""
         x, top = self.scroll_offset
         number = int(top) + y
-        width = self.size.width
+        width = self.scrollable_content_region.width
         if number >= len(self.rows):
             return Strip.blank(width, self.rich_style)
         strip = self._strip(number, number == self.cursor)
@@ -116,7 +116,9 @@ class LineView(ScrollView, can_focus=True):
         room = width - len(ghost) - 1 if ghost and len(ghost) < width // 2 else width
         shown = strip.crop(int(x), int(x) + room).extend_cell_length(room, base)
         if room < width:
-            shown = Strip.join([shown, Strip([Segment(f" {ghost}", Style(dim=True, color="#35b18c") + base)])])
+            shown = Strip.join(
+                [shown, Strip([Segment(f" {ghost}", Style(dim=True, color="#35b18c") + base)])]
+            )
         return shown.apply_style(self.rich_style)
 
     def _base(self, selected: bool) -> Style:
@@ -136,4 +138,6 @@ class LineView(ScrollView, can_focus=True):
         segments = [Segment(f"{row.gutter} ", _GUTTERS.get(row.gutter, _PLAIN) + base)]
         if not self.colored:
             return [*segments, Segment(text, base)]
-        return segments + [Segment(piece, _STYLES.get(role, _PLAIN) + base) for role, piece in highlight(text)]
+        return segments + [
+            Segment(piece, _STYLES.get(role, _PLAIN) + base) for role, piece in highlight(text)
+        ]

@@ -1,0 +1,126 @@
+"""The notation of operator examples, as programs.
+
+    f32[n,4] f32[4,8] out_dtype="float32" -> f32[n,8]
+
+Tensors are a short dtype and their lengths; `f32` alone has no known rank, `f32[?,?]` no known lengths, `any[n]` no
+known dtype. `(n,4)` is a shape where the operator takes one, else a tuple: of tensors `(f32[2],f32[3])` or of scalars
+`(0,1)`. A bare number is a scalar, `_` leaves an optional operand out. `name=value` is an attribute, written as in
+TVMScript. The result may be a tensor, a tuple of tensors, or `shape(n,4)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.decl import Op
+
+DTYPES = {
+    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i32": "int32", "i64": "int64",
+    "u8": "uint8", "u32": "uint32", "bool": "bool", "any": "",
+}  # fmt: skip
+TENSOR = re.compile(r"([a-z]+\d*)(?:\[([^\]]*)\])?$")
+ATTRIBUTE = re.compile(r"[a-z_]+=")
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?$")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One example of an operator: the texts of its operands, attributes and result."""
+
+    op: type[Op]
+    text: str
+    operands: tuple[str, ...]
+    attributes: tuple[str, ...]
+    result: str
+
+    def __str__(self) -> str:
+        return f"{self.op.name.removeprefix('relax.')}: {self.text}"
+
+    def function(self, name: str = "main", *, expect: bool = False) -> str:
+        """The example as a function of an I.ir_module; with `expect` its last parameter has the result's type."""
+        params: list[str] = []
+        args = [self._argument(text, n, params) for n, text in enumerate(self.operands) if text != "_"]
+        if expect:
+            params.append(f"expected: {annotation(self.result)}")
+        symbols = sorted(set(re.findall(r"\b[a-z]\b", " ".join((*self.operands, self.result)))))
+        if symbols:
+            params.append(f"symbols: R.Shape([{', '.join(repr(s) for s in symbols)}])".replace("'", '"'))
+        call = f"R.{self.op.name.removeprefix('relax.')}({', '.join((*args, *self.attributes))})"
+        head = ["@R.function", f"def {name}({', '.join(params)}):"]
+        body = [*[f"    {s} = T.int64()" for s in symbols], f"    result = {call}", "    return result"]
+        return "\n".join(f"    {line}" for line in (*head, *body)) + "\n"
+
+    def module(self, *, expect: bool = False) -> str:
+        """The example as a whole text."""
+        return module([self.function(expect=expect)])
+
+    def _argument(self, text: str, number: int, params: list[str]) -> str:
+        kind = self.op.operands[min(number, len(self.op.operands) - 1)].kind
+        name = f"x{len(params)}"
+        if NUMBER.match(text):
+            return f"R.prim_value({text})"
+        if text.startswith("(") and kind.startswith("Shape"):
+            return f"R.shape([{text[1:-1].rstrip(',')}])"
+        if text.startswith("(") and "[" not in text:
+            return f"({', '.join(f'R.prim_value({item})' for item in split(text[1:-1]))},)"
+        if text.startswith("("):
+            return f"({', '.join(self._argument(item, number, params) for item in split(text[1:-1]))},)"
+        if text.startswith('"'):
+            return text
+        params.append(f"{name}: {annotation(text)}")
+        return name
+
+
+def annotation(text: str) -> str:
+    """The type of a value as a parameter's annotation."""
+    if text.startswith("shape"):
+        return f"R.Shape([{', '.join(dims(text[6:-1]))}])"
+    if text.startswith("("):
+        return f"R.Tuple({', '.join(annotation(item) for item in split(text[1:-1]))})"
+    if text == "object":
+        return "R.Object"
+    match = TENSOR.match(text)
+    assert match is not None, f"{text!r} is no tensor"
+    kind, lengths = DTYPES[match[1]], match[2]
+    parts = [f'dtype="{kind}"'] if kind else []
+    if lengths is not None and "?" in lengths:
+        parts.append(f"ndim={lengths.count('?')}")
+    elif lengths is not None:
+        parts.insert(0, f"({', '.join(dims(lengths))}{',' if lengths else ''})")
+    return f"R.Tensor({', '.join(parts)})"
+
+
+def dims(text: str) -> list[str]:
+    """Lengths as annotations have them: symbols in quotes."""
+    return [item if NUMBER.match(item) else f'"{item}"' for item in split(text)]
+
+
+def split(text: str) -> list[str]:
+    """The items of a list, at the commas outside brackets."""
+    return [item for item in re.split(r",(?![^\[]*\])(?![^(]*\))", text) if item]
+
+
+def read(op: type[Op], text: str) -> Example:
+    """An example of `op`."""
+    left, _, result = text.rpartition(" -> ")
+    words = left.split()
+    attributes = tuple(word for word in words if ATTRIBUTE.match(word))
+    return Example(op, text, tuple(word for word in words if not ATTRIBUTE.match(word)), attributes, result)
+
+
+def examples() -> Iterator[Example]:
+    """Every example of every operator."""
+    for op in table().values():
+        for text in op.examples:
+            yield read(op, text)
+
+
+def module(functions: list[str]) -> str:
+    """Functions as a text that our parser and TVM's read."""
+    head = (
+        "from tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tirx as T\n"
+    )
+    return f"{head}\n@I.ir_module\nclass Module:\n" + "\n".join(functions)
