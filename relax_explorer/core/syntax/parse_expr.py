@@ -38,7 +38,7 @@ CALL_FORMS = frozenset(
         "dist.call_tir_local_view",
     }
 )
-PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed"})
+PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
 
 
 class ExprReader:

@@ -121,8 +121,8 @@ def _syntax_error(source: Source, report: Report, error: SyntaxError) -> None:
         remaining = source.text[source.line_starts[line - 1] :].strip()
         truncated = "was never closed" in message or "unterminated" in message or "\n" not in remaining
         code, hint = (codes.TRUNCATED, codes.TRUNCATED.fix) if truncated else (code, "")
-    elif _keyword_at(text, column):
-        code, hint = codes.BAD_NAME, f"{_keyword_at(text, column)!r} is a Python keyword: rename it"
+    elif _keyword_in(text):
+        code, hint = codes.BAD_NAME, f"{_keyword_in(text)!r} is a Python keyword: rename it"
     report.say(
         code,
         message,
@@ -131,19 +131,17 @@ def _syntax_error(source: Source, report: Report, error: SyntaxError) -> None:
     )
 
 
-def _keyword_at(text: str, column: int) -> str:
+_NAMED = re.compile(r"[(,]\s*(\w+)\s*:|\bdef\s+(\w+)|^\s*(\w+)\s*(?::[^=]*)?=[^=]")
+
+
+def _keyword_in(text: str) -> str:
+    """The keyword that a line uses as a name, empty when there is none."""
     import keyword
 
-    match = re.compile(r"\w+").match(text, column)
-    word = match.group() if match else ""
-    binds = (
-        re.search(
-            rf"[(,]\s*{re.escape(word)}\s*:|^\s*{re.escape(word)}\s*[:=]|def\s+{re.escape(word)}\b", text
-        )
-        if word
-        else None
-    )
-    return word if binds and keyword.iskeyword(word) else ""
+    names = [name for match in _NAMED.finditer(text) for name in match.groups() if name]
+    if text.lstrip().startswith("def "):
+        names += re.findall(r"[(,]\s*(\w+)", text)
+    return next((name for name in names if keyword.iskeyword(name)), "")
 
 
 class _ModuleReader:

@@ -76,8 +76,13 @@ class _Printer:
         if isinstance(param, p.PrimVar):
             return f"{self.names(param)}: T.{param.dtype}"
         if handle and self._symbolic(param):
-            return f"{self.names.assign(('handle', param), 'var_' + param.name)}: T.handle"
+            return f"{self._handle(param)}: T.handle"
         return f"{self.names(param)}: {self._buffer_type(param)}"
+
+    def _handle(self, buffer: Buffer) -> str:
+        """The name of the pointer that a match_buffer gives its shape."""
+        key = ("handle", buffer)
+        return self.names(key) if self.names.known(key) else self.names.assign(key, f"var_{buffer.name}")
 
     def _symbolic(self, buffer: Buffer) -> bool:
         return bool(p.free_vars(*buffer.shape))
@@ -87,7 +92,7 @@ class _Printer:
         texts = [f"{self.names(var)} = T.{var.dtype}()" for var in shape_vars(self.fn)]
         for param in self.fn.params:
             if isinstance(param, Buffer) and self._symbolic(param):
-                handle = self.names.assign(("handle", param), f"var_{param.name}")
+                handle = self._handle(param)
                 texts.append(
                     f"{self.names(param)} = T.match_buffer({handle}, {self._buffer_arguments(param, False)})"
                 )

@@ -1,0 +1,103 @@
+"""Every code has a page, and its smallest program earns it; whatever the input, reading raises ParseError only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.codes import CODES
+from relax_explorer.core.syntax.parser import read
+
+WITH_EXAMPLE = sorted(code.id for code in CODES.values() if code.example)
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_says_what_why_and_what_to_do(code: str) -> None:
+    page = CODES[code]
+    assert page.title
+    assert page.why.endswith(".")
+    assert page.fix.endswith(".")
+
+
+@pytest.mark.parametrize("code", WITH_EXAMPLE)
+def test_the_example_earns_the_code(code: str) -> None:
+    module, report = read(CODES[code].example, "example.py")
+    found = {item.code.id for item in report}
+    if module is not None and not report.errors:
+        found |= {item.code.id for item in rxe.check(module)}
+    assert code in found, f"{code} not in {sorted(found)}"
+
+
+HOSTILE = {
+    "empty": "",
+    "spaces": "  \n\n",
+    "comment": "# only\n",
+    "python": "import os\nos.system('true')\n",
+    "deep": "x = " + "(" * 20000 + ")" * 20000,
+    "minus": "@R.function\ndef f():\n    return " + "-" * 50000 + "1\n",
+    "chain": "@R.function\ndef f(x: R.Object):\n    return " + "+".join(["x"] * 20000) + "\n",
+    "control": "@R.function\ndef f(\x1b[2Jx: R.Object):\n    return x\n",
+    "nul": "a\0b",
+    "keyword": "@R.function\ndef f(class: R.Object):\n    return 1\n",
+    "truncated": "@I.ir_module\nclass M:\n    @R.function\n    def main(x: R.Tensor((2,",
+    "conflict": "<<<<<<< HEAD\nx = 1\n=======\n",
+    "fence": "```python\nx\n```\n",
+    "surrogate": "@R.function\ndef f(x: R.Object):\n    return R.str('\\ud800')\n",
+    "huge int": "@R.function\ndef f():\n    return R.const(" + "9" * 5000 + ")\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_bad_input_is_a_diagnostic(name: str) -> None:
+    text = HOSTILE[name]
+    try:
+        module = rxe.parse(text)
+    except rxe.ParseError as failure:
+        assert failure.diagnostics
+        assert all(item.span is not None for item in failure.diagnostics)
+    else:
+        rxe.check(module)
+        module.script()
+
+
+def test_several_errors_are_reported_at_once() -> None:
+    text = '@R.function\ndef f(x: R.Tensor((2,), "float99")):\n    y = R.add(x)\n    z = missing\n    return z\n'
+    with pytest.raises(rxe.ParseError) as caught:
+        rxe.parse(text)
+    assert [item.code.id for item in caught.value.diagnostics] == ["RX0013", "RX0015", "RX0014"]
+
+
+def test_nothing_is_executed(tmp_path: Path) -> None:
+    """Expressions in each place that TVM's own reader evaluates leave no trace."""
+    mark = tmp_path / "executed"
+    bomb = f"open({str(mark)!r}, 'w').write('x')"
+    places = [
+        f'@R.function\ndef f(x: R.Tensor(({bomb},), "float32")):\n    return x\n',
+        f"@R.function\ndef f(x: R.Object):\n    return R.const({bomb})\n",
+        f"@R.function\ndef f(x: R.Object):\n    R.func_attr({{'a': {bomb}}})\n    return x\n",
+        f"@T.prim_func\ndef f(A: T.Buffer(({bomb},), 'float32')):\n    A[0] = {bomb}\n",
+        f"n = {bomb}\n",
+        f"@I.ir_module\nclass M:\n    x = {bomb}\n",
+        f"@({bomb})\ndef f():\n    pass\n",
+    ]
+    for text in places:
+        module, report = read(text)
+        assert report.errors or module is not None
+    assert not mark.exists()
+
+
+def test_command_line_ends_with_status_and_no_traceback(tmp_path: Path) -> None:
+    binary = tmp_path / "model.onnx"
+    binary.write_bytes(b"\x08\x07\x00\x01" * 40)
+    latin = tmp_path / "latin.py"
+    latin.write_bytes(b"# caf\xe9\n")
+    cases = {str(binary): "RX0003", str(latin): "RX0004", str(tmp_path): "RX0001", str(tmp_path / "missing.py"): "RX0001"}
+    for path, code in cases.items():
+        done = subprocess.run([sys.executable, "-m", "relax_explorer", "show", path], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert code in done.stderr
+        assert "Traceback" not in done.stderr
