@@ -173,55 +173,6 @@ def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:
     return text + (f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)})" if expr.sinfo_args else ")")
 
 
-_CALL_WRITERS.get(name)
-        if form is not None:
-            return form(out, expr, name)
-        return f"R.{name}({_arguments(out, expr)})"
-    if type(op) is e.ExternFunc:
-        first = quoted(op.name)
-        rest = _arguments(out, expr)
-        return f"R.call_packed({first}, {rest})" if rest else f"R.call_packed({first})"
-    return f"{out.write(op)}({_arguments(out, expr)})"
-
-
-def _arguments(out: ExprText, expr: e.Call) -> str:
-    text = out.listed(expr.args)
-    if expr.attrs:
-        text += out.attrs(expr.attrs)
-    if expr.sinfo_args:
-        text += f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)}"
-    return text if expr.args else text.removeprefix(", ")
-
-
-def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
-    func, args, *rest = expr.args
-    callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
-    info = expr.sinfo_args[0] if expr.sinfo_args else s.OBJECT
-    if type(info) is s.TupleStructInfo:
-        out_text = f"[{', '.join([out.info_text(field) for field in info.fields])}]"
-    else:
-        out_text = out.info_text(info)
-    text = (
-        f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs)}"
-    )
-    return text + (f", tir_vars={out.write(rest[0])})" if rest else ")")
-
-
-def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:
-    func = expr.args[0]
-    callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
-    rest = out.listed(expr.args[1:])
-    text = f"R.{name}({callee}" + (f", {rest}" if rest else "") + out.attrs(expr.attrs)
-    return text + (f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)})" if expr.sinfo_args else ")")
-
-
-def _builtin_with_ctx(out: ExprText, expr: e.Call, name: str) -> str:
-    func = expr.args[0]
-    callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
-    rest = out.listed(expr.args[1:])
-    return f"R.{name}({callee}, {rest}, {out.dialect.args_keyword}={out.infos(expr.sinfo_args)}{out.attrs(expr.attrs)})"
-
-
 _CALL_WRITERS: dict[str, Callable[[ExprText, e.Call, str], str]] = {
     **dict.fromkeys(CALL_FORMS, _call_form),
     **dict.fromkeys(PACKED_FORMS, _packed_form),
