@@ -60,7 +60,7 @@ class Example:
     def _argument(self, text: str, number: int, params: list[str]) -> str:
         kind = self.op.operands[min(number, len(self.op.operands) - 1)].kind
         name = f"x{len(params)}"
-        if NUMBER.match(text):
+        if NUMBER.match(text) or (kind.startswith("Prim") and not text.startswith("(")):
             return f"R.prim_value({text})"
         if text.startswith("(") and kind.startswith("Shape"):
             return f"R.shape([{text[1:-1].rstrip(',')}])"

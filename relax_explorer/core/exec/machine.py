@@ -401,7 +401,8 @@ class Machine:
         function = op.evaluate
         with np.errstate(all="ignore"):
             value = self.guard(at, lambda: function(*args, *missing, **at.node.attrs))
-        self._write(frame, at.target, value)
+        # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
+        self._write(frame, at.target, np.asarray(value) if isinstance(value, np.generic) else value)
         return None
 
     def _return(self, frame: Frame, at: Instruction) -> Event:

@@ -29,7 +29,7 @@ class Filled(Op):
     shape: Shape = operand("the shape")
     dtype: DType = attr(REQUIRED, "the dtype")
     fusion = Fusion.ELEMENTWISE
-    examples = ('(n,4) dtype="float32" -> f32[n,4]',)
+    examples = ('(2,4) dtype="float32" -> f32[2,4]',)
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, dtype: DType) -> s.StructInfo:
@@ -115,7 +115,7 @@ class Full(Op, name="relax.full"):
     fill_value: Value = operand("a scalar tensor")
     dtype: DType | None = attr(None, "the dtype; that of the value when None")
     fusion = Fusion.BROADCAST
-    examples = ("(n,4) f32[] -> f32[n,4]",)
+    examples = ("(2,4) f32[] -> f32[2,4]",)
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:

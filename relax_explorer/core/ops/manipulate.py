@@ -272,7 +272,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
     x: Tensor = operand("the tensor")
     shape: Shape = operand("the shape of the result")
     fusion = Fusion.BROADCAST
-    examples = ("f32[1,4] (n,4) -> f32[n,4]",)
+    examples = ("f32[1,4] (3,4) -> f32[3,4]",)
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:

@@ -142,13 +142,27 @@ def count(x: Tensor, axis: Any) -> p.PrimExpr:
     return cast(product(dims), x.dtype)
 
 
+def mean(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The mean over axes; NaN of nothing, without a warning."""
+    total = np.sum(x, _axes(axis), keepdims=keepdims)
+    kept = np.asarray(total).size
+    number = x.size / kept if kept else 1
+    return (total / np.asarray(number, x.dtype if x.dtype.kind == "f" else np.float64)).astype(x.dtype)
+
+
+def variance(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The mean squared distance from the mean over axes."""
+    distance = x - mean(x, axis, True)
+    return mean(distance * distance, axis, keepdims)
+
+
 class Mean(Reduction, name="relax.mean"):
     """Arithmetic mean over axes (numpy.mean)."""
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.mean in the tensor's dtype."""
-        return np.asarray(np.mean(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+        return np.asarray(mean(wide(x), axis, keepdims)).astype(x.dtype)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -163,7 +177,7 @@ class Variance(Reduction, name="relax.variance"):
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.var in the tensor's dtype."""
-        return np.asarray(np.var(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+        return np.asarray(variance(wide(x), axis, keepdims)).astype(x.dtype)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -193,13 +207,13 @@ class Std(Reduction, name="relax.std"):
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.std in the tensor's dtype."""
-        return np.asarray(np.std(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+        return np.asarray(np.sqrt(variance(wide(x), axis, keepdims))).astype(x.dtype)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         """The root of the variance."""
-        variance = variance_stages(te, x, axis, keepdims)
-        return te.compute("compute", variance.shape, lambda *i: call("sqrt", variance[i]))
+        squares = variance_stages(te, x, axis, keepdims)
+        return te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
 
 
 class Arg(Op):
