@@ -57,6 +57,7 @@ class Inferrer:
             f"did you mean R.{near[0].removeprefix('relax.')}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
         )
         text = f"operator {name.replace('relax.', 'R.', 1)} is not known; its result is taken as Object"
+        self.poisoned.add(call)
         self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)
 
     def _operator(self, call: e.Call, op: type[Op]) -> s.StructInfo:

@@ -33,7 +33,7 @@ class Arithmetic(Op):
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
         """The broadcast shape, the common dtype."""
         left, right = _pair(at, x1, x2)
-        return rules.broadcast_info(at, left, right, rules.same_dtype(at, x1=left, x2=right))
+        return rules.broadcast_info(at, left, right, rules.common_dtype(at, x1=left, x2=right))
 
 
 def _pair(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> tuple[s.TensorStructInfo, s.TensorStructInfo]:
@@ -61,7 +61,6 @@ class Compare(Arithmetic):
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
         """The broadcast shape, bool."""
         left, right = _pair(at, x1, x2)
-        rules.same_dtype(at, x1=left, x2=right)
         return rules.broadcast_info(at, left, right, BOOL)
 
 
@@ -323,7 +322,7 @@ class Where(Op, name="relax.where"):
             from relax_explorer.core.codes import operators as codes
 
             raise at.fail(codes.DTYPE_WRONG, "the condition is not bool", condition=f"dtype {test.dtype}")
-        kind = rules.same_dtype(at, x1=left, x2=right)
+        kind = rules.common_dtype(at, x1=left, x2=right)
         both = rules.broadcast_info(at, left, right, kind)
         return rules.broadcast_info(at, test, both, kind)
 

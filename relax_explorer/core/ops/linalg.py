@@ -35,7 +35,7 @@ class Matmul(Op, name="relax.matmul"):
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo, out_dtype: DType | None) -> s.StructInfo:
         """Leading axes broadcast; the inner lengths must agree."""
         left, right = rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
-        kind = out_dtype if out_dtype is not None else rules.same_dtype(at, x1=left, x2=right)
+        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, x1=left, x2=right)
         for name, info in (("x1", left), ("x2", right)):
             if info.ndim == 0:
                 raise at.fail(
@@ -111,14 +111,19 @@ class Outer(Op, name="relax.outer"):
         left, right = rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
         rules.need_rank(at, left, 1, "x1")
         rules.need_rank(at, right, 1, "x2")
-        kind = rules.same_dtype(at, x1=left, x2=right)
+        for name, info in (("x1", left), ("x2", right)):
+            if info.ndim < 0:
+                raise at.fail(codes.RANK_WRONG, f"the rank of {name} is not known, 1 is needed", **{name: f"this is {info}"})
         if left.dims is None or right.dims is None:
-            return s.TensorStructInfo(None, kind, 2)
-        return s.TensorStructInfo((*left.dims, *right.dims), kind)
+            return s.TensorStructInfo(None, left.dtype, 2)
+        return s.TensorStructInfo((*left.dims, *right.dims), left.dtype)
 
-    evaluate = staticmethod(np.outer)
+    @staticmethod
+    def evaluate(x1: Any, x2: Any) -> Any:
+        """numpy.outer in the dtype of x1."""
+        return np.outer(x1, x2).astype(x1.dtype)
 
     @staticmethod
     def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:
         """One product for each pair."""
-        return te.compute("T_outer", (*x1.shape, *x2.shape), lambda i, j: p.Mul(x1[i], x2[j]))
+        return te.compute("T_outer", (*x1.shape, *x2.shape), lambda i, j: p.Mul(x1[i], cast(x2[j], x1.dtype)))

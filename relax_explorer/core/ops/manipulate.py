@@ -51,7 +51,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
                     codes.RANK_WRONG, f"axes names {len(order)} axes, x has {info.ndim}", x=f"this is {info}"
                 )
         if info.dims is None:
-            return s.TensorStructInfo(None, info.dtype, info.ndim if axes is None else len(axes))
+            return s.TensorStructInfo(None, info.dtype, info.ndim)
         return s.TensorStructInfo(tuple([info.dims[n] for n in order]), info.dtype)
 
     @staticmethod

@@ -76,7 +76,7 @@ class Conv2d(Op, name="relax.nn.conv2d"):
         x, w = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
         rules.need_rank(at, x, 4, "data")
         rules.need_rank(at, w, 4, "weight")
-        kind = out_dtype if out_dtype is not None else rules.same_dtype(at, data=x, weight=w)
+        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
         for name, value in (
             ("data_layout", data_layout),
             ("out_layout", out_layout or data_layout),

@@ -40,8 +40,10 @@ class Reduction(Op):
 def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tuple[Any, Any, int]:
     """Shape, dtype and rank of a reduction."""
     if info.ndim < 0:
-        return None, info.dtype, 0 if axis is None and not keepdims else -1
+        return (() if axis is None and not keepdims else None), info.dtype, -1
     gone = rules.axes(at, axis, info.ndim, "axis")
+    if info.dims is None and len(gone) == info.ndim:
+        return (rules.ONE,) * info.ndim if keepdims else (), info.dtype, -1
     if info.dims is None:
         return None, info.dtype, info.ndim if keepdims else info.ndim - len(gone)
     if keepdims:

@@ -9,20 +9,22 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import BOOL, DType
 from relax_explorer.core.ops.decl import Site
 
 Dims = tuple[p.PrimExpr, ...]
 ONE = p.IntImm(1)
+ZERO = p.IntImm(0)
 
 
 def tensor(at: Site, info: s.StructInfo | None, name: str) -> s.TensorStructInfo:
-    """`info` as a tensor's; an Object may be one, anything else is an error."""
+    """`info` as a tensor's; anything else is an error, an Object too, since conversions are written in Relax."""
     if isinstance(info, s.TensorStructInfo):
         return info
-    if info is s.OBJECT or info is None:
-        return s.TensorStructInfo()
-    raise at.fail(codes.WRONG_KIND, f"{name} is no tensor", **{name: f"this is {info}"})
+    labels = {name: f"this is {info}"}
+    if info is s.OBJECT:
+        labels["help"] = "state what it is with R.match_cast(…, R.Tensor(…))"
+    raise at.fail(codes.WRONG_KIND, f"{name} is not known to be a tensor", **labels)
 
 
 def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStructInfo]:
@@ -55,6 +57,14 @@ def axes(at: Site, values: Any, ndim: int, name: str = "axes") -> list[int]:
     return found
 
 
+def common_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
+    """As `same_dtype`, but bool goes with any dtype, and the first operand's is the result's, as TVM has it."""
+    kinds = [info.dtype for info in infos.values()]
+    if None not in kinds and any(kind is BOOL for kind in kinds):
+        return kinds[0]
+    return same_dtype(at, **infos)
+
+
 def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
     """The common dtype of operands, None when one is unknown; different ones are an error."""
     found: DType | None = None
@@ -75,11 +85,11 @@ def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
 
 
 def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1", "x2")) -> Dims | None:
-    """The broadcast shape; None when that depends on the values of shape variables."""
+    """The broadcast shape; None when that depends on the values of shape variables (decided from the right, as TVM does)."""
     long, short = (left, right) if len(left) >= len(right) else (right, left)
     offset = len(long) - len(short)
-    result = list(long[:offset])
-    for a, b in zip(long[offset:], short, strict=True):
+    result: list[p.PrimExpr] = []
+    for a, b in zip(reversed(long[offset:]), reversed(short), strict=True):
         if a is b or b is ONE:
             result.append(a)
         elif a is ONE:
@@ -92,7 +102,7 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
             if answer is not Answer.YES:
                 return None
             result.append(a)
-    return tuple(result)
+    return (*long[:offset], *reversed(result))
 
 
 def broadcast_info(
@@ -112,9 +122,13 @@ def like(x: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
     return x if x.dtype is dtype else s.TensorStructInfo(x.shape, dtype, x.ndim, x.vdevice)
 
 
-def need_float(at: Site, x: s.TensorStructInfo, name: str) -> None:
-    """Refuse a tensor whose dtype is known and no floating point type."""
-    if x.dtype is not None and not (x.dtype.is_float or x.dtype.name.startswith("float")):
+def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) -> None:
+    """Refuse a tensor whose dtype is known and no floating point type; with `known` also one of unknown dtype."""
+    if x.dtype is None:
+        if known:
+            raise at.fail(codes.DTYPE_WRONG, "a known floating point dtype is needed", **{name: "dtype unknown"})
+        return
+    if not (x.dtype.is_float or x.dtype.name.startswith("float")):
         raise at.fail(codes.DTYPE_WRONG, "a floating point tensor is needed", **{name: f"dtype {x.dtype}"})
 
 
@@ -124,6 +138,19 @@ def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
         raise at.fail(
             codes.RANK_WRONG, f"{name} has rank {x.ndim}, {ndim} is needed", **{name: f"this is {x}"}
         )
+
+
+def volume(dims: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The product of lengths in the order given; literals that meet are multiplied, factors of 1 left out."""
+    total: p.PrimExpr = ONE
+    for dim in dims:
+        if isinstance(total, p.IntImm) and isinstance(dim, p.IntImm):
+            total = p.IntImm(total.value * dim.value)
+        elif ZERO in (total, dim):
+            total = ZERO
+        else:
+            total = dim if total is ONE else total if dim is ONE else p.Mul(total, dim)
+    return total
 
 
 def text(dims: Sequence[p.PrimExpr]) -> str:
