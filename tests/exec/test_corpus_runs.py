@@ -58,5 +58,7 @@ def test_going_back_is_as_if_it_had_not_been_stepped() -> None:
         assert set(debugger.frame.values) == seen[position]
     while not debugger.done:
         debugger.step()
-    np.testing.assert_allclose(debugger.result, np.load(DATA / "llama" / "io.npz")["out0"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        debugger.result, np.load(DATA / "llama" / "io.npz")["out0"], rtol=1e-4, atol=1e-5
+    )
     assert debugger.frame.shape_vars == {"b": 1, "s": 5}

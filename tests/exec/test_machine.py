@@ -28,7 +28,9 @@ def test_match_cast_binds_a_variable() -> None:
 
 
 def test_prim_func() -> None:
-    np.testing.assert_array_equal(rxe.run(sample(4), "main", [np.full((2, 4), 3, F)]), np.full((2, 4), 1.5, F))
+    np.testing.assert_array_equal(
+        rxe.run(sample(4), "main", [np.full((2, 4), 3, F)]), np.full((2, 4), 1.5, F)
+    )
 
 
 @pytest.mark.parametrize("flag", [True, False])
@@ -67,7 +69,9 @@ def test_effects_happen_once_going_back_and_forth() -> None:
         calls.append(1)
         return x
 
-    text = function('y = R.call_packed("test.count", x, ty_args=(R.Tensor((2, 3), "float32"),))\nz = R.add(y, y)\nreturn z')
+    text = function(
+        'y = R.call_packed("test.count", x, ty_args=(R.Tensor((2, 3), "float32"),))\nz = R.add(y, y)\nreturn z'
+    )
     debugger = rxe.debug(rxe.parse(text), "main", [np.ones((2, 3), F)])
     debugger.step()
     debugger.back()
@@ -79,7 +83,13 @@ def test_effects_happen_once_going_back_and_forth() -> None:
 
 @pytest.mark.parametrize(
     ("args", "code"),
-    [([], "RX0502"), ([np.zeros((2, 3))], "RX0501"), ([np.zeros((2, 4), F)], "RX0501"), ([3], "RX0501"), (["x"], "RX0501")],
+    [
+        ([], "RX0502"),
+        ([np.zeros((2, 3))], "RX0501"),
+        ([np.zeros((2, 4), F)], "RX0501"),
+        ([3], "RX0501"),
+        (["x"], "RX0501"),
+    ],
 )
 def test_inputs_that_do_not_fit(args: list[object], code: str) -> None:
     with pytest.raises(rxe.Failure) as caught:
@@ -103,7 +113,9 @@ def test_traps(body: str, code: str) -> None:
 
 
 def test_take_never_reads_outside() -> None:
-    text = function("return R.take(x, i, axis=0)", 'x: R.Tensor((2, 3), "float32"), i: R.Tensor((2,), "int64")')
+    text = function(
+        "return R.take(x, i, axis=0)", 'x: R.Tensor((2, 3), "float32"), i: R.Tensor((2,), "int64")'
+    )
     x = np.arange(6, dtype=F).reshape(2, 3)
     far = np.array([10**9, -(10**9)], np.int64)
     for program in (rxe.parse(text), rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps")):

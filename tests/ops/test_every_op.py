@@ -68,9 +68,18 @@ def test_the_kernel_agrees_with_the_evaluation(example: Example) -> None:
     for sizes in ({"n": 3, "b": 2}, {"n": 1}):
         args = inputs(module["main"], sizes)
         expected, got = rxe.run(module, "main", args), rxe.run(lowered, "main", args)
-        for a, b in zip(expected if isinstance(expected, tuple) else (expected,), got if isinstance(got, tuple) else (got,), strict=True):
+        for a, b in zip(
+            expected if isinstance(expected, tuple) else (expected,),
+            got if isinstance(got, tuple) else (got,),
+            strict=True,
+        ):
             assert a.dtype == b.dtype
-            np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=2e-3 if a.dtype == np.float16 else 1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                a.astype(np.float64),
+                b.astype(np.float64),
+                rtol=2e-3 if a.dtype == np.float16 else 1e-5,
+                atol=1e-6,
+            )
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=example_id)

@@ -1,4 +1,4 @@
-"""The StructInfo of every operator's examples is TVM's, or a row of the differences."""
+"""The StructInfo of every operator's examples is TVM's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from tests.support.examples import Example, read
 from tests.support.oracle import Oracle
 
 EXAMPLES = [read(op.name, text) for op in ops.table().values() for text in op.examples]
-# Rows of differences.md: where we say more than TVM, or TVM cannot be asked.
-SAYS_MORE = frozenset({"relax.squeeze"})
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda x: f"{x.op} {x.text}")
@@ -25,5 +23,4 @@ def test_struct_info_is_tvms(oracle: Oracle, example: Example) -> None:
         return
     ours = str(module["main"].body.blocks[-1].bindings[-1].var.struct_info)
     theirs = re.sub(r"T\.int64\((\d+)\)", r"\1", answer.get()[-1].type).replace("T.Tuple(", "R.Tuple(")
-    if example.op not in SAYS_MORE:
-        assert ours == theirs
+    assert ours == theirs

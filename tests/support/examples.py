@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-DTYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "i32": "int32", "i64": "int64", "i8": "int8", "bool": "bool"}
+DTYPES = {
+    "f32": "float32",
+    "f16": "float16",
+    "f64": "float64",
+    "i32": "int32",
+    "i64": "int64",
+    "i8": "int8",
+    "bool": "bool",
+}
 _TENSOR = re.compile(r"(f32|f16|f64|i32|i64|i8|bool)\[(.*)\]$")
 _PARTS = re.compile(r"""\w+=(?:\[[^\]]*\]|"[^"]*"|\S+)|\([^()]*(?:\([^()]*\)[^()]*)*\)|\S+""")
 
@@ -72,7 +80,9 @@ def read(op: str, text: str) -> Example:
         else:
             args.append(part)
     variables = sorted(set(re.findall(r"(?<![\w.\"])[a-z](?![\w.\"(=\[])", left + right)) - {"x"})
-    declared = "".join(f"        {name} = T.int64()\n" for name in variables if f'"{name}"' in ", ".join(params))
+    declared = "".join(
+        f"        {name} = T.int64()\n" for name in variables if f'"{name}"' in ", ".join(params)
+    )
     call = f"R.{op.removeprefix('relax.')}({', '.join(args)})"
     program = f"@I.ir_module\nclass Module:\n    @R.function\n    def main({', '.join(params)}):\n{declared}        gv = {call}\n        return gv\n"
     return Example(op, text, program, info(right.strip()))

@@ -120,7 +120,5 @@ def examples() -> Iterator[Example]:
 
 def module(functions: list[str]) -> str:
     """Functions as a text that our parser and TVM's read."""
-    head = (
-        "from tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tirx as T\n"
-    )
+    head = "from tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tirx as T\n"
     return f"{head}\n@I.ir_module\nclass Module:\n" + "\n".join(functions)

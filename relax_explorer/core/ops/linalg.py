@@ -113,7 +113,11 @@ class Outer(Op, name="relax.outer"):
         rules.need_rank(at, right, 1, "x2")
         for name, info in (("x1", left), ("x2", right)):
             if info.ndim < 0:
-                raise at.fail(codes.RANK_WRONG, f"the rank of {name} is not known, 1 is needed", **{name: f"this is {info}"})
+                raise at.fail(
+                    codes.RANK_WRONG,
+                    f"the rank of {name} is not known, 1 is needed",
+                    **{name: f"this is {info}"},
+                )
         if left.dims is None or right.dims is None:
             return s.TensorStructInfo(None, left.dtype, 2)
         return s.TensorStructInfo((*left.dims, *right.dims), left.dtype)

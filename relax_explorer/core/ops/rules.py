@@ -126,7 +126,9 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) 
     """Refuse a tensor whose dtype is known and no floating point type; with `known` also one of unknown dtype."""
     if x.dtype is None:
         if known:
-            raise at.fail(codes.DTYPE_WRONG, "a known floating point dtype is needed", **{name: "dtype unknown"})
+            raise at.fail(
+                codes.DTYPE_WRONG, "a known floating point dtype is needed", **{name: "dtype unknown"}
+            )
         return
     if not (x.dtype.is_float or x.dtype.name.startswith("float")):
         raise at.fail(codes.DTYPE_WRONG, "a floating point tensor is needed", **{name: f"dtype {x.dtype}"})

@@ -207,9 +207,15 @@ def _kind(a: e.Binding, b: e.Binding, variables: dict[Any, Any]) -> str:
         return "same"
     if not _same_value(a.value, b.value, variables):
         return "changed"
-    if (a.var and a.var.struct_info) is not (b.var and b.var.struct_info) or type(a.var) is not type(b.var):
+    if not _same_info(a.var, b.var) or type(a.var) is not type(b.var):
         return "type"
     return "same" if _name(a) == _name(b) else "renamed"
+
+
+def _same_info(a: e.Var | None, b: e.Var | None) -> bool:
+    """Whether two variables have the same StructInfo; modules read apart have shape variables of their own, so text decides."""
+    left, right = (None if var is None else var.struct_info for var in (a, b))
+    return left is right or str(left) == str(right)
 
 
 def _same_value(a: e.Expr, b: e.Expr, variables: dict[Any, Any]) -> bool:
@@ -219,7 +225,7 @@ def _same_value(a: e.Expr, b: e.Expr, variables: dict[Any, Any]) -> bool:
         return variables.get(b, b) is a
     if type(a) is not type(b):
         return False
-    if type(a) is e.Call and (a.attrs is not b.attrs or a.sinfo_args != b.sinfo_args):  # type: ignore[attr-defined]
+    if type(a) is e.Call and (a.attrs is not b.attrs or str(a.sinfo_args) != str(b.sinfo_args)):  # type: ignore[attr-defined]
         return False
     if type(a) is e.TupleGetItem and a.index != b.index:  # type: ignore[attr-defined]
         return False

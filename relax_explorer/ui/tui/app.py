@@ -38,7 +38,6 @@ from relax_explorer.ui.tui.messages import (
 )
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
-from relax_explorer.viz.problem import render
 from relax_explorer.viz.visible import visible
 
 SMALLEST = (60, 16)
@@ -131,19 +130,23 @@ class Explorer(App[int]):
 
     def on_resize(self, event: Resize) -> None:
         """Adapt: a list of stages beside the text when there is room."""
-        small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
-        self.query_one("#panes").display = not small
+        self.query_one("#panes").display = not self.is_small
         self.query_one("#stages").display = event.size.width >= 100
-        self.paint_header(
-            f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …" if small else ""
-        )
+        self.paint_header()
         if self.pane == "graph":
             self.draw_graph()
 
-    def paint_header(self, instead: str = "") -> None:
+    @property
+    def is_small(self) -> bool:
+        """Whether the terminal is too small for the panes."""
+        return self.size.width < SMALLEST[0] or self.size.height < SMALLEST[1]
+
+    def paint_header(self) -> None:
         """File, function, panes, stage."""
-        if instead:
-            self.query_one("#header", Static).update(Text(instead))
+        if self.is_small:
+            self.query_one("#header", Static).update(
+                Text(f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …")
+            )
             return
         name = Path(self.path).name if self.path else "relax-explorer"
         text = Text(f" {visible(name, 24)}", style="bold")
@@ -332,9 +335,12 @@ class Explorer(App[int]):
 
     def on_work_failed(self, message: WorkFailed) -> None:
         """Say why; the last good state stays."""
-        text = "\n".join(render(item) for item in message.diagnostics)
-        self.popup([Row(line) for line in text.split("\n")])
-        self.notice = visible(str(message.diagnostics[0]), 200) if message.diagnostics else ""
+        self.popup([row for item in message.diagnostics for row in rows.problem_rows(item)])
+        self.notice = (
+            f"{len(message.diagnostics)} problems; Esc closes"
+            if len(message.diagnostics) > 1
+            else "Esc closes"
+        )
         self.paint_header()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
@@ -14,6 +15,7 @@ from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.diff import GLYPHS
 from relax_explorer.viz.diff import lines as diff_lines
+from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import visible
 
@@ -94,6 +96,18 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(_shown(item) for item in value[:4])}{', …' if len(value) > 4 else ''})"
     return short_value(value, 200)
+
+
+def problem_rows(problem: Diagnostic, where: str = "") -> list[Row]:
+    """A diagnostic: what it says first, for paths are long; then its place, the excerpt, notes and hint."""
+    shown = [Row(f"{problem.level}[{problem.code}]: {visible(problem.message)}")]
+    place = (
+        f"{visible(problem.span.source.filename)}:{problem.span.line}:{problem.span.column + 1}"
+        if problem.span
+        else ""
+    )
+    shown += [Row(f"  {text}") for text in (where, place) if text]
+    return shown + [Row(line) for line in render(problem).split("\n")[1:]] + [Row("")]
 
 
 def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> list[str]:

@@ -1,0 +1,139 @@
+"""The command line as a user types it: data on stdout, talk on stderr, and the exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import relax_explorer as rxe
+from relax_explorer.core.session.commands import COMMANDS
+from relax_explorer.ui.cli.handlers import HANDLERS
+from relax_explorer.ui.cli.main import group
+from tests.support.roundtrip import DATA, SAMPLES
+
+MLP = str(DATA / "mlp" / "00_input.py")
+LLAMA = str(DATA / "llama" / "00_input.py")
+
+
+def rxe_cli(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(group, list(arguments), input=stdin)
+
+
+def test_every_command_has_a_handler_and_help() -> None:
+    assert {item.name for item in COMMANDS} == set(HANDLERS)
+    for item in COMMANDS:
+        shown = rxe_cli(item.name, "--help")
+        assert shown.exit_code == 0
+        assert item.doc in " ".join(shown.output.split())
+
+
+def test_a_bare_file_is_shown_when_there_is_no_terminal() -> None:
+    assert rxe_cli(MLP).output.strip() == Path(MLP).read_text().strip()
+
+
+def test_opt_reads_standard_input_and_prints_a_module() -> None:
+    done = rxe_cli(
+        "opt", "-", "-p", "CanonicalizeBindings,DeadCodeElimination,LegalizeOps", stdin=Path(MLP).read_text()
+    )
+    assert done.exit_code == 0, done.output
+    assert "T.prim_func" in done.stdout
+    assert rxe.parse(done.stdout)
+
+
+@pytest.mark.parametrize("model", ["mlp", "llama", "diffusion", "bert_layer", "resnet_block"])
+def test_run_reproduces_the_outputs(model: str) -> None:
+    folder = DATA / model
+    entry = json.loads((folder / "stages.json").read_text())["entry"]
+    io = str(folder / "io.npz")
+    done = rxe_cli("run", str(folder / "00_input.py"), "--func", entry, "--input", io, "--expect", io)
+    assert done.exit_code == 0, done.output
+    assert "out0: equal" in done.stderr
+
+
+def test_run_with_shapes_and_as_json() -> None:
+    done = rxe_cli("run", str(SAMPLES[1]), "--shape", "n=2", "--input", "x=arange", "--format", "json")
+    found = json.loads(done.stdout)
+    assert found["schema"] == "rxe.run/1"
+    assert found["results"][0]["shape"] == [16]
+    assert found["results"][0]["value"][:8] == list(range(8))
+
+
+def test_run_stops_at_a_breakpoint_and_writes_a_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    done = rxe_cli("run", MLP, "--break", "add", "--trace", str(trace))
+    assert "stopped after step 3" in done.stdout
+    assert "n = 3" in done.stdout
+    rows = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert [row["var"] for row in rows] == ["permute_dims", "matmul", "add"]
+
+
+def test_a_wrong_expectation_is_a_finding(tmp_path: Path) -> None:
+    import numpy as np
+
+    wrong = tmp_path / "wrong.npz"
+    np.savez(wrong, out0=np.zeros((3, 8), np.float32))
+    done = rxe_cli("run", MLP, "--input", str(DATA / "mlp" / "io.npz"), "--expect", str(wrong))
+    assert done.exit_code == 1
+    assert "DIFFERS" in done.stderr
+
+
+def test_check_in_its_formats(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        '@R.function\ndef f(x: R.Tensor((2,), "float32"), y: R.Tensor((3,), "float32")):\n    return R.add(x, y)\n'
+    )
+    assert rxe_cli("check", MLP).exit_code == 0
+    done = rxe_cli("check", str(bad))
+    assert done.exit_code == 1
+    assert "RX0204" in done.stdout
+    assert "^^^" in done.stdout
+    found = json.loads(rxe_cli("check", str(bad), "--output-format", "json").stdout)
+    assert found["problems"][0]["code"] == "RX0204"
+    assert rxe_cli("check", str(bad), "--output-format", "github").stdout.startswith("::error file=")
+    assert rxe_cli("check", str(bad), "--ignore", "RX02").exit_code == 0
+
+
+def test_diff_of_stages_and_of_files() -> None:
+    done = rxe_cli("diff", MLP, "-p", "LegalizeOps", "--exit-code")
+    assert done.exit_code == 1
+    assert "R.call_tir(cls.matmul" in done.stdout
+    assert rxe_cli("diff", MLP, MLP, "--exit-code").exit_code == 0
+    found = json.loads(rxe_cli("diff", MLP, "-p", "LegalizeOps", "--style", "json").stdout)
+    assert found["stat"]["changed"] == 6
+
+
+def test_graph_as_svg_dot_and_text(tmp_path: Path) -> None:
+    svg = tmp_path / "llama.svg"
+    done = rxe_cli("graph", LLAMA, "-o", str(svg))
+    assert done.exit_code == 0, done.output
+    text = svg.read_text()
+    assert text.count("matmul") >= 12
+    assert "(b, 4, s, s) f32" in text
+    assert rxe_cli("graph", MLP, "--format", "dot").stdout.startswith(("digraph", "strict digraph", "//"))
+    assert "gelu" in rxe_cli("graph", MLP).stdout
+
+
+def test_who_passes_ops_and_explain() -> None:
+    assert "LegalizeOps" in rxe_cli("who", MLP, "gelu", "-p", "LegalizeOps").stdout
+    assert "DeadCodeElimination" in rxe_cli("passes").stdout
+    assert "EliminateCommonSubexpr" not in rxe_cli("passes", "--changing", MLP).stdout
+    assert len(json.loads(rxe_cli("ops", "--format", "json").stdout)["operators"]) == len(rxe.ops.names())
+    assert "inner" in rxe_cli("explain", "RX0203").stdout
+    assert "Matrix product" in rxe_cli("explain", "matmul").stdout
+    assert "Requires" in rxe_cli("explain", "LegalizeOps").stdout
+    assert "did you mean" in rxe_cli("explain", "matmull").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(("opt", MLP, "-p", "NoSuchPass"), 2), (("show", MLP, "--func", "no"), 2), (("run", MLP, "--input", "no=zeros"), 2),
+     (("run", MLP, "--shape", "k=1"), 2), (("frobnicate.py",), 2), (("graph", MLP, "--around", "no"), 2)],
+)  # fmt: skip
+def test_wrong_usage_ends_with_2_and_a_sentence(arguments: tuple[str, ...], status: int) -> None:
+    done = rxe_cli(*arguments)
+    assert done.exit_code == status, done.output
+    assert done.stderr.strip()
+    assert "Traceback" not in done.output

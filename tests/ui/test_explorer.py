@@ -1,0 +1,143 @@
+"""The explorer driven by keys: the Llama module, its stages, its graph, steps forward and back, and bad files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from tests.support.roundtrip import DATA
+
+LLAMA = str(DATA / "llama" / "00_input.py")
+
+
+async def wait(pilot: object, condition: object, seconds: float = 60) -> None:
+    """Pause until a condition holds; the time limit only ends a test that would fail."""
+    for _ in range(int(seconds / 0.05)):
+        await pilot.pause(0.05)  # type: ignore[attr-defined]  # a textual Pilot
+        if condition():  # type: ignore[operator]  # a callable
+            return
+    raise AssertionError("the condition never held")
+
+
+def screen_text(app: Explorer) -> str:
+    """What is on the screen, line by line."""
+    return "\n".join(
+        "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
+    )
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+async def test_the_llama_module_from_end_to_end(size: tuple[int, int]) -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=size) as pilot:
+        await wait(
+            pilot,
+            lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1,
+        )
+        assert app.session is not None
+        assert "def forward" in screen_text(app)
+        assert "(b * s,) i32" in screen_text(app)
+        changing = [stage.number for stage in app.session.changing()]
+        for number in changing[1:]:
+            await pilot.press("right_square_bracket")
+            assert app.selection.stage == number
+        assert app.session.stages[app.selection.stage].made_by in screen_text(app)
+        for number in reversed(changing[:-1]):
+            await pilot.press("left_square_bracket")
+            assert app.selection.stage == number
+        await pilot.press("3")
+        graph = app.query_one("#graph", LineView)
+        await wait(pilot, lambda: len(graph.rows) > 20)
+        assert any("matmul" in row.text for row in graph.rows)
+        await pilot.press("2")
+        await wait(pilot, lambda: app.debugger is not None)
+        for count in (1, 2, 3):
+            await pilot.press("s")
+            await wait(pilot, lambda count=count: app.debugger.position == count)
+        await wait(pilot, lambda: "reshape1 = (3, 3, 32) f32" in screen_text(app))
+        assert "b = 3, s = 3" in screen_text(app)
+        for count in (2, 1):
+            await pilot.press("S")
+            await wait(pilot, lambda count=count: app.debugger.position == count)
+        await wait(pilot, lambda: "step 1" in screen_text(app))
+        assert "reshape = (9,) i32" in screen_text(app)
+        assert "reshape1 = (3, 3, 32)" not in screen_text(app)
+
+
+async def test_a_file_that_cannot_be_read_keeps_what_is_open(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("@I.ir_module\nclass M:\n    @R.function\n    def main(x: R.Tensor((2,")
+    app = Explorer(str(DATA / "mlp" / "00_input.py"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.session is not None)
+        before = app.session
+        app.open(str(bad))
+        await wait(pilot, lambda: "RX0007" in screen_text(app))
+        assert app.session is before
+        await pilot.press("escape")
+        assert "def forward" in screen_text(app)
+
+
+async def test_hostile_text_does_not_reach_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.py"
+    path.write_text(
+        '@R.function\ndef f(x: R.Object):\n    y = R.str("[bold]\\x1b]52;c;aGk=\\x07 [/nope]")\n    return x\n'
+    )
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.session is not None)
+        text = screen_text(app)
+        assert "\x1b" not in text
+        assert "[bold]" in text
+
+
+async def test_help_lists_every_key_and_search_finds() -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 60)) as pilot:
+        await wait(pilot, lambda: app.session is not None)
+        await pilot.press("question_mark")
+        shown = [row.text for row in app.query_one("#popup", LineView).rows]
+        assert all(any(action.description in line for line in shown) for action in keys.actions_of("passes"))
+        await pilot.press("escape", "slash", *"softmax", "enter")
+        assert "softmax" in app.view.rows[app.view.cursor].text
+
+
+async def test_the_history_of_a_value() -> None:
+    app = Explorer(LLAMA, "LegalizeOps")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait(pilot, lambda: app.session is not None and len(app.session.stages) == 2)
+        view = app.query_one("#ir", LineView)
+        view.move(next(n for n, row in enumerate(view.rows) if "rms_norm =" in row.text))
+        await pilot.pause()
+        await pilot.press("w")
+        shown = [row.text for row in app.query_one("#popup", LineView).rows]
+        assert any(" = LegalizeOps" in line and "call_tir" in line for line in shown)
+
+
+async def test_a_small_terminal_is_told_so() -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(50, 10)) as pilot:
+        await pilot.pause(0.2)
+        assert "needs 60×16" in screen_text(app)
+
+
+def test_the_table_of_keys_is_complete() -> None:
+    for pane in keys.PANES:
+        pressed = [action.key for action in keys.actions_of(pane)]
+        assert len(pressed) == len(set(pressed)), pane
+        assert len(keys.hints(pane)) <= 5
+    for action in keys.ACTIONS:
+        assert action.description
+        assert hasattr(Explorer, f"do_{action.name}"), action.name
+
+
+def test_importing_costs_nothing_and_the_first_frame_needs_no_numba() -> None:
+    code = "import sys, relax_explorer; assert 'numpy' not in sys.modules; import relax_explorer.ui.tui.app; print(sorted({'numba', 'tvm', 'graphviz', 'pygraphviz', 'textual'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['textual']"
