@@ -138,6 +138,9 @@ def test_the_table_of_keys_is_complete() -> None:
 
 
 def test_importing_costs_nothing_and_the_first_frame_needs_no_numba() -> None:
-    code = "import sys, relax_explorer; assert 'numpy' not in sys.modules; import relax_explorer.ui.tui.app; print(sorted({'numba', 'tvm', 'graphviz', 'pygraphviz', 'textual'} & set(sys.modules)))"
+    code = (
+        "import sys, relax_explorer; assert 'numpy' not in sys.modules; import relax_explorer.ui.tui.app; "
+        "print(sorted({'numba', 'tvm', 'graphviz', 'pygraphviz', 'textual'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['textual']"

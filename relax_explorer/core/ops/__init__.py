@@ -13,6 +13,7 @@ FAMILIES: tuple[str, ...] = (
     "binary",
     "linalg",
     "manipulate",
+    "joining",
     "index",
     "create",
     "reduction",

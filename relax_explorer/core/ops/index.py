@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.arith.simplify import polynomial, simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Prims, Site, attr, operand
-from relax_explorer.core.ops.te import Te, Tensor, cast
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
 class Take(Op, name="relax.take"):
@@ -96,7 +97,11 @@ class StridedSlice(Op, name="relax.strided_slice"):
     assume_inbound: bool = attr(False, "whether begin and end are known to be inside")
     fusion = Fusion.INJECTIVE
     by_info = False
-    examples = ("f32[8,4] (0) (2) (6) -> f32[4,4]",)
+    examples = (
+        "f32[8,4] (0,) (2,) (6,) -> f32[4,4]",
+        "f32[8,4] (0,) (7,) (0,) (-2,) -> f32[4,4]",
+        "f32[n,4] (0,) (1,) (9,) (3,) assume_inbound=True -> f32[3,4]",
+    )
 
     @staticmethod
     def infer(
@@ -104,18 +109,25 @@ class StridedSlice(Op, name="relax.strided_slice"):
     ) -> s.StructInfo:
         """The lengths of the slices."""
         info = rules.tensor(at, x, "x")
-        numbers = [_numbers(item) for item in (axes, begin, end, strides)]
-        if info.dims is None or numbers[0] is None or numbers[1] is None or numbers[2] is None:
+        given = {"axes": axes, "begin": begin, "end": end, "strides": strides}
+        lengths = {name: len(i.fields) for name, i in given.items() if isinstance(i, s.TupleStructInfo)}
+        if len(set(lengths.values())) > 1:
+            text = " and ".join(f"{name} has {n}" for name, n in lengths.items())
+            raise at.fail(codes.BAD_ATTRIBUTE, f"one number is needed for each axis: {text}")
+        numbers = {name: _numbers(item) for name, item in given.items()}
+        places = numbers["axes"]
+        if places is None or not all(isinstance(axis, p.IntImm) for axis in places):
             return s.TensorStructInfo(None, info.dtype, info.ndim)
+        found = rules.axes(
+            at, tuple([axis.value for axis in places if isinstance(axis, p.IntImm)]), info.ndim
+        )
+        if info.dims is None or numbers["begin"] is None or numbers["end"] is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim)
+        steps = _steps(at, numbers["strides"], len(found))
         dims = list(info.dims)
-        for n, axis in enumerate(numbers[0]):
-            if not isinstance(axis, p.IntImm):
-                return s.TensorStructInfo(None, info.dtype, info.ndim)
-            place = rules.axis(at, axis.value, info.ndim, "axes")
-            step = numbers[3][n] if numbers[3] is not None else p.IntImm(1)
-            if not isinstance(step, p.IntImm) or step.value == 0:
-                raise at.fail(codes.BAD_ATTRIBUTE, f"a step is {step}; a literal other than 0 is needed")
-            dims[place] = _slice(dims[place], numbers[1][n], numbers[2][n], step.value, assume_inbound)[1]
+        for n, place in enumerate(found):
+            ends = numbers["begin"][n], numbers["end"][n]
+            dims[place] = _slice(dims[place], *ends, steps[n], assume_inbound)[1]
         return s.TensorStructInfo(tuple(dims), info.dtype)
 
     @staticmethod
@@ -130,31 +142,95 @@ class StridedSlice(Op, name="relax.strided_slice"):
             slices[int(axis)] = slice(int(begin[n]), stop, step)
         return np.ascontiguousarray(x[tuple(slices)])
 
-    no_legalize = "its bounds are operands; slices with literal bounds are computed directly"
+    @staticmethod
+    def legalize(
+        te: Te, x: Tensor, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool
+    ) -> Tensor:
+        """The element at begin plus a number of steps."""
+        places = [axis.value % x.ndim for axis in axes]
+        steps = [item.value for item in strides] if strides is not None else [1] * len(places)
+        shape, firsts = list(x.shape), {}
+        for n, place in enumerate(places):
+            first, shape[place] = _slice(x.shape[place], begin[n], end[n], steps[n], assume_inbound)
+            firsts[place] = (first, p.IntImm(steps[n]))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            at = [
+                simplify(p.Add(p.Mul(v, firsts[n][1]), firsts[n][0])) if n in firsts else v
+                for n, v in enumerate(i)
+            ]
+            return x[at]
+
+        return te.compute("T_strided_slice", shape, element)
 
 
 def _numbers(info: Any) -> Sequence[p.PrimExpr] | None:
-    if isinstance(info, s.TupleStructInfo) and all(
-        isinstance(field, s.PrimStructInfo) and field.value is not None for field in info.fields
-    ):
-        return [field.value for field in info.fields]  # type: ignore[attr-defined]  # all are scalars
+    if isinstance(info, s.TupleStructInfo):
+        values = [
+            field.value
+            for field in info.fields
+            if isinstance(field, s.PrimStructInfo) and field.value is not None
+        ]
+        return values if len(values) == len(info.fields) else None
     return None
+
+
+def _steps(at: Site, given: Sequence[p.PrimExpr] | None, count: int) -> list[int]:
+    steps = [step.value for step in given if isinstance(step, p.IntImm)] if given is not None else [1] * count
+    if len(steps) != count or 0 in steps:
+        raise at.fail(codes.BAD_ATTRIBUTE, "a step is a literal other than 0", strides="see here")
+    return steps
 
 
 def _slice(
     length: p.PrimExpr, begin: p.PrimExpr, end: p.PrimExpr, step: int, inbound: bool
 ) -> tuple[p.PrimExpr, p.PrimExpr]:
     """First index and length of a slice."""
-    if all(isinstance(item, p.IntImm) for item in (length, begin, end)):
-        found = range(length.value)[slice(begin.value, end.value, step)]  # type: ignore[attr-defined]  # all are literals
+    if isinstance(length, p.IntImm) and isinstance(begin, p.IntImm) and isinstance(end, p.IntImm):
+        found = range(length.value)[slice(begin.value, _stop(end.value, length.value, step), step)]
         return p.IntImm(found.start), p.IntImm(len(found))
+    inside = _inside if not inbound else _counted
+    first, last = inside(begin, length, step), inside(end, length, step)
+    empty = isinstance(begin, p.IntImm) and isinstance(end, p.IntImm) and 0 <= end.value <= begin.value
+    if step == 1 and not inbound and (empty or (isinstance(first, p.Min) and first.b is last)):
+        return first, rules.ZERO if empty else rules.extent(first, last)
+    low, high = (first, last) if step > 0 else (last, first)
+    room = simplify(p.Sub(simplify(p.Add(high, p.IntImm(abs(step) - 1))), low))
+    return first, room if abs(step) == 1 else simplify(p.FloorDiv(room, p.IntImm(abs(step))))
 
-    def inside(value: p.PrimExpr) -> p.PrimExpr:
-        if isinstance(value, p.IntImm) and value.value < 0:
-            value = p.Add(length, value)
-        return value if inbound else p.Max(p.Min(value, length), p.IntImm(0))
 
-    first, last = inside(begin), inside(end)
-    room = p.Sub(last, first) if step > 0 else p.Sub(first, last)
-    size = simplify(p.FloorDiv(simplify(p.Add(room, p.IntImm(abs(step) - 1))), p.IntImm(abs(step))))
-    return first, size
+def _stop(end: int, length: int, step: int) -> int | None:
+    """The end as Python's slices have it: going down, an end before the first element leaves nothing out."""
+    return None if step < 0 and end < -length else end
+
+
+def _counted(place: p.PrimExpr, length: p.PrimExpr, step: int) -> p.PrimExpr:
+    """A negative position counted from the end."""
+    return (
+        simplify(p.Sub(length, p.IntImm(-place.value)))
+        if isinstance(place, p.IntImm) and place.value < 0
+        else place
+    )
+
+
+def _inside(place: p.PrimExpr, length: p.PrimExpr, step: int) -> p.PrimExpr:
+    """A position moved into the axis: [0, length] going up, [-1, length - 1] going down."""
+    if step < 0:
+        last = simplify(p.Sub(length, p.IntImm(1)))
+        return (
+            p.Min(p.Max(_counted(place, length, step), p.IntImm(-1)), last)
+            if _is_negative(place)
+            else p.Min(place, last)
+        )
+    if _is_negative(place):
+        return p.Min(p.Max(_counted(place, length, step), rules.ZERO), length)
+    if not isinstance(place, p.IntImm) and at_least(place, 0) is not Answer.YES:  # negative for some lengths
+        known = polynomial(place).get((), 0)
+        negative = p.LT(simplify(p.Sub(place, p.IntImm(known))), p.IntImm(-known))
+        counted = where(negative, simplify(p.Add(place, length)), place)
+        return p.Min(p.Max(counted, rules.ZERO), length)
+    return rules.bounded(place, length)
+
+
+def _is_negative(place: p.PrimExpr) -> bool:
+    return isinstance(place, p.IntImm) and place.value < 0

@@ -1,6 +1,22 @@
 """Operators that put tensors together and take them apart."""
 
-HEAD
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, Tensors, Value, attr, operand
+from relax_explorer.core.ops.manipulate import reshape_stage
+from relax_explorer.core.ops.te import Te, Tensor, where
 
 
 class Concat(Op, name="relax.concat"):
@@ -22,10 +38,14 @@ class Concat(Op, name="relax.concat"):
         for info in infos:
             if info.ndim not in (-1, rank):
                 raise at.fail(codes.RANK_WRONG, f"ranks differ: {rank} and {info.ndim}")
+        if axis is None and rank > 1:
+            raise at.fail(
+                codes.RANK_WRONG, f"without an axis the tensors are vectors, here they have rank {rank}"
+            )
         place = rules.axis(at, axis or 0, rank)
         if any(info.dims is None for info in infos):
             return s.TensorStructInfo(None, kind, rank)
-        return s.TensorStructInfo(_concat_shape(at, [info.dims or () for info in infos], place), kind)
+        return s.TensorStructInfo(_concat_shape(at, [info.dims or () for info in infos], place), kind, rank)
 
     @staticmethod
     def evaluate(tensors: tuple[Any, ...], axis: int | None) -> Any:
@@ -37,6 +57,7 @@ class Concat(Op, name="relax.concat"):
         """From the tensor that the index along the axis falls in."""
         place = (axis or 0) % tensors[0].ndim
         shape = _concat_shape(Site(None), [x.shape for x in tensors], place)
+        assert shape is not None  # a result of unknown shape is not lowered
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             start: p.PrimExpr = p.IntImm(0)
@@ -58,20 +79,36 @@ class Concat(Op, name="relax.concat"):
         return te.compute("T_concat", shape, element)
 
 
-def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.Dims:
-    result = list(shapes[0])
-    total = shapes[0][place]
+def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.Dims | None:
+    """The joined shape; None when it depends on shape variables whether the other lengths agree."""
     for dims in shapes[1:]:
-        total = p.Add(total, dims[place])
         for n, (a, b) in enumerate(zip(shapes[0], dims, strict=True)):
-            if n != place and at.equal(a, b) is Answer.NO:
+            answer = at.equal(a, b) if n != place else Answer.YES
+            if answer is Answer.NO:
                 raise at.fail(
                     codes.DIMS_DIFFER,
                     f"axis {n} has the lengths {a} and {b}",
                     tensors="all axes but one must agree",
                 )
-    result[place] = simplify(total)
+            if answer is Answer.UNKNOWN:
+                return None
+    result = list(shapes[0])
+    result[place] = _total([dims[place] for dims in shapes])
     return tuple(result)
+
+
+def _total(lengths: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The sum as TVM writes it: literals that meet are added, equal lengths multiplied."""
+    first = lengths[0]
+    if len(lengths) > 1 and not isinstance(first, p.IntImm) and all(length is first for length in lengths):
+        return p.Mul(first, p.IntImm(len(lengths)))
+    total = first
+    for length in lengths[1:]:
+        if isinstance(total, p.IntImm) and isinstance(length, p.IntImm):
+            total = p.IntImm(total.value + length.value)
+        else:
+            total = length if total is rules.ZERO else total if length is rules.ZERO else p.Add(total, length)
+    return total
 
 
 class Stack(Op, name="relax.stack"):
@@ -89,19 +126,14 @@ class Stack(Op, name="relax.stack"):
         if not infos:
             raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to stack", tensors="an empty tuple")
         kind = rules.same_dtype(at, **{f"field{n}": info for n, info in enumerate(infos)})
+        rank = max(info.ndim for info in infos)
+        for info in infos:
+            if info.ndim not in (-1, rank):
+                raise at.fail(codes.RANK_WRONG, f"ranks differ: {rank} and {info.ndim}")
+        place = rules.axis(at, axis, rank + 1 if rank >= 0 else -1)
         first = infos[0]
-        if first.dims is None:
-            return s.TensorStructInfo(None, kind, first.ndim + 1 if first.ndim >= 0 else -1)
-        place = rules.axis(at, axis, len(first.dims) + 1)
-        for info in infos[1:]:
-            if info.dims is not None and (
-                len(info.dims) != len(first.dims)
-                or any(at.equal(a, b) is Answer.NO for a, b in zip(first.dims, info.dims, strict=True))
-            ):
-                raise at.fail(
-                    codes.DIMS_DIFFER,
-                    f"the shapes {rules.text(first.dims)} and {rules.text(info.dims)} differ",
-                )
+        if first.dims is None or not _same_shapes(at, infos):
+            return s.TensorStructInfo(None, kind, rank + 1 if rank >= 0 else -1)
         dims = list(first.dims)
         dims.insert(place, p.IntImm(len(infos)))
         return s.TensorStructInfo(tuple(dims), kind)
@@ -128,6 +160,22 @@ class Stack(Op, name="relax.stack"):
         return te.compute("T_stack", shape, element)
 
 
+def _same_shapes(at: Site, infos: Sequence[s.TensorStructInfo]) -> bool:
+    """Whether all shapes are known to agree; raises when they can't."""
+    agree = True
+    first = infos[0].dims or ()
+    for info in infos[1:]:
+        for a, b in zip(first, info.dims or (), strict=False):
+            answer = at.equal(a, b)
+            if answer is Answer.NO:
+                raise at.fail(
+                    codes.DIMS_DIFFER, f"the lengths {a} and {b} differ", tensors="the tensors need one shape"
+                )
+            agree = agree and answer is Answer.YES
+        agree = agree and info.dims is not None
+    return agree
+
+
 class Split(Op, name="relax.split"):
     """A tensor cut into several along an axis (numpy.split)."""
 
@@ -146,6 +194,8 @@ class Split(Op, name="relax.split"):
         info = rules.tensor(at, x, "x")
         place = rules.axis(at, axis, info.ndim)
         count = indices_or_sections if isinstance(indices_or_sections, int) else len(indices_or_sections) + 1
+        if count == 1:
+            return info
         if count <= 0:
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
@@ -161,8 +211,10 @@ class Split(Op, name="relax.split"):
         return s.TupleStructInfo(tuple(parts))
 
     @staticmethod
-    def evaluate(x: Any, indices_or_sections: Any, axis: int) -> tuple[Any, ...]:
-        """Parts as inference has them."""
+    def evaluate(x: Any, indices_or_sections: Any, axis: int) -> Any:
+        """Parts as inference has them; of one part, the tensor itself."""
+        if indices_or_sections in (1, ()):
+            return x
         spans = _spans(p.IntImm(x.shape[axis]), indices_or_sections)
         numbers = [(start.value, size.value) for start, size in spans]  # type: ignore[attr-defined]  # literals stay literals
         return tuple([np.ascontiguousarray(np.take(x, range(a, a + n), axis)) for a, n in numbers])
@@ -171,6 +223,8 @@ class Split(Op, name="relax.split"):
     def legalize(te: Te, x: Tensor, indices_or_sections: Any, axis: int) -> list[Tensor]:
         """One stage for each part."""
         place = axis % x.ndim
+        if indices_or_sections in (1, ()):
+            return [te.compute("T_split_sections", x.shape, lambda *i: x[i])]
 
         def part(start: p.PrimExpr, size: p.PrimExpr, suffix: str) -> Tensor:
             shape = (*x.shape[:place], size, *x.shape[place + 1 :])
@@ -185,26 +239,26 @@ class Split(Op, name="relax.split"):
 
 def _spans(length: p.PrimExpr, cuts: Any) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
     """Start and length of each part."""
-    if isinstance(cuts, int):
-        size = simplify(p.FloorDiv(p.Add(length, p.IntImm(cuts - 1)), p.IntImm(cuts)))  # rounded up
-        spans: list[tuple[p.PrimExpr, p.PrimExpr]] = []
-        for n in range(cuts):
-            start = simplify(p.Mul(size, p.IntImm(n)))
-            rest = simplify(p.Sub(length, start))
-            last = n == cuts - 1
-            exact = isinstance(rest, p.IntImm) and isinstance(size, p.IntImm)
-            part: p.PrimExpr = (
-                p.IntImm(max(0, min(rest.value, size.value))) if exact else rest if last else size  # type: ignore[attr-defined]  # narrowed by type() above
-            )
-            spans.append((start, part))
-        return spans
-    places = [p.IntImm(0), *[p.as_prim(cut) for cut in cuts]]
+    return _equal_spans(length, cuts) if isinstance(cuts, int) else _cut_spans(length, cuts)
+
+
+def _equal_spans(length: p.PrimExpr, count: int) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
     if isinstance(length, p.IntImm):
-        places = [
-            p.IntImm(min(cut.value, length.value)) if isinstance(cut, p.IntImm) else cut for cut in places
-        ]
-    ends = [*places[1:], length]
-    return [(a, simplify(p.Sub(b, a))) for a, b in zip(places, ends, strict=True)]
+        part = -(-length.value // count)
+        starts = [min(n * part, length.value) for n in range(count + 1)]
+        return [(p.IntImm(a), p.IntImm(min(b, length.value) - a)) for a, b in pairwise(starts)]
+    size = simplify(p.FloorDiv(p.Add(length, p.IntImm(count - 1)), p.IntImm(count)))  # rounded up
+    places = [rules.ZERO, size, *[simplify(p.Mul(size, p.IntImm(n))) for n in range(2, count)]]
+    last = simplify(p.Sub(length, places[-1]))
+    if "//" in str(last):
+        last = p.Sub(length, places[-1])
+    return [*[(place, size) for place in places[:-1]], (places[-1], last)]
+
+
+def _cut_spans(length: p.PrimExpr, cuts: Sequence[Any]) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+    """Cuts beyond the end are at the end; a part that would end before it starts is empty."""
+    places = [rules.ZERO, *[rules.bounded(p.as_prim(cut), length) for cut in cuts], length]
+    return [(a, rules.extent(a, b)) for a, b in pairwise(places)]
 
 
 class Repeat(Op, name="relax.repeat"):
@@ -223,7 +277,9 @@ class Repeat(Op, name="relax.repeat"):
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, 1 if axis is None else info.ndim)
         if axis is None:
-            return s.TensorStructInfo((simplify(p.Mul(product(info.dims), p.IntImm(repeats))),), info.dtype)
+            return s.TensorStructInfo(
+                (simplify(p.Mul(rules.volume(info.dims), p.IntImm(repeats))),), info.dtype
+            )
         place = rules.axis(at, axis, len(info.dims))
         dims = list(info.dims)
         dims[place] = simplify(p.Mul(dims[place], p.IntImm(repeats)))
@@ -237,7 +293,7 @@ class Repeat(Op, name="relax.repeat"):
     @staticmethod
     def legalize(te: Te, data: Tensor, repeats: int, axis: int | None) -> Tensor:
         """The element whose index is divided."""
-        source = reshape_stage(te, data, (product(data.shape),)) if axis is None else data
+        source = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
         place = 0 if axis is None else axis % data.ndim
         shape = list(source.shape)
         shape[place] = simplify(p.Mul(shape[place], p.IntImm(repeats)))

@@ -105,6 +105,15 @@ class Reshape(Op, name="relax.reshape"):
             raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
         if shape.values is None:
             return s.TensorStructInfo(None, info.dtype, shape.ndim)
+        literals = [value.value for value in shape.values if isinstance(value, p.IntImm)]
+        if literals.count(-1) > 1:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {rules.text(shape.values)}"
+            )
+        if min(literals, default=0) < 0:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, "the length -1 needs an operand of known shape", x=f"this is {info}"
+            )
         if info.dims is not None:
             have, want = product(info.dims), product(shape.values)
             if equal(have, want) is Answer.NO:
@@ -119,18 +128,21 @@ class Reshape(Op, name="relax.reshape"):
 
     @staticmethod
     def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
-        """The length -1 replaced by what is left over."""
+        """A length 0 replaced by the operand's at its place, the length -1 by what is left over."""
         target, info = call.args[1], infos[0]
         if type(target) is not e.ShapeExpr or not isinstance(info, s.TensorStructInfo) or info.dims is None:
             return call
-        open_ = [
-            n for n, value in enumerate(target.values) if isinstance(value, p.IntImm) and value.value == -1
-        ]
-        if len(open_) != 1:
-            return call
-        rest = product([value for n, value in enumerate(target.values) if n != open_[0]])
         values = list(target.values)
-        values[open_[0]] = simplify(p.FloorDiv(product(info.dims), rest))
+        for n, value in enumerate(values[: len(info.dims)]):
+            if value is rules.ZERO:
+                values[n] = info.dims[n]
+        open_ = [n for n, value in enumerate(values) if isinstance(value, p.IntImm) and value.value == -1]
+        if len(open_) == 1:
+            rest = product([value for n, value in enumerate(values) if n != open_[0]])
+            if rest is not rules.ZERO:
+                values[open_[0]] = simplify(p.FloorDiv(product(info.dims), rest))
+        if tuple(values) == target.values:
+            return call
         shape = e.ShapeExpr(tuple(values), None, target.span)
         return e.Call(call.op, (call.args[0], shape), call.attrs, call.sinfo_args, None, call.span)
 
@@ -162,7 +174,7 @@ class Flatten(Op, name="relax.flatten"):
                 if info.ndim == 0
                 else s.TensorStructInfo(None, info.dtype, 1)
             )
-        return s.TensorStructInfo((product(info.dims),), info.dtype)
+        return s.TensorStructInfo((rules.volume(info.dims),), info.dtype)
 
     @staticmethod
     def evaluate(x: Any) -> Any:
@@ -172,7 +184,7 @@ class Flatten(Op, name="relax.flatten"):
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
         """As reshape."""
-        return reshape_stage(te, x, (product(x.shape),))
+        return reshape_stage(te, x, (rules.volume(x.shape),))
 
 
 class Squeeze(Op, name="relax.squeeze"):
@@ -195,32 +207,30 @@ class Squeeze(Op, name="relax.squeeze"):
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim - len(dropped) if info.ndim >= 0 else -1)
         for n in dropped:
-            if equal(info.dims[n], rules.ONE) is Answer.NO:
-                raise at.fail(
-                    codes.BAD_ATTRIBUTE,
-                    f"axis {n} has length {info.dims[n]}, not 1",
-                    x=f"shape {rules.text(info.dims)}",
-                )
-        return s.TensorStructInfo(
-            tuple([dim for n, dim in enumerate(info.dims) if n not in dropped]), info.dtype
-        )
+            at.equal(info.dims[n], rules.ONE)  # a length that is not known becomes an obligation
+        kept = [dim for n, dim in enumerate(info.dims) if n not in dropped or _stays(dim)]
+        return s.TensorStructInfo(tuple(kept), info.dtype)
 
     @staticmethod
     def evaluate(x: Any, axis: tuple[int, ...] | None) -> Any:
-        """numpy.squeeze."""
-        return np.squeeze(x, axis)
+        """numpy.squeeze; an axis of another length stays."""
+        return np.squeeze(x, axis if axis is None else tuple([n for n in axis if x.shape[n] == 1]))
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: tuple[int, ...] | None) -> Tensor:
         """Index 0 on the axes left out."""
-        ones = [n for n, dim in enumerate(x.shape) if dim is rules.ONE]
-        dropped = [n % x.ndim for n in axis] if axis is not None else ones
-        kept = [n for n in range(x.ndim) if n not in dropped]
+        named = range(x.ndim) if axis is None else [n % x.ndim for n in axis]
+        kept = [n for n, dim in enumerate(x.shape) if n not in named or _stays(dim)]
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             return x[tuple([i[kept.index(n)] if n in kept else p.IntImm(0) for n in range(x.ndim)])]
 
         return te.compute("T_squeeze", [x.shape[n] for n in kept], element)
+
+
+def _stays(dim: p.PrimExpr) -> bool:
+    """Whether a length is known not to be 1: TVM leaves such an axis in place, as PyTorch does."""
+    return isinstance(dim, p.IntImm) and dim.value != 1
 
 
 class ExpandDims(Op, name="relax.expand_dims"):
@@ -279,6 +289,12 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
             raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
         if shape.values is None:
             return s.TensorStructInfo(None, info.dtype, shape.ndim)
+        if info.ndim > len(shape.values):
+            raise at.fail(
+                codes.RANK_WRONG,
+                f"x has rank {info.ndim}, the shape only {len(shape.values)}",
+                x=f"this is {info}",
+            )
         for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
             if own is not rules.ONE and at.equal(own, wanted) is Answer.NO:
                 raise at.fail(

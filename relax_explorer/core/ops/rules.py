@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -153,6 +154,32 @@ def volume(dims: Sequence[p.PrimExpr]) -> p.PrimExpr:
         else:
             total = dim if total is ONE else total if dim is ONE else p.Mul(total, dim)
     return total
+
+
+def bounded(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """A position in an axis moved into [0, length]."""
+    if isinstance(place, p.IntImm):
+        if isinstance(length, p.IntImm):
+            return p.IntImm(max(0, min(place.value, length.value)))
+        if place.value <= 0:
+            return ZERO
+    if place is length or at_least(simplify(p.Sub(place, length)), 0) is Answer.YES:
+        return length
+    return place if at_least(simplify(p.Sub(length, place)), 0) is Answer.YES else p.Min(place, length)
+
+
+def extent(start: p.PrimExpr, end: p.PrimExpr) -> p.PrimExpr:
+    """How many positions there are from `start` to `end`, none when the end comes first."""
+    if isinstance(start, p.IntImm) and isinstance(end, p.IntImm):
+        return p.IntImm(max(0, end.value - start.value))
+    if start is ZERO:
+        return end
+    if isinstance(start, p.Min) and start.b is end:  # end - min(k, end)
+        start = start.a
+    size = simplify(p.Sub(end, start))
+    if isinstance(size, p.IntImm) or at_least(size, 0) is Answer.YES:
+        return p.IntImm(max(0, size.value)) if isinstance(size, p.IntImm) else size
+    return p.Max(size, ZERO)
 
 
 def text(dims: Sequence[p.PrimExpr]) -> str:

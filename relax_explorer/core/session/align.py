@@ -78,7 +78,8 @@ def _function(name: str, a: Any, b: Any) -> FunctionDiff:
         return FunctionDiff(
             name, "removed", old, (), tuple([Pair("removed", i, None) for i in range(len(old))])
         )
-    pairs = align(old, new)
+    params = dict(zip(b.params, a.params, strict=False)) if type(a) is type(b) is e.Function else {}
+    pairs = align(old, new, params)
     if type(a) is type(b) is e.Function:
         unchanged = all(pair.kind == "same" for pair in pairs) and _heads_equal(a, b)
     else:
@@ -98,8 +99,13 @@ def _heads_equal(a: e.Function, b: e.Function) -> bool:
     )
 
 
-def align(old: Sequence[e.Binding], new: Sequence[e.Binding]) -> list[Pair]:
-    """Pairs of bindings: the same object, then the same variable, then the same name and operator, then by order in gaps."""
+def align(
+    old: Sequence[e.Binding], new: Sequence[e.Binding], params: dict[e.Var, e.Var] | None = None
+) -> list[Pair]:
+    """Pairs of bindings: the same object, then the same variable, then the same name and operator, then by order in gaps.
+
+    `params` maps parameters of the new side to those of the old.
+    """
     match: dict[int, int] = {}
     exact: set[int] = set()
     _by_key(old, new, match, exact, id)
@@ -110,7 +116,8 @@ def align(old: Sequence[e.Binding], new: Sequence[e.Binding]) -> list[Pair]:
     in_order = _increasing(match)
     pairs: list[Pair] = []
     back = {j: i for i, j in match.items()}
-    variables = {new[j].var: old[i].var for i, j in match.items()}
+    variables: dict[Any, Any] = dict(params or {})
+    variables.update({new[j].var: old[i].var for i, j in match.items()})
     position = 0
     for j in range(len(new)):
         i = back.get(j)

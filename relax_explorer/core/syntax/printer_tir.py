@@ -82,7 +82,7 @@ class _Printer:
     def _handle(self, buffer: Buffer) -> str:
         """The name of the pointer that a match_buffer gives its shape."""
         key = ("handle", buffer)
-        return self.names(key) if self.names.known(key) else self.names.assign(key, f"var_{buffer.name}")
+        return self.names(key) if self.names.known(key) else self.names.assign(key, f"var_{buffer.name}")  # type: ignore[no-any-return]  # typed by the table it comes from
 
     def _symbolic(self, buffer: Buffer) -> bool:
         return bool(p.free_vars(*buffer.shape))

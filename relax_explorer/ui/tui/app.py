@@ -510,12 +510,9 @@ class Explorer(App[int]):
         shown: list[Row] = []
         if self.session is not None:
             for note in self.session.notes:
-                shown += [Row(line) for line in render(note).split("\n")]
+                shown += rows.problem_rows(note)
             for stage, problem in self.session.problems:
-                shown += [
-                    Row(line)
-                    for line in f"stage {stage.number} {stage.made_by}\n{render(problem)}".split("\n")
-                ]
+                shown += rows.problem_rows(problem, f"stage {stage.number} {stage.made_by}")
         self.query_one("#problems", LineView).show(shown or [Row("no problems")], 0)
 
     # -- debug ----------------------------------------------------------------------------------------------------
