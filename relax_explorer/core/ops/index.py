@@ -195,8 +195,23 @@ def _slice(
     if step == 1 and not inbound and (empty or (isinstance(first, p.Min) and first.b is last)):
         return first, rules.ZERO if empty else rules.extent(first, last)
     low, high = (first, last) if step > 0 else (last, first)
-    room = simplify(p.Sub(simplify(p.Add(high, p.IntImm(abs(step) - 1))), low))
-    return first, room if abs(step) == 1 else simplify(p.FloorDiv(room, p.IntImm(abs(step))))
+    room = _minus(high if abs(step) == 1 else _plain(p.Add(high, p.IntImm(abs(step) - 1))), low)
+    return first, room if abs(step) == 1 else _plain(p.FloorDiv(room, p.IntImm(abs(step))))
+
+
+def _plain(value: p.PrimExpr) -> p.PrimExpr:
+    """Simplified, unless it has a minimum or maximum, whose operands stay in the order they are written in."""
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, (p.Min, p.Max)):
+            return value
+        parts.extend(part.children())
+    return simplify(value)
+
+
+def _minus(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    return a if b is rules.ZERO else _plain(p.Sub(a, b))
 
 
 def _stop(end: int, length: int, step: int) -> int | None:
