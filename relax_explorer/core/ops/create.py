@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
@@ -108,47 +110,100 @@ class OnesLike(FilledLike, name="relax.ones_like"):
         return te.compute("T_full_like", x.shape, lambda *i: p.as_prim(1, dtype or x.dtype))
 
 
+def _fill_kind(at: Site, fill_value: s.StructInfo) -> DType | None:
+    """The dtype of a fill value, which is a tensor of rank 0."""
+    info = rules.tensor(at, fill_value, "fill_value")
+    if info.ndim != 0:
+        raise at.fail(
+            codes.RANK_WRONG, "fill_value is not known to have rank 0", fill_value=f"this is {info}"
+        )
+    return info.dtype
+
+
 class Full(Op, name="relax.full"):
     """A tensor of one value (numpy.full)."""
 
     shape: Shape = operand("the shape")
-    fill_value: Value = operand("a scalar tensor")
+    fill_value: Value = operand("a tensor of rank 0")
     dtype: DType | None = attr(None, "the dtype; that of the value when None")
     fusion = Fusion.BROADCAST
-    examples = ("(2,4) f32[] -> f32[2,4]",)
+    examples = ("(2,4) f32[] -> f32[2,4]", '(2,4) f32[] dtype="int32" -> i32[2,4]')
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:
         """The shape asked for."""
-        kind = fill_value.dtype if isinstance(fill_value, (s.TensorStructInfo, s.PrimStructInfo)) else None
-        if isinstance(fill_value, s.TensorStructInfo) and fill_value.ndim not in (-1, 0):
-            raise at.fail(codes.RANK_WRONG, "fill_value is a scalar", fill_value=f"this is {fill_value}")
+        kind = _fill_kind(at, fill_value)
         return _shape_info(at, shape, dtype or kind)
 
     @staticmethod
     def evaluate(shape: tuple[int, ...], fill_value: Any, dtype: DType | None) -> Any:
         """numpy.full."""
         value = np.asarray(fill_value)
-        return np.full(tuple(shape), value, dtype.to_numpy() if dtype else value.dtype)
+        return np.full(tuple(shape), value.astype(dtype.to_numpy()) if dtype else value)
 
     @staticmethod
-    def legalize(te: Te, shape: Sequence[p.PrimExpr], fill_value: Any, dtype: DType | None) -> Tensor:
+    def legalize(te: Te, shape: Sequence[p.PrimExpr], fill_value: Tensor, dtype: DType | None) -> Tensor:
         """The same everywhere."""
-        value = fill_value[()] if isinstance(fill_value, Tensor) else fill_value
+        value = fill_value[()]
         return te.compute("T_full", shape, lambda *i: cast(value, dtype or value.dtype))
+
+
+class FullLike(Op, name="relax.full_like"):
+    """A tensor of one value in the shape of another (numpy.full_like)."""
+
+    x: Tensor = operand("the tensor that gives the shape")
+    fill_value: Value = operand("a tensor of rank 0")
+    dtype: DType | None = attr(None, "the dtype; that of x when None")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[n,4] f32[] -> f32[n,4]", 'f32[n,4] i32[] dtype="int32" -> i32[n,4]')
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:
+        """The shape of x."""
+        info = rules.tensor(at, x, "x")
+        _fill_kind(at, fill_value)
+        return rules.like(info, dtype or info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, fill_value: Any, dtype: DType | None) -> Any:
+        """numpy.full in the shape of x."""
+        return np.full(x.shape, np.asarray(fill_value).astype(dtype.to_numpy() if dtype else x.dtype))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, fill_value: Tensor, dtype: DType | None) -> Tensor:
+        """The same everywhere."""
+        value = cast(fill_value[()], dtype or x.dtype)
+        return te.compute("T_full", x.shape, lambda *i: value)
 
 
 class Arange(Op, name="relax.arange"):
     """Numbers from start to end by a step (numpy.arange)."""
 
-    start: Prim = operand("the first number")
-    end: Prim = operand("the end, left out; when missing, start is the end and 0 the start", default=None)
-    step: Prim = operand("the step", default=None)
+    start: Prim = operand("the first number; the end when it stands alone, and 0 is the first")
+    end: Prim = operand("the end, left out", default=None)
+    step: Prim = operand("the step; 1 when not given", default=None)
     dtype: DType | None = attr(None, "the dtype; int64 or float32 by the numbers when None")
     fusion = Fusion.INJECTIVE
-    by_info = False
-    examples = ("0 8 1 -> i64[8]",)
-    no_legalize = "its bounds are scalar operands"
+    examples = (
+        "0 8 1 -> i64[8]",
+        "2 8 3 -> i64[2]",
+        '0 7.5 0.5 dtype="float32" -> f32[15]',
+        "0 n 1 -> i64[n]",
+    )
+
+    @staticmethod
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """Start, end, step and dtype written out."""
+        numbers = [info.value if isinstance(info, s.PrimStructInfo) else None for info in infos]
+        args = call.args if len(call.args) > 1 else (e.PrimValue(p.IntImm(0)), *call.args)
+        args = args if len(args) > 2 else (*args, e.PrimValue(p.IntImm(1)))
+        attrs = call.attrs
+        if attrs.get("dtype") is None and None not in numbers:
+            floating = any(number.dtype.is_float for number in numbers if number is not None)
+            attrs = attrs.having(dtype=FLOAT32 if floating else INT64)
+        if args is call.args and attrs is call.attrs:
+            return call
+        return e.Call(call.op, args, attrs, call.sinfo_args, None, call.span)
 
     @staticmethod
     def infer(
@@ -159,27 +214,19 @@ class Arange(Op, name="relax.arange"):
         dtype: DType | None,
     ) -> s.StructInfo:
         """As many numbers as fit."""
-        values = [info.value if isinstance(info, s.PrimStructInfo) else None for info in (start, end, step)]
-        kind = dtype or next(
-            (i.dtype for i in (start, end, step) if isinstance(i, s.PrimStructInfo) and i.dtype.is_float),
-            INT64,
+        given = (s.PrimStructInfo(INT64, rules.ZERO), start) if end is None else (start, end)
+        values = [info.value if isinstance(info, s.PrimStructInfo) else None for info in (*given, step)]
+        values[2] = rules.ONE if step is None else values[2]
+        first, last, by = values
+        if first is None or last is None or by is None:
+            return s.TensorStructInfo(None, dtype or INT64, 1)
+        if isinstance(by, (p.IntImm, p.FloatImm)) and by.value == 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, "a step of 0 never arrives", step="this is 0")
+        floating = any(item.dtype.is_float for item in (first, last, by))
+        length = arange_length(first, last, by)
+        return s.TensorStructInfo(
+            None if length is None else (length,), dtype or (FLOAT32 if floating else INT64), 1
         )
-        first, last = (values[0], values[1]) if end is not None else (p.IntImm(0), values[0])
-        by = values[2] if step is not None else p.IntImm(1)
-        if (
-            first is None
-            or last is None
-            or by is None
-            or any(item.dtype.is_float for item in (first, last, by))
-        ):
-            return s.TensorStructInfo(None, kind, 1)
-        if isinstance(by, p.IntImm) and by.value > 0:
-            room = p.Add(p.Sub(last, first), p.IntImm(by.value - 1))
-            length = simplify(p.FloorDiv(simplify(room), by))
-            return s.TensorStructInfo(
-                (p.IntImm(max(length.value, 0)) if isinstance(length, p.IntImm) else length,), kind
-            )
-        return s.TensorStructInfo(None, kind, 1)
 
     @staticmethod
     def evaluate(start: Any, end: Any, step: Any, dtype: DType | None) -> Any:
@@ -189,17 +236,46 @@ class Arange(Op, name="relax.arange"):
         kind = dtype or (FLOAT32 if made.dtype.kind == "f" else INT64)
         return made.astype(kind.to_numpy())
 
+    @staticmethod
+    def legalize(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, dtype: DType) -> Tensor | None:
+        """Start plus a number of steps."""
+        length = arange_length(start, end, step)
+        if length is None:
+            return None
+        first, by = cast(start, dtype), cast(step, dtype)
+        return te.compute("T_arange", (length,), lambda i: p.Add(first, p.Mul(by, cast(i, dtype))), dtype)
+
+
+def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.PrimExpr | None:
+    """How many numbers there are from start to end; None when that is no expression of shape variables."""
+    literals = [item.value for item in (start, end, step) if isinstance(item, (p.IntImm, p.FloatImm))]
+    if len(literals) == 3:
+        return p.IntImm(max(0, math.ceil((literals[1] - literals[0]) / literals[2])))
+    if not isinstance(step, p.IntImm) or step.value < 1 or start.dtype.is_float or end.dtype.is_float:
+        return None
+    room = simplify(p.Add(p.Sub(end, start), p.IntImm(step.value - 1)))
+    return simplify(p.FloorDiv(room, step))
+
 
 class Triangle(Op):
     """Base of the triangles of matrices."""
 
     x: Tensor = operand("matrices in the last two axes")
-    k: int = attr(0, "the diagonal: 0 the main one, above it positive")
+    k: Prim = operand("the diagonal: 0 the main one, above it positive", default=None)
     fusion = Fusion.INJECTIVE
-    examples = ("f32[n,4] -> f32[n,4]",)
+    examples = ("f32[n,4] 0 -> f32[n,4]", "f32[2,3,4] -1 -> f32[2,3,4]")
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo, k: int) -> s.StructInfo:
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """The diagonal written out."""
+        if len(call.args) > 1:
+            return call
+        return e.Call(
+            call.op, (*call.args, e.PrimValue(p.IntImm(0))), call.attrs, call.sinfo_args, None, call.span
+        )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, k: s.StructInfo | None) -> s.StructInfo:
         """The operand's own."""
         info = rules.tensor(at, x, "x")
         if 0 <= info.ndim < 2:
@@ -209,11 +285,11 @@ class Triangle(Op):
         return info
 
 
-def _triangle(te: Te, x: Tensor, k: int, lower: bool) -> Tensor:
+def _triangle(te: Te, x: Tensor, k: p.PrimExpr, lower: bool) -> Tensor:
     zero = p.as_prim(0, x.dtype)
 
     def element(*i: p.PrimExpr) -> p.PrimExpr:
-        border = p.Add(i[-2], p.IntImm(k))
+        border = simplify(p.Add(i[-2], k))
         return where(p.LE(i[-1], border) if lower else p.GE(i[-1], border), x[i], zero)
 
     return te.compute("trilu", x.shape, element)
@@ -223,12 +299,12 @@ class Tril(Triangle, name="relax.tril"):
     """The part on and below a diagonal, zeros elsewhere (numpy.tril)."""
 
     @staticmethod
-    def evaluate(x: Any, k: int) -> Any:
+    def evaluate(x: Any, k: Any) -> Any:
         """numpy.tril."""
-        return np.tril(x, k)
+        return np.tril(x, k or 0)
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, k: int) -> Tensor:
+    def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
         """By place."""
         return _triangle(te, x, k, True)
 
@@ -237,11 +313,11 @@ class Triu(Triangle, name="relax.triu"):
     """The part on and above a diagonal, zeros elsewhere (numpy.triu)."""
 
     @staticmethod
-    def evaluate(x: Any, k: int) -> Any:
+    def evaluate(x: Any, k: Any) -> Any:
         """numpy.triu."""
-        return np.triu(x, k)
+        return np.triu(x, k or 0)
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, k: int) -> Tensor:
+    def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
         """By place."""
         return _triangle(te, x, k, False)

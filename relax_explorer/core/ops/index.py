@@ -42,8 +42,8 @@ class Take(Op, name="relax.take"):
         )
         if places.dtype is not None and not places.dtype.is_int:
             raise at.fail(codes.DTYPE_WRONG, "indices are integers", indices=f"dtype {places.dtype}")
-        if axis is None and info.ndim not in (-1, 1):
-            raise at.fail(codes.BAD_ATTRIBUTE, "an axis is needed, for x is no vector", x=f"rank {info.ndim}")
+        if axis is None and info.ndim != 1:
+            raise at.fail(codes.BAD_ATTRIBUTE, "an axis is needed, for x is not known to be a vector", x=f"this is {info}")
         if info.ndim < 0 or places.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)
         place = rules.axis(at, axis or 0, info.ndim)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
@@ -65,9 +66,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
     ) -> s.StructInfo:
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
-        rules.need_float(at, info, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
-        rules.same_dtype(at, data=info, **parts)
         return _check_params(at, info, axes, parts)
 
     @staticmethod
@@ -114,19 +113,23 @@ def _param_shape(shape: tuple[int, ...], axes: Any) -> tuple[int, ...]:
 def _check_params(
     at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo]
 ) -> s.TensorStructInfo:
-    from relax_explorer.core.arith.prove import Answer
-
+    """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
+    for name, part in {"data": info, **parts}.items():
+        rules.need_float(at, part, name, known=True)
+    rules.same_dtype(at, data=info, **parts)
     places = rules.axes(at, axes, info.ndim)
+    fits = True
     for name, part in parts.items():
-        rules.need_rank(at, part, len(places), name)
+        if part.ndim != len(places):
+            text = f"{name} has rank {part.ndim if part.ndim >= 0 else 'unknown'}, {len(places)} is needed"
+            raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
         for n, dim in zip(places, part.dims or (), strict=False):
-            if info.dims is not None and at.equal(info.dims[n], dim) is Answer.NO:
-                raise at.fail(
-                    codes.DIMS_DIFFER,
-                    f"axis {n} has length {info.dims[n]}, {name} has {dim}",
-                    **{name: f"this is {part}"},
-                )
-    return info
+            answer = at.equal(info.dims[n], dim) if info.dims is not None else Answer.YES
+            if answer is Answer.NO and info.dims is not None:
+                text = f"axis {n} has length {info.dims[n]}, {name} has {dim}"
+                raise at.fail(codes.DIMS_DIFFER, text, **{name: f"this is {part}"})
+            fits = fits and answer is Answer.YES
+    return info if fits else s.TensorStructInfo(None, info.dtype, info.ndim)
 
 
 class RmsNorm(Op, name="relax.nn.rms_norm"):
@@ -143,8 +146,6 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
         """The shape and dtype of the data."""
         info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
-        rules.need_float(at, info, "data")
-        rules.same_dtype(at, data=info, weight=part)
         return _check_params(at, info, axes, {"weight": part})
 
     @staticmethod
@@ -195,14 +196,17 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         beta: s.StructInfo,
         num_groups: int,
         channel_axis: int,
+        axes: Any,
         **rest: Any,
     ) -> s.StructInfo:
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
-        rules.need_float(at, info, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
-        rules.same_dtype(at, data=info, **parts)
         channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
+        if channel in rules.axes(at, axes, info.ndim):
+            raise at.fail(
+                codes.AXIS_TWICE, f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
+            )
         length = info.dims[channel] if info.dims is not None else None
         if isinstance(length, p.IntImm) and (num_groups <= 0 or length.value % num_groups):
             raise at.fail(
@@ -210,7 +214,8 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
                 f"{length} channels don't divide into {num_groups} groups",
                 data=f"this is {info}",
             )
-        return _check_params(at, info, (channel_axis,), parts)
+        _check_params(at, info, (channel_axis,), parts)
+        return info
 
     @staticmethod
     def evaluate(
@@ -295,15 +300,15 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
     ) -> s.StructInfo:  # fmt: skip
         """The tensor, the mean, the variance."""
         info = rules.tensor(at, data, "data")
-        rules.need_float(at, info, "data")
         given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
         parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
-        kind = rules.same_dtype(at, data=info, **parts)
-        _check_params(at, info, (axis,), parts)
+        made = _check_params(at, info, (axis,), parts)
+        fits = made is info
         vectors = [
-            s.TensorStructInfo(part.shape, kind, 1) for part in (parts["moving_mean"], parts["moving_var"])
+            s.TensorStructInfo(parts[name].shape if fits else None, info.dtype, 1)
+            for name in ("moving_mean", "moving_var")
         ]
-        return s.TupleStructInfo((rules.like(info, kind), *vectors))
+        return s.TupleStructInfo((made, *vectors))
 
     @staticmethod
     def evaluate(

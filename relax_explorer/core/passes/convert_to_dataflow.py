@@ -9,6 +9,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM
+from relax_explorer.core.passes.rewrite import record_in_order
 
 
 @function_pass("ConvertToDataflow", requires=[NORMAL_FORM], invalidates=[NO_DATAFLOW])
@@ -30,12 +31,14 @@ def convert_to_dataflow(fn: e.Function, at: PassSite, *, min_size: int = 2) -> e
         elif original is not None and type(original) is e.DataflowBlock:
             blocks.append(original)
         else:
-            blocks.append(_dataflow(run, derived, renamed, at))
+            blocks.append(_dataflow(run, derived, renamed))
             changed = True
     if not changed:
         return fn
     body = replace(fn.body, blocks=tuple(blocks))
-    return replace(fn, body=Substitution(renamed).sequence(body) if renamed else body)
+    new = replace(fn, body=Substitution(renamed).sequence(body) if renamed else body)
+    record_in_order(fn, new, at)
+    return new
 
 
 Run = tuple[list[e.Binding], bool, e.BindingBlock | None]
@@ -69,9 +72,7 @@ def _is_graph(binding: e.Binding) -> bool:
     return type(binding.value) not in (e.If, e.Function, e.SeqExpr) and not is_impure(binding.value)
 
 
-def _dataflow(
-    run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr], at: PassSite
-) -> e.DataflowBlock:
+def _dataflow(run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr]) -> e.DataflowBlock:
     inside = {derived.number[b] for b in run}
     made: list[e.Binding] = []
     for binding in run:
@@ -86,7 +87,5 @@ def _dataflow(
             continue
         local = e.DataflowVar(var.name, var.struct_info, var.span)
         renamed[var] = local
-        new = replace(binding, var=local)
-        at.record(binding, new)
-        made.append(new)
+        made.append(replace(binding, var=local))
     return e.DataflowBlock(tuple(made))

@@ -47,6 +47,9 @@ class PassSite:
         default_factory=dict
     )  # what a pass remembers from one function to the next
     counters: dict[str, int] = field(default_factory=dict)
+    waived: set[Property] = field(
+        default_factory=set
+    )  # what this run does not establish, and says so in its report or options
 
     def record(self, before: Any, after: Any = ()) -> None:
         """Note that bindings `before` became `after`."""

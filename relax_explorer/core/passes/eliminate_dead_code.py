@@ -47,6 +47,8 @@ def _live(fn: e.Function) -> set[e.Var]:
             stack += derived.operands[number]
             if binding.var is not None:
                 live.add(binding.var)
+        if type(binding.value) is e.Function:  # its result is read when it is called
+            stack += variables(binding.value.body.body)
     while stack:
         var = stack.pop()
         if var in live:

@@ -25,15 +25,14 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
-        if (
-            op is None
-            or op.legalize is None
-            or value.op.name in skip
-            or value.op.name.removeprefix("relax.") in skip
-        ):
+        if op is None or op.legalize is None:
+            return binding
+        if value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
+            at.waived.add(NO_HIGH_LEVEL_OPS)
             return binding
         call = _lower(value, at)
         if call is None:
+            at.waived.add(NO_HIGH_LEVEL_OPS)
             at.report.say(
                 codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: a shape or dtype is not known", value
             )
@@ -43,9 +42,8 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
     return rewrite(fn, at, rule)
 
 
-_INFER = Inferrer(
-    Report(), lambda _: None
-)  # operands are leaves: nothing is reported, no function is asked for
+# Operands are leaves: nothing is reported, no function is asked for.
+_INFER = Inferrer(Report(), lambda _: None)
 
 
 def _lower(call: e.Call, at: PassSite) -> e.Call | None:

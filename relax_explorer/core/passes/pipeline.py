@@ -40,6 +40,11 @@ class Outcome:
     rewrites: tuple[Rewrite, ...]
     problems: tuple[Diagnostic, ...]
     seconds: float
+    waived: frozenset[Property] = frozenset()
+
+    def holding(self, held: Iterable[Property]) -> set[Property]:
+        """The properties that hold after the step, when `held` held before it."""
+        return {*held, *self.step.of.establishes} - {*self.step.of.invalidates, *self.waived}
 
 
 def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
@@ -114,11 +119,12 @@ def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[P
     seconds = perf_counter() - start
     problems = list(site.report)
     if verify and new is not module:
-        claimed = {*step.of.establishes, *held} - set(step.of.invalidates)
+        claimed = {*step.of.establishes, *held} - {*step.of.invalidates, *site.waived}
         problems += [
             found for q in PROPERTIES if q in claimed and (found := _broken(step, q, new)) is not None
         ]
-    return Outcome(step, new, new is not module, tuple(site.rewrites), tuple(problems), seconds)
+    changed = new is not module
+    return Outcome(step, new, changed, tuple(site.rewrites), tuple(problems), seconds, frozenset(site.waived))
 
 
 def _broken(step: Step, wanted: Property, module: IRModule) -> Diagnostic | None:
@@ -147,7 +153,7 @@ def run_pipeline(
         outcome = run_step(step, module, verify, held)
         _raise(outcome)
         module = outcome.module
-        held = [q for q in {*held, *step.of.establishes} if q not in step.of.invalidates]
+        held = list(outcome.holding(held))
     return module
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import map_block
+from relax_explorer.core.ir.walk import bindings, map_block
 from relax_explorer.core.passes.decl import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
@@ -95,3 +95,10 @@ class Rewriter:
 def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
     """`fn` after one forward walk with `rule`; the same object when nothing changed."""
     return Rewriter(at, rule).function(fn)
+
+
+def record_in_order(old: e.Function, new: e.Function, at: PassSite) -> None:
+    """Record which binding became which, for a pass that keeps their number and order."""
+    for before, after in zip(bindings(old), bindings(new), strict=True):
+        if before is not after:
+            at.record(before, after)

@@ -7,28 +7,28 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM
+from relax_explorer.core.passes.rewrite import record_in_order
 
 
 @function_pass("ToNonDataflow", requires=[NORMAL_FORM], establishes=[NO_DATAFLOW])
 def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
     """Make every dataflow block an ordinary block and every dataflow variable an ordinary one; neighbours merge."""
     renamed: dict[e.Var, e.Expr] = {}
-    body = _sequence(fn.body, renamed, at)
+    body = _sequence(fn.body, renamed)
     if body is fn.body:
         return fn
-    return replace(fn, body=Substitution(renamed).sequence(body))
+    new = replace(fn, body=Substitution(renamed).sequence(body))
+    record_in_order(fn, new, at)
+    return new
 
 
-def _sequence(seq: e.SeqExpr, renamed: dict[e.Var, e.Expr], at: PassSite) -> e.SeqExpr:
+def _sequence(seq: e.SeqExpr, renamed: dict[e.Var, e.Expr]) -> e.SeqExpr:
     if not any(type(block) is e.DataflowBlock for block in seq.blocks):
         return seq
     merged: list[e.Binding] = []
     for block in seq.blocks:
         for binding in block.bindings:
-            new = _ordinary(binding, renamed)
-            if new is not binding:
-                at.record(binding, new)
-            merged.append(new)
+            merged.append(_ordinary(binding, renamed))
     return replace(seq, blocks=(e.BindingBlock(tuple(merged)),))
 
 

@@ -67,7 +67,7 @@ class Session:
         except Failure as failure:
             made = Snapshot(number, str(step), last.module, False, failure.diagnostics)
         else:
-            self._held = {*self._held, *step.of.establishes} - set(step.of.invalidates)
+            self._held = outcome.holding(self._held)
             made = Snapshot(
                 number,
                 str(step),

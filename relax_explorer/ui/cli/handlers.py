@@ -128,7 +128,7 @@ def opt(
         output.report(outcome.problems)
         if any(item.is_error for item in outcome.problems):
             return output.FOUND
-        held = {*held, *step.of.establishes} - set(step.of.invalidates)
+        held = outcome.holding(held)
         module = outcome.module
         if time_passes:
             click.echo(

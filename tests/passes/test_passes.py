@@ -1,0 +1,179 @@
+"""What each pass does, on small programs: before and after, the same object when nothing changes, contracts and options."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.pipeline import explain, run_step, steps
+from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from tests.support.roundtrip import SAMPLES, function
+
+DATAFLOW = """
+with R.dataflow():
+    same = x
+    a = R.exp(same)
+    b = R.exp(x)
+    unused = R.sin(x)
+    pair = (a, b)
+    first = pair[0]
+    lv = R.add(first, b)
+    gv = lv
+    R.output(gv)
+return gv
+"""
+
+
+def body(module: rxe.IRModule) -> list[str]:
+    """The statements of `main`, without annotations."""
+    text = module.script().split("def main", 1)[1].split("\n", 1)[1]
+    return [
+        re.sub(r"^(\w+): R\..*? = (?=[R(\w])", r"\1 = ", line.strip())
+        for line in text.splitlines()
+        if line.strip()
+    ]
+
+
+def after(text: str, *passes: str) -> rxe.IRModule:
+    return rxe.run_pipeline(rxe.normalize(rxe.parse(text)), list(passes))
+
+
+def test_canonicalize_propagates_copies_and_tuple_fields() -> None:
+    lines = body(after(function(DATAFLOW), "CanonicalizeBindings"))
+    assert "a = R.exp(x)" in lines
+    assert "gv = R.add(a, b)" in lines
+    assert not any(line.startswith(("same", "first", "lv =")) for line in lines)
+
+
+def test_common_subexpressions_are_computed_once() -> None:
+    lines = body(after(function(DATAFLOW), "CanonicalizeBindings", "EliminateCommonSubexpr"))
+    assert sum("R.exp" in line for line in lines) == 1
+    assert "gv = R.add(a, a)" in lines
+
+
+def test_dead_code_goes_and_effects_stay() -> None:
+    lines = body(after(function(DATAFLOW), "DeadCodeElimination"))
+    assert not any("R.sin" in line for line in lines)
+    text = function(
+        'y = R.exp(x)\nR.print(x, format="")\nz = R.match_cast(x, R.Tensor((2, 3), "float32"))\nreturn x'
+    )
+    lines = body(after(text, "DeadCodeElimination"))
+    assert any("R.print" in line for line in lines)
+    assert any("match_cast" in line for line in lines)
+    assert not any("R.exp" in line for line in lines)
+
+
+def test_private_functions_that_nothing_calls_are_dropped() -> None:
+    module = after(rxe.load(SAMPLES[3]).script(), "DeadCodeElimination")
+    assert "scale" in module.functions
+    text = (
+        rxe.load(SAMPLES[3])
+        .script()
+        .replace('R.call_tir(cls.scale, (x,), out_ty=R.Tensor((n, 4), dtype="float32"))', "x")
+    )
+    assert "scale" not in after(text, "DeadCodeElimination").functions
+
+
+def test_constants_are_folded() -> None:
+    text = function(
+        'two = R.add(R.const(1.0, "float32"), R.const(1.0, "float32"))\ny = R.multiply(x, two)\nreturn y'
+    )
+    assert 'two = R.const(2.0, "float32")' in body(after(text, "FoldConstant"))
+
+
+def test_dataflow_and_back() -> None:
+    text = function("a = R.exp(x)\nb = R.add(a, x)\nreturn b")
+    graph = after(text, "ConvertToDataflow")
+    assert "with R.dataflow():" in body(graph)
+    assert "R.output(b)" in body(graph)
+    plain = rxe.apply_pass(graph, "ToNonDataflow")
+    assert "with R.dataflow():" not in body(plain)
+    assert rxe.structural_equal(plain, rxe.normalize(rxe.parse(text)))
+
+
+def test_legalize_shares_kernels_and_can_skip() -> None:
+    text = function("a = R.exp(x)\nb = R.exp(a)\nc = R.add(a, b)\nreturn c")
+    module = after(text, "LegalizeOps")
+    assert sorted(module.functions) == ["add", "exp", "main"]
+    kept = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps", skip=("relax.exp",))
+    assert sorted(kept.functions) == ["add", "main"]
+    assert not NO_HIGH_LEVEL_OPS.holds(kept)
+
+
+@pytest.mark.parametrize("name", rxe.passes.names())
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_a_second_run_changes_nothing_more(path: object, name: str) -> None:
+    once = rxe.apply_pass(rxe.normalize(rxe.load(str(path))), name)
+    again = rxe.apply_pass(once, name)
+    assert again is once or rxe.structural_equal(again, once)
+    assert NORMAL_FORM.holds(once)
+    assert rxe.well_formed(once)
+
+
+def test_unchanged_bindings_are_the_same_objects() -> None:
+    module = rxe.normalize(rxe.parse(function("a = R.exp(x)\nb = R.sin(x)\nc = R.add(a, x)\nreturn c")))
+    new = rxe.apply_pass(module, "DeadCodeElimination")
+    old = {id(binding) for binding in bindings(module["main"])}
+    assert [id(binding) in old for binding in bindings(new["main"])] == [True, True]
+
+
+def test_the_order_is_explained_before_anything_runs() -> None:
+    raw = rxe.parse(function("return R.add(R.exp(x), x)"))
+    warnings = explain(steps("LegalizeOps"), raw)
+    assert [item.code.id for item in warnings] == ["RX0402"]
+    assert "run Normalize" in warnings[0].help
+    assert explain(steps("Normalize,LegalizeOps"), raw) == []
+
+
+def test_a_pass_that_breaks_its_contract_is_named() -> None:
+    from relax_explorer.core.ir import expr as e
+    from relax_explorer.core.ir.node import replace
+    from relax_explorer.core.passes.decl import Pass
+    from relax_explorer.core.passes.pipeline import Step
+    from relax_explorer.core.passes.properties import WELL_FORMED
+
+    def lose(fn: e.Function, at: object) -> e.Function:
+        """Forget the blocks."""
+        return replace(fn, body=replace(fn.body, blocks=()))
+
+    module = rxe.normalize(rxe.parse(function("a = R.exp(x)\nreturn a")))
+    outcome = run_step(Step(Pass("Lose", lose, False)), module, True, [WELL_FORMED])
+    assert [item.code.id for item in outcome.problems] == ["RX0403"]
+    assert "Lose" in outcome.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("NoSuchPass", "RX0401"),
+        ("LegalizeOps{no=1}", "RX0404"),
+        ("ConvertToDataflow{min_size='a'}", "RX0404"),
+    ],
+)
+def test_wrong_pipelines(text: str, code: str) -> None:
+    with pytest.raises(rxe.Failure) as caught:
+        steps(text)
+    assert caught.value.diagnostics[0].code.id == code
+
+
+def test_options_in_a_pipeline() -> None:
+    module = rxe.normalize(rxe.parse(function("a = R.exp(x)\nreturn a")))
+    assert rxe.run_pipeline(module, "ConvertToDataflow{min_size=2}") is module
+    assert "with R.dataflow():" in body(rxe.run_pipeline(module, "ConvertToDataflow{min_size=1}"))
+
+
+def test_every_pass_keeps_what_the_samples_compute() -> None:
+    for path in SAMPLES:
+        from relax_explorer.core.session.inputs import make_inputs
+
+        module = rxe.normalize(rxe.load(path))
+        args = make_inputs(module["main"], {}) if path.stem[:2] != "03" else [np.ones((3, 4), np.float32)]
+        expected = rxe.run(module, "main", args)
+        for name in rxe.passes.names():
+            got = rxe.run(rxe.apply_pass(module, name), "main", args)
+            for a, b in zip(*[(v if isinstance(v, tuple) else (v,)) for v in (expected, got)], strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4, err_msg=f"{path.stem} {name}")
