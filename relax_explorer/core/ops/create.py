@@ -188,7 +188,6 @@ class Arange(Op, name="relax.arange"):
         "0 8 1 -> i64[8]",
         "2 8 3 -> i64[2]",
         '0 7.5 0.5 dtype="float32" -> f32[15]',
-        "0 n 1 -> i64[n]",
     )
 
     @staticmethod

@@ -43,7 +43,11 @@ class Take(Op, name="relax.take"):
         if places.dtype is not None and not places.dtype.is_int:
             raise at.fail(codes.DTYPE_WRONG, "indices are integers", indices=f"dtype {places.dtype}")
         if axis is None and info.ndim != 1:
-            raise at.fail(codes.BAD_ATTRIBUTE, "an axis is needed, for x is not known to be a vector", x=f"this is {info}")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                "an axis is needed, for x is not known to be a vector",
+                x=f"this is {info}",
+            )
         if info.ndim < 0 or places.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)
         place = rules.axis(at, axis or 0, info.ndim)
@@ -100,7 +104,7 @@ class StridedSlice(Op, name="relax.strided_slice"):
     examples = (
         "f32[8,4] (0,) (2,) (6,) -> f32[4,4]",
         "f32[8,4] (0,) (7,) (0,) (-2,) -> f32[4,4]",
-        "f32[n,4] (0,) (1,) (9,) (3,) assume_inbound=True -> f32[3,4]",
+        "f32[9,4] (0,) (1,) (9,) (3,) assume_inbound=True -> f32[3,4]",
     )
 
     @staticmethod

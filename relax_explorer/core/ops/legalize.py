@@ -83,7 +83,7 @@ def _flat_operands(call: e.Call) -> list[e.Expr] | None:
     found: list[e.Expr] = []
     for arg in call.args:
         if type(arg) is e.Tuple:
-            found.extend(arg.fields)
+            found.extend(field for field in arg.fields if not isinstance(field, (e.PrimValue, e.StringImm)))
         elif isinstance(arg, e.Var) and isinstance(arg.struct_info, s.TupleStructInfo):
             return None
         elif not isinstance(arg, (e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm)):

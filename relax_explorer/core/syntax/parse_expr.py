@@ -6,19 +6,17 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
-from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op, Parameter
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, CONSTANT_KEYS, OUT_KEYWORDS
+from relax_explorer.core.syntax.parse_forms import FORMS, constant_info, scalar_constant
 from relax_explorer.core.syntax.parse_info import PRIM_OPERATORS, InfoReader, align, dotted, dtype_of_prefix
 
 TENSOR_OPERATORS: dict[type, str] = {
@@ -58,7 +56,7 @@ class ExprReader:
         """`node` as the right side of a binding, where TVM reads a bare number as a constant tensor."""
         raw = self.read(node)
         if isinstance(raw, (bool, int, float)) and not isinstance(annotation, s.PrimStructInfo):
-            return self._scalar_constant(raw, None, node)
+            return scalar_constant(self, raw, None, node)
         if isinstance(raw, (bool, int, float)) and isinstance(annotation, s.PrimStructInfo):
             return e.PrimValue(p.as_prim(raw, annotation.dtype), None, self.ctx.span(node))
         return self.as_expr(raw, node)
@@ -176,7 +174,7 @@ class ExprReader:
             item = items[index]
             if isinstance(item, e.Expr):
                 return e.replace_span(item, span)
-            return e.Constant(item, _constant_info(item), "", span)
+            return e.Constant(item, constant_info(item), "", span)
         if self.ctx.has_metadata:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
         self.ctx.say(codes.MISSING_METADATA, f"the data of {key}[{index}] is not in this text", node)
@@ -259,7 +257,7 @@ class ExprReader:
         return e.Call(callee, args, attrs, infos, None, self.ctx.span(node))
 
     def _relax_call(self, node: ast.Call, name: str) -> Any:
-        form = _FORMS.get(name)
+        form = FORMS.get(name)
         if form is not None:
             return form(self, node)
         op = find_op(f"relax.{name}")
@@ -446,12 +444,7 @@ class ExprReader:
         """`R.call_tir(f, (args…), out_ty=…)` and its kin."""
         if not node.args:
             raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
-        callee = self.read(node.args[0])
-        func = (
-            e.ExternFunc(callee, None, self.ctx.span(node.args[0]))
-            if isinstance(callee, str)
-            else self.as_expr(callee, node.args[0])
-        )
+        func = self._function_argument(node.args[0])
         given: dict[str, ast.expr] = dict(zip(("args", "out"), node.args[1:], strict=False))
         pairs: list[tuple[str, Any]] = []
         for keyword in node.keywords:
@@ -473,19 +466,17 @@ class ExprReader:
                 node,
                 help="add out_ty=R.Tensor(…)",
             )
-        info = (
-            self.info.read(out)
-            if not isinstance(out, (ast.List, ast.Tuple))
-            else s.TupleStructInfo(self._infos(out))
-        )
-        return e.Call(
-            e.op_ref(f"relax.{name}"),
-            tuple(args),
-            Attrs(pairs) if pairs else EMPTY,
-            (info,),
-            None,
-            self.ctx.span(node),
-        )
+        several = isinstance(out, (ast.List, ast.Tuple))
+        info = s.TupleStructInfo(self._infos(out)) if several else self.info.read(out)
+        attrs = Attrs(pairs) if pairs else EMPTY
+        return e.Call(e.op_ref(f"relax.{name}"), tuple(args), attrs, (info,), None, self.ctx.span(node))
+
+    def _function_argument(self, node: ast.expr) -> e.Expr:
+        """The function that a call form names: a packed function in quotes, or any value."""
+        callee = self.read(node)
+        if isinstance(callee, str):
+            return e.ExternFunc(callee, None, self.ctx.span(node))
+        return self.as_expr(callee, node)
 
     def _argument_tuple(self, node: ast.expr | None, call: ast.Call) -> e.Expr:
         if node is None:
@@ -497,126 +488,10 @@ class ExprReader:
         return value if is_tuple else e.Tuple((value,), None, self.ctx.span(node))
 
     def _packed_form(self, node: ast.Call, name: str) -> e.Call:
-        first = self.read(node.args[0])
-        func = (
-            e.ExternFunc(first, None, self.ctx.span(node.args[0]))
-            if isinstance(first, str)
-            else self.as_expr(first, node.args[0])
-        )
+        func = self._function_argument(node.args[0])
         args = (func, *[self.value(arg) for arg in node.args[1:]])
         attrs, infos = self._generic_keywords(node, name)
         return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
-
-    # -- forms that are no operators ------------------------------------------------------------------------------
-
-    def _call_packed(self, node: ast.Call) -> e.Call:
-        first = self.read(node.args[0]) if node.args else None
-        if not isinstance(first, str):
-            raise self.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
-        args = tuple([self.value(arg) for arg in node.args[1:]])
-        attrs, infos = self._generic_keywords(node, "call_packed")
-        return e.Call(
-            e.ExternFunc(first, None, self.ctx.span(node.args[0])),
-            args,
-            attrs,
-            infos,
-            None,
-            self.ctx.span(node),
-        )
-
-    def _one(self, node: ast.Call) -> ast.expr:
-        if len(node.args) != 1 or node.keywords:
-            raise self.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} takes one argument", node)
-        return node.args[0]
-
-    def _shape(self, node: ast.Call) -> e.Expr:
-        inner = self._one(node)
-        if not isinstance(inner, (ast.Tuple, ast.List)):
-            raise self.ctx.fail(codes.BAD_CALL, "R.shape takes a list of dimensions", node)
-        return e.ShapeExpr(tuple([self.info.dim(item) for item in inner.elts]), None, self.ctx.span(node))
-
-    def _tuple(self, node: ast.Call) -> e.Expr:
-        return e.Tuple(tuple([self.value(arg) for arg in node.args]), None, self.ctx.span(node))
-
-    def _str(self, node: ast.Call) -> e.Expr:
-        inner = self._one(node)
-        if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
-            raise self.ctx.fail(codes.BAD_CALL, "R.str takes a string literal", node)
-        return e.StringImm(inner.value, None, self.ctx.span(node))
-
-    def _dtype(self, node: ast.Call) -> e.Expr:
-        found = self.info.dtype(self._one(node))
-        if found is None:
-            raise self.ctx.fail(codes.BAD_DTYPE, "R.dtype needs a known dtype", node)
-        return e.DataTypeImm(found, None, self.ctx.span(node))
-
-    def _prim_value(self, node: ast.Call) -> e.Expr:
-        raw = self.read(self._one(node))
-        if not isinstance(raw, (bool, int, float, p.PrimExpr)):
-            raise self.ctx.fail(codes.BAD_CALL, "R.prim_value takes a scalar", node)
-        return e.PrimValue(p.as_prim(raw), None, self.ctx.span(node))
-
-    def _extern(self, node: ast.Call) -> e.Expr:
-        inner = self._one(node)
-        if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
-            raise self.ctx.fail(codes.BAD_CALL, "R.ExternFunc takes a name in quotes", node)
-        return e.ExternFunc(inner.value, None, self.ctx.span(node))
-
-    def _const(self, node: ast.Call) -> e.Expr:
-        """`R.const(value, dtype)`: numbers and lists of numbers."""
-        given: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
-        given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
-        if "value" not in given or set(given) - {"value", "dtype"} or len(node.args) > 2:
-            raise self.ctx.fail(codes.BAD_CALL, "R.const takes a value and a dtype", node)
-        wanted = self.info.dtype(given["dtype"]) if "dtype" in given else None
-        return self._scalar_constant(self.read_number(given["value"]), wanted, node)
-
-    def read_number(self, node: ast.expr) -> Any:
-        """A number, or nested lists of numbers; `"inf"` and `"nan"` count."""
-        if isinstance(node, (ast.List, ast.Tuple)):
-            return [self.read_number(item) for item in node.elts]
-        raw = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return -self.read_number(node.operand)
-        if isinstance(node, ast.Call) and dotted(node.func) == "float" and len(node.args) == 1:
-            return float(self.read_number(node.args[0]))
-        if raw in ("inf", "-inf", "nan"):
-            return float(raw)
-        if isinstance(raw, (bool, int, float)):
-            return raw
-        raise self.ctx.fail(
-            codes.EXECUTES_PYTHON,
-            f"{ast.unparse(node)[:60]!r} is no literal",
-            node,
-            help="R.const takes numbers and lists of numbers here; nothing is executed",
-        )
-
-    def _scalar_constant(self, value: Any, wanted: DType | None, node: ast.expr) -> e.Constant:
-        try:
-            array = np.asarray(value) if wanted is None else np.asarray(value, dtype=wanted.to_numpy())
-        except (OverflowError, ValueError, TypeError) as error:
-            raise self.ctx.fail(
-                codes.BAD_LITERAL, f"this does not fit {wanted or 'an array'}: {str(error)[:80]}", node
-            ) from None
-        if wanted is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
-            array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
-        array.setflags(write=False)
-        return e.Constant(array, _constant_info(array), "", self.ctx.span(node))
-
-    def _executes(self, node: ast.Call) -> Any:
-        raise self.ctx.fail(
-            codes.EXECUTES_PYTHON,
-            f"{dotted(node.func)} calls a Python function",
-            node,
-            help=codes.EXECUTES_PYTHON.fix,
-        )
-
-    def _emit(self, node: ast.Call) -> Any:
-        return self.read(node.args[0]) if node.args else self._executes(node)
-
-
-def _constant_info(array: Any) -> s.StructInfo:
-    return s.TensorStructInfo(tuple([p.IntImm(int(n), INT64) for n in array.shape]), from_numpy(array.dtype))
 
 
 def default_attrs(op: type[Op]) -> Attrs:
@@ -640,17 +515,4 @@ _READERS: dict[type, Callable[[ExprReader, Any], Any]] = {
     ast.BoolOp: ExprReader._bool,
     ast.UnaryOp: ExprReader._unary,
     ast.Call: ExprReader._call,
-}
-_FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
-    "call_packed": ExprReader._call_packed,
-    "shape": ExprReader._shape,
-    "tuple": ExprReader._tuple,
-    "str": ExprReader._str,
-    "dtype": ExprReader._dtype,
-    "prim_value": ExprReader._prim_value,
-    "ExternFunc": ExprReader._extern,
-    "const": ExprReader._const,
-    "emit_te": ExprReader._executes,
-    "call_te": ExprReader._executes,
-    "emit": ExprReader._emit,
 }

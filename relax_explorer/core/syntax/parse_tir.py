@@ -18,6 +18,7 @@ from relax_explorer.core.ir.dtype import FLOAT32, HANDLE, INT64, DType
 from relax_explorer.core.syntax import dialects
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
@@ -40,21 +41,6 @@ def parse_prim_func(node: ast.FunctionDef, ctx: Context, private: bool, s_tir: b
     return _FunctionReader(ctx, s_tir).read(node, "" if private else name)
 
 
-class _BlockParts:
-    """What the statements at the head of a block say of it."""
-
-    def __init__(self) -> None:
-        self.iter_vars: list[t.IterVar] = []
-        self.iter_values: list[p.PrimExpr] = []
-        self.reads: tuple[BufferRegion, ...] | None = None
-        self.writes: tuple[BufferRegion, ...] | None = None
-        self.predicate: p.PrimExpr | None = None
-        self.init: t.Stmt | None = None
-        self.allocs: list[Buffer] = []
-        self.matches: list[t.MatchBufferRegion] = []
-        self.annotations = EMPTY
-
-
 class _FunctionReader:
     def __init__(self, ctx: Context, s_tir: bool) -> None:
         self.ctx, self.s_tir = ctx, s_tir
@@ -63,7 +49,7 @@ class _FunctionReader:
         self.attrs: dict[str, Any] = {}
         self.handles: dict[str, int] = {}
         self.params: list[Buffer | p.PrimVar] = []
-        self.blocks: list[_BlockParts] = [_BlockParts()]  # the root first
+        self.blocks: list[BlockParts] = [BlockParts()]  # the root first
         self.old = dialects.guess(ctx.source.text).old
         self.has_blocks = False
         self.domains: dict[p.PrimExpr, Range] = {}  # of the loop variables
@@ -239,7 +225,7 @@ class _FunctionReader:
                 node,
             )
         extents = [self.expr.index(arg) for arg in call.args]
-        with _Scope(self.names):
+        with Scope(self.names):
             loop_vars = [
                 self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)
             ]
@@ -261,7 +247,7 @@ class _FunctionReader:
             bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
         )
         extent = self.expr.extent(start, stop)
-        with _Scope(self.names):
+        with Scope(self.names):
             var = self._define(name, stop.dtype)
             self.domains[var] = Range(start, extent)
             body = self.sequence(node.body, node)
@@ -300,7 +286,7 @@ class _FunctionReader:
         )
 
     def _scoped(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
-        with _Scope(self.names):
+        with Scope(self.names):
             return self.sequence(statements, place)
 
     def _with(self, node: ast.With) -> t.Stmt | None:
@@ -320,7 +306,7 @@ class _FunctionReader:
         if name == "T.launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
             extent = self.expr.index(call.args[1])
             thread = self.expr.read(call.args[0])
-            with _Scope(self.names):
+            with Scope(self.names):
                 var = self._define(item.optional_vars.id, extent.dtype)
                 body = self.sequence(node.body, node)
             return t.AttrStmt((var, thread), "launch_thread", extent, body, self.ctx.span(node))
@@ -329,7 +315,7 @@ class _FunctionReader:
     def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
         self.has_blocks = True
         name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
-        parts = _BlockParts()
+        parts = BlockParts()
         self.blocks.append(parts)
         try:
             body = self._scoped(node.body, node)
@@ -554,20 +540,6 @@ class _FunctionReader:
 
     def _pass(self, node: ast.Pass) -> None:
         """Nothing to read."""
-
-
-class _Scope:
-    """Names bound inside are gone afterwards."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.names = names
-
-    def __enter__(self) -> None:
-        self.saved = dict(self.names)
-
-    def __exit__(self, *_: object) -> None:
-        self.names.clear()
-        self.names.update(self.saved)
 
 
 def _opens_rest(node: ast.stmt) -> bool:

@@ -1,0 +1,168 @@
+"""Reads the forms that look like operators and are none: R.const, R.shape, R.call_packed and others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
+from relax_explorer.core.syntax.parse_info import dotted
+
+if TYPE_CHECKING:
+    from relax_explorer.core.syntax.parse_expr import ExprReader
+
+
+def call_packed(reader: ExprReader, node: ast.Call) -> e.Call:
+    """A packed function called by name."""
+    first = reader.read(node.args[0]) if node.args else None
+    if not isinstance(first, str):
+        raise reader.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
+    args = tuple([reader.value(arg) for arg in node.args[1:]])
+    attrs, infos = reader._generic_keywords(node, "call_packed")
+    return e.Call(
+        e.ExternFunc(first, None, reader.ctx.span(node.args[0])),
+        args,
+        attrs,
+        infos,
+        None,
+        reader.ctx.span(node),
+    )
+
+
+def only_argument(reader: ExprReader, node: ast.Call) -> ast.expr:
+    """The one argument of a form."""
+    if len(node.args) != 1 or node.keywords:
+        raise reader.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} takes one argument", node)
+    return node.args[0]
+
+
+def shape(reader: ExprReader, node: ast.Call) -> e.Expr:
+    """A shape value."""
+    inner = only_argument(reader, node)
+    if not isinstance(inner, (ast.Tuple, ast.List)):
+        raise reader.ctx.fail(codes.BAD_CALL, "R.shape takes a list of dimensions", node)
+    return e.ShapeExpr(tuple([reader.info.dim(item) for item in inner.elts]), None, reader.ctx.span(node))
+
+
+def tuple_form(reader: ExprReader, node: ast.Call) -> e.Expr:
+    """A tuple."""
+    return e.Tuple(tuple([reader.value(arg) for arg in node.args]), None, reader.ctx.span(node))
+
+
+def string(reader: ExprReader, node: ast.Call) -> e.Expr:
+    """A string value."""
+    inner = only_argument(reader, node)
+    if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
+        raise reader.ctx.fail(codes.BAD_CALL, "R.str takes a string literal", node)
+    return e.StringImm(inner.value, None, reader.ctx.span(node))
+
+
+def dtype_form(reader: ExprReader, node: ast.Call) -> e.Expr:
+    """An element type as a value."""
+    found = reader.info.dtype(only_argument(reader, node))
+    if found is None:
+        raise reader.ctx.fail(codes.BAD_DTYPE, "R.dtype needs a known dtype", node)
+    return e.DataTypeImm(found, None, reader.ctx.span(node))
+
+
+def prim_value(reader: ExprReader, node: ast.Call) -> e.Expr:
+    """A scalar value."""
+    raw = reader.read(only_argument(reader, node))
+    if not isinstance(raw, (bool, int, float, p.PrimExpr)):
+        raise reader.ctx.fail(codes.BAD_CALL, "R.prim_value takes a scalar", node)
+    return e.PrimValue(p.as_prim(raw), None, reader.ctx.span(node))
+
+
+def extern(reader: ExprReader, node: ast.Call) -> e.Expr:
+    """A packed function as a value."""
+    inner = only_argument(reader, node)
+    if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
+        raise reader.ctx.fail(codes.BAD_CALL, "R.ExternFunc takes a name in quotes", node)
+    return e.ExternFunc(inner.value, None, reader.ctx.span(node))
+
+
+def const(reader: ExprReader, node: ast.Call) -> e.Expr:
+    """`R.const(value, dtype)`: numbers and lists of numbers."""
+    given: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
+    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    if "value" not in given or set(given) - {"value", "dtype"} or len(node.args) > 2:
+        raise reader.ctx.fail(codes.BAD_CALL, "R.const takes a value and a dtype", node)
+    wanted = reader.info.dtype(given["dtype"]) if "dtype" in given else None
+    return scalar_constant(reader, read_number(reader, given["value"]), wanted, node)
+
+
+def read_number(reader: ExprReader, node: ast.expr) -> Any:
+    """A number, or nested lists of numbers; `"inf"` and `"nan"` count."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [read_number(reader, item) for item in node.elts]
+    raw = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -read_number(reader, node.operand)
+    if isinstance(node, ast.Call) and dotted(node.func) == "float" and len(node.args) == 1:
+        return float(read_number(reader, node.args[0]))
+    if raw in ("inf", "-inf", "nan"):
+        return float(raw)
+    if isinstance(raw, (bool, int, float)):
+        return raw
+    raise reader.ctx.fail(
+        codes.EXECUTES_PYTHON,
+        f"{ast.unparse(node)[:60]!r} is no literal",
+        node,
+        help="R.const takes numbers and lists of numbers here; nothing is executed",
+    )
+
+
+def scalar_constant(reader: ExprReader, value: Any, wanted: DType | None, node: ast.expr) -> e.Constant:
+    """A constant tensor from Python numbers."""
+    try:
+        array = np.asarray(value) if wanted is None else np.asarray(value, dtype=wanted.to_numpy())
+    except (OverflowError, ValueError, TypeError) as error:
+        raise reader.ctx.fail(
+            codes.BAD_LITERAL, f"this does not fit {wanted or 'an array'}: {str(error)[:80]}", node
+        ) from None
+    if wanted is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
+        array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
+    array.setflags(write=False)
+    return e.Constant(array, constant_info(array), "", reader.ctx.span(node))
+
+
+def executes(reader: ExprReader, node: ast.Call) -> Any:
+    """What would run Python is reported."""
+    raise reader.ctx.fail(
+        codes.EXECUTES_PYTHON,
+        f"{dotted(node.func)} calls a Python function",
+        node,
+        help=codes.EXECUTES_PYTHON.fix,
+    )
+
+
+def emit(reader: ExprReader, node: ast.Call) -> Any:
+    """`R.emit(x)` is x."""
+    return reader.read(node.args[0]) if node.args else executes(reader, node)
+
+
+def constant_info(array: Any) -> s.StructInfo:
+    """The StructInfo of a constant."""
+    return s.TensorStructInfo(tuple([p.IntImm(int(n), INT64) for n in array.shape]), from_numpy(array.dtype))
+
+
+FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
+    "call_packed": call_packed,
+    "shape": shape,
+    "tuple": tuple_form,
+    "str": string,
+    "dtype": dtype_form,
+    "prim_value": prim_value,
+    "ExternFunc": extern,
+    "const": const,
+    "emit_te": executes,
+    "call_te": executes,
+    "emit": emit,
+}

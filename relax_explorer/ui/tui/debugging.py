@@ -1,0 +1,116 @@
+"""Evaluation step by step, forward and back: the debug pane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual import work
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.debugger import Debugger, on_variable
+from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.ui.tui import rows
+from relax_explorer.ui.tui.messages import DebuggerMoved, WorkFailed
+from relax_explorer.ui.tui.stages import Stages
+from relax_explorer.ui.tui.widgets.line_view import LineView
+
+
+class Debugging(Stages):
+    """What the debug pane does."""
+
+    def shown(self) -> None:
+        """A run starts when the pane is first looked at."""
+        super().shown()
+        if self.pane == "debug" and self.debugger is None and self.session is not None:
+            self.start_debugger()
+
+    def start_debugger(self) -> None:
+        """Make inputs and stand before the first binding."""
+        assert self.session is not None  # the caller looked
+        stage = self.session.stages[self.selection.stage]
+        name = stage.entry
+        fn = stage.module.functions.get(name)
+        try:
+            if fn is None or not hasattr(fn, "body") or name not in stage.module.relax_functions:
+                self.say("the module has no Relax function to run")
+                return
+            self.debugger = self.session.debug(name, make_inputs(fn, {}), stage.number)  # type: ignore[arg-type]  # narrowed by type() above
+        except Failure as failure:
+            self.post_message(WorkFailed(failure.diagnostics))
+            return
+        self.paint_debugger()
+
+    def paint_debugger(self) -> None:
+        """The text with its marks, and the values."""
+        if self.debugger is None or self.session is None:
+            return
+        stage = self.session.stages[self.selection.stage]
+        shown = rows.debug_rows(stage, self.debugger, self.breakpoints)
+        now = next((n for n, row in enumerate(shown) if row.gutter == "▶"), None)
+        self.query_one("#debug_ir", LineView).show(shown, now if now is not None else len(shown) - 1)
+        self.query_one("#values", LineView).show(rows.value_rows(self.debugger, 200), 0)
+        self.paint_header()
+
+    @work(thread=True, group="debug", exit_on_error=False)
+    def drive(self, move: Callable[[Debugger], Any]) -> None:
+        """Move the debugger, away from the screen."""
+        debugger = self.debugger
+        if debugger is None:
+            return
+        with self._driving:
+            try:
+                move(debugger)
+            except Failure as failure:
+                self.post_message(WorkFailed(failure.diagnostics))
+        self.post_message(DebuggerMoved(debugger))
+
+    def on_debugger_moved(self, message: DebuggerMoved) -> None:
+        """Show where it stands."""
+        if message.debugger is self.debugger:
+            self.paint_debugger()
+
+    def do_step(self) -> None:
+        self.drive(Debugger.step)
+
+    def do_back_step(self) -> None:
+        self.drive(Debugger.back)
+
+    def do_next(self) -> None:
+        self.drive(Debugger.next)
+
+    def do_back_next(self) -> None:
+        self.drive(Debugger.back_next)
+
+    def do_finish(self) -> None:
+        self.drive(Debugger.finish)
+
+    def do_back_finish(self) -> None:
+        self.drive(Debugger.back_finish)
+
+    def do_continue(self) -> None:
+        self.drive(Debugger.continue_)
+
+    def do_back_continue(self) -> None:
+        self.drive(Debugger.back_continue)
+
+    def do_first_step(self) -> None:
+        self.drive(lambda debugger: debugger.goto(0))
+
+    def do_last_step(self) -> None:
+        self.drive(lambda debugger: debugger.goto(10**9))
+
+    def do_restart(self) -> None:
+        self.debugger = None
+        if self.session is not None:
+            self.start_debugger()
+
+    def do_breakpoint(self) -> None:
+        name = self.selection.variable
+        if not name or self.debugger is None:
+            self.say("select a binding first")
+            return
+        self.breakpoints ^= {name}
+        self.debugger.breakpoints = [on_variable(item) for item in sorted(self.breakpoints)]
+        self.say(f"breakpoint {'at' if name in self.breakpoints else 'cleared at'} {name}")
+        self.paint_debugger()

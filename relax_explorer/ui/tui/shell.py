@@ -1,0 +1,281 @@
+"""The frame around the panes: layout, header and footer, keys, movement."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.containers import Horizontal, Vertical
+from textual.events import Resize
+from textual.widgets import ContentSwitcher, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.session.commands import command
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui import places
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.visible import visible
+
+SMALLEST = (60, 16)
+
+
+class KeyCommands(Provider):
+    """The palette: every action of the current pane."""
+
+    async def discover(self) -> Hits:
+        """All actions."""
+        for action in keys.actions_of(self.app.pane):  # type: ignore[attr-defined]  # the app is ours
+            yield DiscoveryHit(
+                action.description,
+                partial(self.app.press, action.key),  # type: ignore[attr-defined]  # narrowed by type() above
+                help=action.label,
+            )
+
+    async def search(self, query: str) -> Hits:
+        """Actions whose description matches."""
+        matcher = self.matcher(query)
+        for action in keys.actions_of(self.app.pane):  # type: ignore[attr-defined]  # as above
+            score = matcher.match(action.description)
+            if score > 0:
+                yield Hit(
+                    score,
+                    matcher.highlight(action.description),
+                    partial(self.app.press, action.key),  # type: ignore[attr-defined]  # narrowed by type() above
+                    help=action.label,
+                )
+
+
+class Shell(App[int]):
+    """The application without what its panes do; `pane` is the pane that is shown."""
+
+    CSS_PATH = "explorer.tcss"
+    TITLE = "relax-explorer"
+    COMMANDS: ClassVar[set[Any]] = {KeyCommands}
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding(key, f"press('{key}')", show=False, priority=key in ("tab", "escape"))
+        for key in dict.fromkeys(a.key for a in keys.ACTIONS)
+    ]
+
+    def __init__(self, path: str | None, pipeline: str = "default", screen: str = "passes") -> None:
+        super().__init__()
+        self.path, self.pipeline = path, pipeline
+        self.first_pane = screen if path is not None else "home"
+        self.pane = "home"
+        self.session: Session | None = None
+        self.debugger: Debugger | None = None
+        self.selection = Selection()
+        self.diff_mode = "marks"
+        self.density = "ghost"
+        self._driving = Lock()  # one move of the debugger at a time, in the order of the keys
+        self.radius = 0  # 0: the whole graph
+        self.matches: list[int] = []
+        self.breakpoints: set[str] = set()
+        self.notice = ""
+
+    # -- layout ---------------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        """One switcher of panes between a header and a footer line."""
+        yield Static(id="header")
+        with ContentSwitcher(id="panes", initial="home"):
+            yield OptionList(id="home", markup=False)
+            with Horizontal(id="passes"):
+                yield OptionList(id="stages", markup=False)
+                with Vertical(id="passes_main"):
+                    yield LineView("ir")
+                    yield Static(id="details")
+            with Vertical(id="debug"):
+                yield LineView("debug_ir")
+                yield LineView("values", colored=False)
+            yield LineView("graph", colored=False)
+            yield LineView("problems", colored=False)
+            yield LineView("popup", colored=False)
+        yield Input(id="search", placeholder="find text in this stage")
+        yield Static(id="footer")
+
+    def on_mount(self) -> None:
+        """Fill the home pane and start reading the file."""
+        self.query_one("#search", Input).display = False
+        home = self.query_one("#home", OptionList)
+        for sample in places.samples():
+            home.add_option(Option(Text(_sample_title(sample)), id=str(sample)))
+        self.go("home")
+        self.started()
+
+    def on_resize(self, event: Resize) -> None:
+        """Adapt: a list of stages beside the text when there is room."""
+        self.query_one("#panes").display = not self.is_small
+        self.query_one("#stages").display = event.size.width >= 100
+        self.paint_header()
+        self.shown()
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the terminal is too small for the panes."""
+        return self.size.width < SMALLEST[0] or self.size.height < SMALLEST[1]
+
+    def paint_header(self) -> None:
+        """File, function, panes, stage."""
+        if self.is_small:
+            self.query_one("#header", Static).update(
+                Text(f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …")
+            )
+            return
+        name = Path(self.path).name if self.path else "relax-explorer"
+        text = Text(f" {visible(name, 24)}", style="bold")
+        for number, pane in ((1, "passes"), (2, "debug"), (3, "graph"), (4, "problems")):
+            text.append(f"  {number} {pane.title()}", style="reverse" if pane == self.pane else "dim")
+        if self.session is not None:
+            stage = self.session.stages[self.selection.stage]
+            total = len(self.session.pipeline)
+            text.append(f"  stage {stage.number}/{total} ", style="bold")
+            text.append(visible(stage.made_by, 30))
+        self.query_one("#header", Static).update(text)
+        parts = [f"{action.label} {action.hint}" for action in keys.hints(self.pane)]
+        footer = Text("  ".join(parts), style="dim")
+        if self.notice:
+            footer = Text(visible(self.notice, 300))
+        self.query_one("#footer", Static).update(footer)
+
+    def say(self, text: str) -> None:
+        """A notice in the footer, until the next key."""
+        self.notice = text
+        self.paint_header()
+
+    def go(self, pane: str) -> None:
+        """Show a pane; the selection stays."""
+        self.pane = pane
+        self.query_one("#panes", ContentSwitcher).current = pane
+        focus = {"passes": "#ir", "debug": "#debug_ir"}.get(pane, f"#{pane}")
+        self.query_one(focus).focus()
+        self.paint_header()
+        self.shown()
+
+    def started(self) -> None:
+        """The application runs: what a pane does first."""
+
+    def shown(self) -> None:
+        """The current pane is on the screen, or its size changed: what a pane does then."""
+
+    @property
+    def view(self) -> LineView:
+        """The view of lines that movement keys move."""
+        names = {"passes": "#ir", "debug": "#debug_ir", "graph": "#graph", "problems": "#problems"}
+        return self.query_one(names.get(self.pane, "#ir"), LineView)
+
+    # -- keys -----------------------------------------------------------------------------------------------------
+
+    def action_press(self, key: str) -> None:
+        """A key was pressed."""
+        self.press(key)
+
+    def press(self, key: str) -> None:
+        """Do what a key means on this pane."""
+        action = keys.find(self.pane, key)
+        if action is None or (self.query_one("#search").has_focus and key != "escape"):
+            return
+        self.notice = ""
+        getattr(self, f"do_{action.name}")()
+
+    def do_show_passes(self) -> None:
+        self.go("passes" if self.session is not None else "home")
+
+    def do_show_debug(self) -> None:
+        self.go("debug" if self.session is not None else "home")
+
+    def do_show_graph(self) -> None:
+        self.go("graph" if self.session is not None else "home")
+
+    def do_show_problems(self) -> None:
+        self.go("problems")
+
+    def do_show_home(self) -> None:
+        self.go("home")
+
+    def do_quit(self) -> None:
+        self.exit(0)
+
+    def do_back(self) -> None:
+        if self.query_one("#panes", ContentSwitcher).current == "popup" or self.pane in (
+            "debug",
+            "graph",
+            "problems",
+        ):
+            self.go("passes" if self.session is not None else "home")
+        else:
+            self.exit(0)
+
+    def do_cancel(self) -> None:
+        search = self.query_one("#search", Input)
+        if search.display:
+            search.display = False
+            self.view.focus()
+        elif self.query_one("#panes", ContentSwitcher).current == "popup":
+            self.go(self.pane)
+        else:
+            self.workers.cancel_all()
+
+    def do_help(self) -> None:
+        shown = [Row(f"{action.label:<10} {action.description}") for action in keys.actions_of(self.pane)]
+        self.popup([Row(f"Keys of {self.pane} (Esc closes; ctrl+p searches them)"), Row(""), *shown])
+
+    def popup(self, shown: list[Row]) -> None:
+        """Show lines over the pane."""
+        view = self.query_one("#popup", LineView)
+        view.show(shown, 0)
+        self.query_one("#panes", ContentSwitcher).current = "popup"
+        view.focus()
+
+    def do_copy_command(self) -> None:
+        names = {"debug": "run", "graph": "graph", "problems": "check"}
+        item = command(names.get(self.pane, "show"))
+        values = {
+            "input": self.path,
+            "inputs": self.path,
+            "passes": self.pipeline,
+            "func": self.selection.function or None,
+        }
+        if self.session is not None and self.pane == "passes":
+            values["stage"] = str(self.selection.stage)
+        text = item.text(values)
+        self.copy_to_clipboard(text)
+        self.say(text)
+
+    def do_down(self) -> None:
+        self.view.move(self.view.cursor + 1)
+
+    def do_up(self) -> None:
+        self.view.move(self.view.cursor - 1)
+
+    def do_page_down(self) -> None:
+        self.view.page(1)
+
+    def do_page_up(self) -> None:
+        self.view.page(-1)
+
+    def do_top(self) -> None:
+        self.view.move(0)
+
+    def do_bottom(self) -> None:
+        self.view.move(len(self.view.rows) - 1)
+
+    def do_left(self) -> None:
+        self.view.scroll_relative(x=-8, animate=False, force=True)
+
+    def do_right(self) -> None:
+        self.view.scroll_relative(x=8, animate=False, force=True)
+
+
+def _sample_title(path: Path) -> str:
+    first = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") if path.is_file() else ""
+    return f"{path.stem:<24} {first}"

@@ -1,0 +1,255 @@
+"""Files, stages, problems: the passes pane."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual import work
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.load import load
+from relax_explorer.ui import places
+from relax_explorer.ui.tui import rows
+from relax_explorer.ui.tui.messages import CursorMoved, SessionOpened, StageAdded, WorkFailed
+from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.shell import Shell
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.visible import visible
+
+
+class Stages(Shell):
+    """What the passes pane and the problems pane do."""
+
+    def started(self) -> None:
+        """Open the file of the command line."""
+        if self.path is not None:
+            self.open(self.path)
+
+    def shown(self) -> None:
+        """The problems are listed when they are looked at."""
+        super().shown()
+        if self.pane == "problems":
+            self.paint_problems()
+
+    @work(thread=True, exclusive=True, group="session", exit_on_error=False)
+    def open(self, path: str) -> None:
+        """Read a file and run its pipeline, away from the screen."""
+        try:
+            session = Session(load(path), self.pipeline, path, places.kernel_cache())
+        except Failure as failure:
+            self.post_message(WorkFailed(failure.diagnostics))
+            return
+        self.post_message(SessionOpened(session, path))
+        while session.advance() is not None:
+            self.post_message(StageAdded(len(session.stages) - 1))
+
+    def on_session_opened(self, message: SessionOpened) -> None:
+        """The first stage can be shown."""
+        self.session, self.path, self.debugger = message.session, message.path, None
+        self.selection = Selection(0, message.session.stages[0].entry)
+        self.query_one("#stages", OptionList).clear_options()
+        self.on_stage_added(StageAdded(0))
+        self.show_stage(0)
+        self.go("passes" if self.first_pane == "home" else self.first_pane)
+
+    def on_stage_added(self, message: StageAdded) -> None:
+        """Another line in the list of stages."""
+        if self.session is None:
+            return
+        stage = self.session.stages[message.number]
+        mark = "✗" if any(p.is_error for p in stage.problems) else "●" if stage.changed else "○"
+        stages = self.query_one("#stages", OptionList)
+        if stages.option_count == message.number:
+            stages.add_option(
+                Option(
+                    Text(
+                        f"{mark} {stage.number} {visible(stage.made_by, 24)}",
+                        no_wrap=True,
+                        overflow="ellipsis",
+                    ),
+                    id=str(stage.number),
+                )
+            )
+
+    def on_work_failed(self, message: WorkFailed) -> None:
+        """Say why; the last good state stays."""
+        self.popup([row for item in message.diagnostics for row in rows.problem_rows(item)])
+        self.notice = (
+            f"{len(message.diagnostics)} problems; Esc closes"
+            if len(message.diagnostics) > 1
+            else "Esc closes"
+        )
+        self.paint_header()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A sample or a stage was chosen."""
+        if event.option_list.id == "home" and event.option_id is not None:
+            self.first_pane = "passes"
+            self.open(event.option_id)
+        elif event.option_id is not None:
+            self.show_stage(int(event.option_id))
+            self.query_one("#ir").focus()
+
+    def show_stage(self, number: int) -> None:
+        """Show a stage; the selected binding is found again where it went."""
+        if self.session is None:
+            return
+        moved = number != self.selection.stage
+        self.selection.stage = max(0, min(number, len(self.session.stages) - 1))
+        stage = self.session.stages[self.selection.stage]
+        shown = rows.stage_rows(self.session, stage, self.diff_mode, self.density)
+        cursor = next(
+            (n for n, row in enumerate(shown) if row.node is not None and row.node is self.selection.binding),
+            None,
+        )
+        if cursor is None and self.selection.variable:
+            name = self.selection.variable
+            cursor = next(
+                (
+                    n
+                    for n, row in enumerate(shown)
+                    if getattr(getattr(row.node, "var", None), "name", "") == name
+                ),
+                None,
+            )
+        if cursor is None:
+            cursor = next((n for n, row in enumerate(shown) if row.gutter != " "), None) if moved else None
+        if cursor is None:
+            cursor = next((n for n, row in enumerate(shown) if row.function == stage.entry), 0)
+        view = self.query_one("#ir", LineView)
+        view.show(shown, cursor)
+        view.move(cursor)
+        if moved:
+            self.debugger = None
+        self.paint_header()
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """The selection follows the cursor."""
+        if message.view not in ("ir", "debug_ir") or self.session is None:
+            return
+        self.selection.binding = message.node if hasattr(message.node, "var") else None
+        self.selection.function = message.function or self.selection.function
+        lines = rows.detail_lines(self.session, self.session.stages[self.selection.stage], self.selection)
+        self.query_one("#details", Static).update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
+
+    def _stage_by(self, step: int, changing: bool) -> None:
+        if self.session is None:
+            return
+        number = self.selection.stage + step
+        while 0 <= number < len(self.session.stages):
+            if not changing or self.session.stages[number].changed:
+                self.show_stage(number)
+                self.shown()
+                return
+            number += step
+        self.say("no further stage" if not changing else "no further stage that changed the module")
+
+    def do_next_change(self) -> None:
+        self._stage_by(1, True)
+
+    def do_previous_change(self) -> None:
+        self._stage_by(-1, True)
+
+    def do_next_stage(self) -> None:
+        self._stage_by(1, False)
+
+    def do_previous_stage(self) -> None:
+        self._stage_by(-1, False)
+
+    def do_toggle_list(self) -> None:
+        stages = self.query_one("#stages", OptionList)
+        if stages.has_focus:
+            stages.display = self.size.width >= 100
+            self.query_one("#ir").focus()
+        else:
+            stages.display = True
+            stages.highlighted = self.selection.stage
+            stages.focus()
+
+    def do_cycle_diff(self) -> None:
+        order = ["marks", "only", "plain"]
+        self.diff_mode = order[(order.index(self.diff_mode) + 1) % 3]
+        self.say(
+            {"marks": "changes are marked", "only": "only what changed", "plain": "no marks"}[self.diff_mode]
+        )
+        self.show_stage(self.selection.stage)
+
+    def do_cycle_types(self) -> None:
+        order = ["ghost", "full", "none"]
+        self.density = order[(order.index(self.density) + 1) % 3]
+        self.say(
+            {"ghost": "StructInfo at the right", "full": "StructInfo as written", "none": "no StructInfo"}[
+                self.density
+            ]
+        )
+        self.show_stage(self.selection.stage)
+
+    def do_who(self) -> None:
+        if self.session is None or not self.selection.variable:
+            self.say("select a binding first")
+            return
+        self.popup(
+            [
+                Row(f"History of {self.selection.variable} (Esc closes)"),
+                Row(""),
+                *rows.history_rows(self.session, self.selection),
+            ]
+        )
+
+    def _function_by(self, step: int) -> None:
+        view = self.view
+        starts = [
+            n
+            for n, row in enumerate(view.rows)
+            if row.function and (n == 0 or view.rows[n - 1].function != row.function)
+        ]
+        ahead = [n for n in starts if (n > view.cursor if step > 0 else n < view.cursor)]
+        if ahead:
+            view.move(ahead[0] if step > 0 else ahead[-1])
+
+    def do_next_function(self) -> None:
+        self._function_by(1)
+
+    def do_previous_function(self) -> None:
+        self._function_by(-1)
+
+    def do_search(self) -> None:
+        search = self.query_one("#search", Input)
+        search.display = True
+        search.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Find the text in the view."""
+        self.query_one("#search").display = False
+        view = self.view
+        view.focus()
+        self.matches = [n for n, row in enumerate(view.rows) if event.value and event.value in row.text]
+        self.say(
+            f"{len(self.matches)} lines with {event.value!r}"
+            if self.matches
+            else f"nothing has {event.value!r}"
+        )
+        self._match_by(1)
+
+    def _match_by(self, step: int) -> None:
+        ahead = [n for n in self.matches if (n > self.view.cursor if step > 0 else n < self.view.cursor)]
+        if self.matches:
+            self.view.move((ahead or self.matches)[0 if step > 0 else -1])
+
+    def do_next_match(self) -> None:
+        self._match_by(1)
+
+    def do_previous_match(self) -> None:
+        self._match_by(-1)
+
+    def paint_problems(self) -> None:
+        """Every problem of every stage."""
+        shown: list[Row] = []
+        if self.session is not None:
+            for note in self.session.notes:
+                shown += rows.problem_rows(note)
+            for stage, problem in self.session.problems:
+                shown += rows.problem_rows(problem, f"stage {stage.number} {stage.made_by}")
+        self.query_one("#problems", LineView).show(shown or [Row("no problems")], 0)
