@@ -145,6 +145,9 @@ class Op:
     examples: ClassVar[tuple[str, ...]] = ()
     no_evaluate: ClassVar[str] = ""  # why the operator has no evaluation, when it has none
     no_legalize: ClassVar[str] = ""  # why it has no lowering
+    printed_order: ClassVar[
+        tuple[str, ...]
+    ] = ()  # attributes that are printed first, where that is not the order above
     variadic: ClassVar[bool] = False  # takes any number of operands after the declared ones
     by_info: ClassVar[bool] = (
         True  # the result depends on the operands' StructInfo alone, not on the operands themselves
@@ -175,7 +178,9 @@ class Op:
                 found[field_name] = made
         cls.parameters = tuple(found.values())
         cls.operands = tuple(p for p in cls.parameters if p.is_operand)
-        cls.attributes = tuple(p for p in cls.parameters if not p.is_operand)
+        attributes = [p for p in cls.parameters if not p.is_operand]
+        place = {name: n for n, name in enumerate(cls.printed_order)}
+        cls.attributes = tuple(sorted(attributes, key=lambda p: place.get(p.name, len(place))))
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> StructInfo:

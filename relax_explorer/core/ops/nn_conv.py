@@ -1,0 +1,195 @@
+"""Convolution of signals and images."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, cast
+from relax_explorer.core.ops.windows import (
+    by_axis,
+    completed,
+    each,
+    need_layout,
+    need_window,
+    ordered,
+    pad_stage,
+    padded,
+    pads,
+    window_count,
+    windows,
+)
+
+
+class Convolution(Op):
+    """Base of the convolutions; `spatial` names the axes that windows move along."""
+
+    spatial: ClassVar[str] = ""
+    fusion = Fusion.OUT_ELEMENTWISE
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str,
+        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> s.StructInfo:  # fmt: skip
+        """The windows, a channel for each kernel."""
+        x, w, rank = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight"), len(cls.spatial)
+        out_layout = out_layout or data_layout
+        need_layout(at, f"NC{cls.spatial}", data_layout=data_layout, out_layout=out_layout)
+        need_layout(at, f"OI{cls.spatial}", kernel_layout=kernel_layout)
+        need_window(at, rank, padding, strides=strides, dilation=dilation)
+        if groups <= 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"groups is {groups}, at least 1 is needed")
+        rules.need_rank(at, x, rank + 2, "data")
+        rules.need_rank(at, w, rank + 2, "weight")
+        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        if x.dims is None or w.dims is None:
+            return s.TensorStructInfo(None, kind, rank + 2)
+        size, kernel = by_axis(data_layout, x.dims), by_axis(kernel_layout, w.dims)
+        _check_channels(at, size["C"], kernel["I"], kernel["O"], groups)
+        made = cls.output(size, kernel, strides, padding, dilation)
+        return s.TensorStructInfo(ordered(out_layout, made), kind)
+
+    @classmethod
+    def output(
+        cls,
+        size: dict[str, p.PrimExpr],
+        kernel: dict[str, p.PrimExpr],
+        strides: Any,
+        padding: Any,
+        dilation: Any,
+    ) -> dict[str, p.PrimExpr]:
+        """The lengths of the result by axis."""
+        rank = len(cls.spatial)
+        steps = zip(cls.spatial, each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True)
+        made = {axis: window_count(size[axis], kernel[axis], step, d, pad) for axis, step, d, pad in steps}
+        return {"N": size["N"], "C": kernel["O"], **made}
+
+    @classmethod
+    def evaluate(
+        cls, data: Any, weight: Any, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str, kernel_layout: str,
+        out_layout: str | None, out_dtype: DType | None,
+    ) -> Any:  # fmt: skip
+        """A product of windows and kernels for each group."""
+        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
+        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x = wide(np.transpose(data, [data_layout.index(axis) for axis in axes]).astype(kind))
+        w = wide(
+            np.transpose(weight, [kernel_layout.index(axis) for axis in f"OI{cls.spatial}"]).astype(kind)
+        )
+        x = padded(x, range(2, rank + 2), pads(padding, rank), 0)
+        views = windows(x, w.shape[2:], each(strides, rank), each(dilation, rank))
+        made = _product(views, w, groups, rank)
+        made = np.transpose(made, [axes.index(axis) for axis in out_layout or data_layout])
+        return np.ascontiguousarray(made).astype(kind)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, weight: Tensor, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str,
+        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Tensor | None:  # fmt: skip
+        """Padded images, then a sum over the channels of the group and the window."""
+        rank, out_layout = len(cls.spatial), out_layout or data_layout
+        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
+        kind, places = out_dtype or data.dtype, [data_layout.index(axis) for axis in cls.spatial]
+        source = pad_stage(te, data, places, pads(padding, rank), p.as_prim(0, data.dtype))
+        shape = ordered(out_layout, cls.output(size, kernel, strides, padding, dilation))
+        steps = dict(
+            zip(cls.spatial, zip(each(strides, rank), each(dilation, rank), strict=True), strict=True)
+        )
+        per_group = simplify(p.FloorDiv(kernel["O"], p.IntImm(groups)))
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
+            group = p.Mul(p.FloorDiv(out["C"], per_group), kernel["I"])
+            place = {"N": out["N"], "C": over["I"] if groups == 1 else p.Add(group, over["I"])}
+            for axis, (step, d) in steps.items():
+                moved = out[axis] if step == 1 else p.Mul(out[axis], p.IntImm(step))
+                place[axis] = p.Add(moved, over[axis] if d == 1 else p.Mul(over[axis], p.IntImm(d)))
+            element = source[ordered(data_layout, place)]
+            return p.Mul(
+                cast(element, kind), cast(weight[ordered(kernel_layout, {"O": out["C"], **over})], kind)
+            )
+
+        name = f"conv{rank}d_{data_layout.lower()}"
+        return te.sum(name, shape, ordered(f"I{cls.spatial}", kernel), body, kind)
+
+
+def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, made: p.PrimExpr, groups: int) -> None:
+    if at.equal(have, simplify(p.Mul(taken, p.IntImm(groups)))) is Answer.NO:
+        text = f"the data has {have} channels, the kernels take {taken} in each of {groups} groups"
+        raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
+    if isinstance(made, p.IntImm) and made.value % groups:
+        text = f"{made} kernels don't divide into {groups} groups"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{made} kernels")
+
+
+def _product(views: Any, w: Any, groups: int, rank: int) -> Any:
+    """Sums over channels and window: views (N, C, places…, window…) with kernels (O, I, window…)."""
+    if groups == 1:
+        inner = [1, *range(rank + 2, 2 * rank + 2)]
+        return np.moveaxis(np.tensordot(views, w, (inner, list(range(1, rank + 2)))), -1, 1)
+    n, c = views.shape[:2]
+    grouped = views.reshape(n, groups, c // groups, *views.shape[2:])
+    kernels = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    places, window = "hw"[:rank], "kl"[:rank]
+    made = np.einsum(f"ngc{places}{window},goc{window}->ngo{places}", grouped, kernels, optimize=True)
+    return made.reshape(n, w.shape[0], *made.shape[3:])
+
+
+class Conv1d(Convolution, name="relax.nn.conv1d"):
+    """Cross-correlation of signals with kernels (Dumoulin and Visin 2016)."""
+
+    data: Tensor = operand("signals, by data_layout")
+    weight: Tensor = operand("kernels, by kernel_layout")
+    strides: Ints = attr((1,), "steps between windows", unit="elements")
+    padding: Ints = attr((0, 0), "zeros around: both sides, or left, right", unit="elements")
+    dilation: Ints = attr((1,), "steps between kernel elements", unit="elements")
+    groups: int = attr(1, "groups of channels that don't mix")
+    data_layout: str = attr("NCW", "order of the axes of the signals")
+    kernel_layout: str = attr("OIW", "order of the axes of the kernels")
+    out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
+    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
+    spatial = "W"
+    refine = completed(1, out_layout="data_layout")
+    examples = (
+        "f32[n,3,8] f32[4,3,3] padding=[1,2] -> f32[n,4,9]",
+        "f32[2,4,9] f32[4,2,3] groups=2 strides=2 -> f32[2,4,4]",
+        'f32[n,8,3] f32[4,3,3] dilation=2 data_layout="NWC" -> f32[n,4,4]',
+    )
+
+
+class Conv2d(Convolution, name="relax.nn.conv2d"):
+    """Cross-correlation of images with kernels (Dumoulin and Visin 2016)."""
+
+    data: Tensor = operand("images, by data_layout")
+    weight: Tensor = operand("kernels, by kernel_layout")
+    strides: Ints = attr((1, 1), "steps between windows", unit="elements")
+    padding: Ints = attr(
+        (0, 0, 0, 0),
+        "zeros around: all, vertical and horizontal, or top, left, bottom, right",
+        unit="elements",
+    )
+    dilation: Ints = attr((1, 1), "steps between kernel elements", unit="elements")
+    groups: int = attr(1, "groups of channels that don't mix")
+    data_layout: str = attr("NCHW", "order of the axes of the images")
+    kernel_layout: str = attr("OIHW", "order of the axes of the kernels")
+    out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
+    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
+    spatial = "HW"
+    refine = completed(2, out_layout="data_layout")
+    examples = (
+        "f32[n,3,8,8] f32[4,3,3,3] padding=[1,1,1,1] -> f32[n,4,8,8]",
+        "f32[1,4,8,8] f32[4,2,3,3] groups=2 -> f32[1,4,6,6]",
+        'f32[n,8,8,3] f32[3,3,3,4] strides=2 data_layout="NHWC" kernel_layout="HWIO" -> f32[n,3,3,4]',
+    )

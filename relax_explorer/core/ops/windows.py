@@ -1,0 +1,160 @@
+"""Windows over the spatial axes of images and signals: what convolution and pooling have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import polynomial, simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Site
+from relax_explorer.core.ops.te import Te, Tensor, where
+
+Pads = tuple[tuple[int, int], ...]
+
+
+def each(value: Any, rank: int) -> tuple[int, ...]:
+    """One number for all `rank` spatial axes, or one for each."""
+    items = value if isinstance(value, tuple) else (value,)
+    return tuple(items * rank if len(items) == 1 else items)
+
+
+def pads(value: Any, rank: int) -> Pads:
+    """Before and after each axis, from one number, one for each axis, or all of those before and then all after."""
+    items = value if isinstance(value, tuple) else (value,)
+    items = items * rank if len(items) == 1 else items
+    items = items * 2 if len(items) == rank else items
+    return tuple(zip(items[:rank], items[rank:], strict=True))
+
+
+def completed(rank: int, **same: str) -> Callable[[e.Call, list[s.StructInfo]], e.Call]:
+    """A `refine` that writes window attributes out for each axis, and attributes of `same` that are None as another one's."""
+
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        attrs = call.attrs
+        for name, value in attrs.items():
+            items = value if isinstance(value, tuple) else (value,)
+            if (
+                name in ("strides", "dilation", "pool_size", "output_size")
+                and len(items) == 1
+                and value is not None
+            ):
+                attrs = attrs.having(**{name: items * rank})
+            elif name == "padding" and len(items) in (1, rank):
+                attrs = attrs.having(padding=items * (2 * rank // len(items)))
+            elif name in same and value is None:
+                attrs = attrs.having(**{name: attrs[same[name]]})
+        return (
+            call
+            if attrs is call.attrs
+            else e.Call(call.op, call.args, attrs, call.sinfo_args, None, call.span)
+        )
+
+    return staticmethod(refine)
+
+
+def need_window(at: Site, rank: int, padding: Any, **positive: Any) -> None:
+    """Refuse paddings that don't say what is around each axis, and numbers below 1."""
+    for name, value in positive.items():
+        items = value if isinstance(value, tuple) else (value,)
+        if any(item <= 0 for item in items) or len(items) not in (1, rank):
+            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value}; 1 or {rank} numbers from 1 on are needed")
+    if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
+        text = f"padding has {len(padding)} numbers; 1, {rank} or {2 * rank} are needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text)
+
+
+def need_layout(at: Site, axes: str, **layouts: str) -> None:
+    """Refuse layouts that are no order of `axes`."""
+    for name, layout in layouts.items():
+        if sorted(layout) != sorted(axes):
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"{name} is {layout!r}; this explorer knows the orders of {axes}"
+            )
+
+
+def by_axis(layout: str, dims: Sequence[Any]) -> dict[str, Any]:
+    """What stands at each axis of a layout."""
+    return dict(zip(layout, dims, strict=True))
+
+
+def ordered(layout: str, found: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The entries in the order of a layout."""
+    return tuple([found[axis] for axis in layout])
+
+
+def window_count(
+    length: p.PrimExpr,
+    kernel: p.PrimExpr,
+    stride: int,
+    dilation: int,
+    pad: tuple[int, int],
+    ceil: bool = False,
+) -> p.PrimExpr:
+    """How many windows fit: (length + pad - dilation * (kernel - 1) - 1) / stride + 1, rounded down, or up for `ceil`.
+
+    Rounded up, a last window that would start behind the operand is left out, as PyTorch does.
+    """
+    span = p.Add(p.Mul(p.Sub(kernel, rules.ONE), p.IntImm(dilation)), rules.ONE)
+    room = simplify(p.Sub(p.Add(length, p.IntImm(sum(pad) + (stride - 1 if ceil else 0))), span))
+    poly = polynomial(room)
+    exact = poly.get((), 0) % stride == 0 or all(c % stride == 0 for monomial, c in poly.items() if monomial)
+    count = p.Add(p.FloorDiv(room, p.IntImm(stride)), rules.ONE)
+    count = simplify(count) if exact else count
+    fewer = simplify(p.Sub(count, rules.ONE))
+    start, behind = simplify(p.Mul(fewer, p.IntImm(stride))), simplify(p.Add(length, p.IntImm(pad[0])))
+    if not ceil or (isinstance(kernel, p.IntImm) and stride - 1 + pad[1] < (kernel.value - 1) * dilation + 1):
+        return count
+    if isinstance(start, p.IntImm) and isinstance(behind, p.IntImm):
+        return fewer if start.value >= behind.value else count
+    return where(p.GE(start, behind), fewer, count)
+
+
+def padded(x: Any, axes: Sequence[int], pad: Pads, value: Any) -> Any:
+    """An array with a border of `value` around axes."""
+    if not any(map(any, pad)):
+        return x
+    width = [(0, 0)] * x.ndim
+    for axis, ends in zip(axes, pad, strict=True):
+        width[axis] = ends
+    return np.pad(x, width, constant_values=value)
+
+
+def windows(x: Any, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Any:
+    """Views of all windows over the last axes: the axes of x, counting windows there, then those of a window."""
+    rank = len(kernel)
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    views = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(x.ndim - rank, x.ndim)))
+    steps = (slice(None),) * (x.ndim - rank) + tuple(
+        [slice(None, None, step) for step in (*strides, *dilation)]
+    )
+    return views[steps]
+
+
+def pad_stage(te: Te, x: Tensor, axes: Sequence[int], pad: Pads, value: p.PrimExpr) -> Tensor:
+    """A tensor with a border of `value` around axes."""
+    if not any(map(any, pad)):
+        return x
+    ends = dict(zip(axes, pad, strict=True))
+    shape = [
+        simplify(p.Add(dim, p.IntImm(sum(ends[n])))) if n in ends else dim for n, dim in enumerate(x.shape)
+    ]
+
+    def element(*i: p.PrimExpr) -> p.PrimExpr:
+        inside: p.PrimExpr | None = None
+        place = list(i)
+        for n, (before, after) in ends.items():
+            tests = [p.LE(p.IntImm(before), i[n])] if before else []
+            tests += [p.LT(i[n], simplify(p.Add(x.shape[n], p.IntImm(before))))] if after else []
+            for test in tests:
+                inside = test if inside is None else p.And(inside, test)
+            place[n] = simplify(p.Sub(i[n], p.IntImm(before)))
+        return x[place] if inside is None else where(inside, x[place], value)
+
+    return te.compute("pad_temp", shape, element)
