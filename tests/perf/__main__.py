@@ -10,9 +10,10 @@ from dataclasses import asdict
 
 from tests.perf.benchmark import Benchmark, Result
 from tests.perf.text import TEXT
+from tests.perf.tui import TUI
 from tests.support.oracle import Oracle
 
-BENCHMARKS: list[Benchmark] = [*TEXT]
+BENCHMARKS: list[Benchmark] = [*TEXT, *TUI]
 ROW = "{:<24} {:>12} {:>12} {:>8} {:>6}  {}"
 
 

@@ -1,0 +1,69 @@
+"""Literate tests: Markdown whose `relax` blocks say in comments what is derived and what is wrong.
+
+    # revealed: R.Tensor((n, 8), dtype="float32")    the StructInfo of the variable that this line binds
+    # error: [RX0203] "text"                         a problem on this line, its message containing the text
+    # warning: [RX0110]                              likewise
+
+A block without `def` is the body of a function of the parameters in the last `params:` line above it. A heading names the
+test; identifiers of the specification in it (such as `SI-67`) mark the items that it covers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_EXPECT = re.compile(r"#\s*(revealed|error|warning|note):\s*(?:\[(\w+)\])?\s*(.*)$")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a line says of itself: `kind`, the code of a problem, the text."""
+
+    line: int
+    kind: str
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One block: its heading, the program, and what is expected of it."""
+
+    name: str
+    program: str
+    expected: tuple[Expectation, ...]
+
+
+def read(path: Path) -> list[Case]:
+    """The cases of a chapter, in order."""
+    heading, params, cases = "", "", []
+    block: list[str] | None = None
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("```relax"):
+            block = []
+        elif line.startswith("```") and block is not None:
+            cases.append(_case(f"{path.stem}: {heading} #{len(cases)}", block, params))
+            block = None
+        elif block is not None:
+            block.append(line)
+        elif line.startswith("#"):
+            heading = line.lstrip("# ")
+        elif line.startswith("params:"):
+            params = line.removeprefix("params:").strip().strip("`")
+    return cases
+
+
+def _case(name: str, lines: list[str], params: str) -> Case:
+    if not any("def " in line for line in lines):
+        body = [f"    {line}" for line in lines]
+        if not any(line.strip().startswith("return") for line in lines):
+            body.append("    return R.tuple()")
+        lines = ["@R.function(pure=False)", f"def main({params}):", *body]
+    expected = []
+    for number, line in enumerate(lines, 1):
+        match = _EXPECT.search(line)
+        if match:
+            expected.append(Expectation(number, match[1], match[2] or "", match[3].strip().strip('"')))
+    return Case(name, "\n".join(lines) + "\n", tuple(expected))
