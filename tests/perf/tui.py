@@ -1,29 +1,67 @@
-"""The explorer on the generated module of 1,000 bindings: a whole process to its first frame, and one key to its repaint."""
+"""The explorer in a real terminal on the generated module of 1,000 bindings: process start to first text, key to repaint."""
 
 from __future__ import annotations
 
-import asyncio
-import subprocess
+import fcntl
+import os
+import pty
+import select
+import struct
 import sys
 import tempfile
+import termios
 from functools import partial
 from pathlib import Path
 
 from tests.perf.benchmark import Benchmark, Work
 from tests.perf.generate import transformer
 
-# Run in a process of its own, so that imports count: prints nothing, ends when the text of the module is on the screen.
-_FIRST_FRAME = """
-import asyncio, os, sys
-from relax_explorer.ui.tui.app import Explorer
-async def main():
-    app = Explorer(sys.argv[1])
-    async with app.run_test(size=(160, 50)) as pilot:
-        while app.session is None or not app.query_one("#ir").rows:
-            await pilot.pause(0.005)
-        os._exit(0)
-asyncio.run(main())
-"""
+SIZE = (50, 160)
+QUIET = 0.003  # seconds without a byte that end a repaint; they count
+TEXT = b"matmul"
+
+
+class Terminal:
+    """A process on a pseudo terminal."""
+
+    def __init__(self, path: str) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="xterm-256color", COLUMNS=str(SIZE[1]), LINES=str(SIZE[0]))
+            os.execv(
+                sys.executable,
+                [sys.executable, "-m", "relax_explorer", "tui", path, "-p", "CanonicalizeBindings"],
+            )
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+
+    def read_until(self, mark: bytes, seconds: float = 20) -> bytes:
+        """What the process wrote up to `mark`; raises TimeoutError when it doesn't come."""
+        seen = b""
+        while mark not in seen:
+            ready, _, _ = select.select([self.fd], [], [], seconds)
+            if not ready:
+                raise TimeoutError(f"no {mark!r} within {seconds} s")
+            seen += os.read(self.fd, 1 << 16)
+        return seen
+
+    def drain(self) -> None:
+        """Read until the process has been quiet for a while."""
+        while select.select([self.fd], [], [], 0.5)[0]:
+            os.read(self.fd, 1 << 16)
+
+    def press(self, key: bytes) -> None:
+        """Press a key and wait for its repaint."""
+        os.write(self.fd, key)
+        wait = 20.0
+        while select.select([self.fd], [], [], wait)[0]:
+            os.read(self.fd, 1 << 16)
+            wait = QUIET
+
+    def close(self) -> None:
+        """End the process."""
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
 
 
 def _file(bindings: int) -> str:
@@ -34,32 +72,25 @@ def _file(bindings: int) -> str:
 
 def _first_frame(bindings: int) -> tuple[str, Work]:
     path = _file(bindings)
-    return "", lambda: subprocess.run([sys.executable, "-c", _FIRST_FRAME, path], check=True)
+
+    def start() -> None:
+        terminal = Terminal(path)
+        terminal.read_until(TEXT)
+        terminal.close()
+
+    return "", start
 
 
-def _key(bindings: int) -> tuple[str, Work]:
-    """One key, from the press to the drawn frame; the application lives in a loop of its own."""
-    from relax_explorer.ui.tui.app import Explorer
-
-    loop = asyncio.new_event_loop()
-    app = Explorer(_file(bindings), "CanonicalizeBindings")
-    running = app.run_test(size=(160, 50))
-
-    async def start() -> None:
-        pilot = await running.__aenter__()
-        while app.session is None or len(app.session.stages) < 2:
-            await pilot.pause(0.01)
-
-    async def press() -> None:
-        app.press("down")
-        app.screen._compositor.render_update(full=True)
-        await asyncio.sleep(0)
-
-    loop.run_until_complete(start())
-    return "", lambda: loop.run_until_complete(press())
+def _key(bindings: int, key: bytes) -> tuple[str, Work]:
+    terminal = Terminal(_file(bindings))
+    terminal.read_until(TEXT)
+    terminal.drain()
+    return "", lambda: terminal.press(key)
 
 
 TUI = [
     Benchmark("first-frame-1000", partial(_first_frame, 1_000)),
-    Benchmark("key-1000", partial(_key, 1_000), repeat=20),
+    Benchmark("key-down-1000", partial(_key, 1_000, b"j"), repeat=40),
+    Benchmark("key-page-1000", partial(_key, 1_000, b"\x04"), repeat=10),
+    Benchmark("key-stage-1000", partial(_key, 1_000, b"]"), repeat=1),
 ]
