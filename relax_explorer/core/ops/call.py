@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -110,6 +112,25 @@ class ShapeOf(ByMachine, name="relax.shape_of"):
         """Its dimensions as far as known."""
         info = rules.tensor(at, expr, "expr")
         return s.ShapeStructInfo(info.dims, info.ndim)
+
+
+class Size(Op, name="relax.size"):
+    """How many elements a tensor has, as a scalar of int64."""
+
+    expr: Tensor = operand("the tensor")
+    examples = ("f32[n,4] -> i64[]",)
+    no_legalize = "it asks for the shape, not for elements"
+
+    @staticmethod
+    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
+        """A scalar."""
+        rules.tensor(at, expr, "expr")
+        return s.TensorStructInfo((), INT64)
+
+    @staticmethod
+    def evaluate(expr: Any) -> Any:
+        """numpy.size."""
+        return np.asarray(expr.size, dtype=np.int64)
 
 
 class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):

@@ -19,7 +19,7 @@ from relax_explorer.core.ops.decl import (
     attr,
     operand,
 )
-from relax_explorer.core.ops.special import erf, keep_dtype, sigmoid
+from relax_explorer.core.ops.special import as_array, erf, keep_dtype, sigmoid
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
 
 
@@ -87,7 +87,7 @@ class Abs(Unary, name="relax.abs"):
     """Absolute value; the smallest integer stays itself, as two's complement has it."""
 
     floating = False
-    evaluate = staticmethod(np.abs)
+    evaluate = staticmethod(keep_dtype(np.abs))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ class Negative(Unary, name="relax.negative"):
     """Minus each element."""
 
     floating = False
-    evaluate = staticmethod(np.negative)
+    evaluate = staticmethod(keep_dtype(np.negative))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -113,7 +113,7 @@ class Square(Unary, name="relax.square"):
     """Each element times itself."""
 
     floating = False
-    evaluate = staticmethod(np.square)
+    evaluate = staticmethod(keep_dtype(np.square))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ class Sign(Unary, name="relax.sign"):
     """-1, 0 or 1 by the sign of each element (numpy.sign)."""
 
     floating = False
-    evaluate = staticmethod(np.sign)
+    evaluate = staticmethod(keep_dtype(np.sign))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -141,7 +141,7 @@ class LogicalNot(Unary, name="relax.logical_not"):
 
     floating = False
     examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]",)
-    evaluate = staticmethod(np.logical_not)
+    evaluate = staticmethod(as_array(np.logical_not))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor | None:
@@ -154,7 +154,7 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
 
     floating = False
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]",)
-    evaluate = staticmethod(np.invert)
+    evaluate = staticmethod(as_array(np.invert))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str) -
     members = {
         "__doc__": doc,
         "__module__": __name__,
-        "evaluate": staticmethod(function),
+        "evaluate": staticmethod(as_array(function)),
         "legalize": staticmethod(legalize),
     }
     return type(name.split(".")[-1].title(), (Test,), members, name=name)

@@ -24,7 +24,7 @@ from relax_explorer.core.ops.decl import (
     attr,
     operand,
 )
-from relax_explorer.core.ops.te import Te, Tensor
+from relax_explorer.core.ops.te import Te, Tensor, flat_index, unflatten
 
 
 class PermuteDims(Op, name="relax.permute_dims"):
@@ -64,24 +64,6 @@ class PermuteDims(Op, name="relax.permute_dims"):
         return te.compute(
             "T_transpose", [x.shape[n] for n in order], lambda *i: x[tuple([i[n] for n in back])]
         )
-
-
-def flat_index(i: Sequence[p.PrimExpr], shape: Sequence[p.PrimExpr]) -> p.PrimExpr:
-    """The position of an element in row-major order."""
-    position: p.PrimExpr | None = None
-    for number, length in zip(i, shape, strict=True):
-        position = number if position is None else p.Add(p.Mul(position, length), number)
-    return p.IntImm(0) if position is None else position
-
-
-def unflatten(position: p.PrimExpr, shape: Sequence[p.PrimExpr]) -> tuple[p.PrimExpr, ...]:
-    """The indices of a position in row-major order."""
-    indices: list[p.PrimExpr] = []
-    for number, length in enumerate(reversed(shape)):
-        last = number == len(shape) - 1
-        indices.append(position if last else p.FloorMod(position, length))
-        position = p.FloorDiv(position, length)
-    return tuple(reversed(indices))
 
 
 def reshape_stage(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:

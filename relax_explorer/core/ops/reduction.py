@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
-from relax_explorer.core.ops.te import Te, Tensor, call, cast, highest, lowest
+from relax_explorer.core.ops.te import Te, Tensor, call, cast, flat_index, highest, lowest, where
 
 
 class Reduction(Op):
@@ -110,7 +110,9 @@ class Max(Reduction, name="relax.max"):
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.max."""
-        return np.max(x, _axes(axis), keepdims=keepdims, initial=_literal(lowest, x)).astype(x.dtype)
+        return np.asarray(np.max(x, _axes(axis), keepdims=keepdims, initial=_literal(lowest, x))).astype(
+            x.dtype
+        )
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -124,7 +126,9 @@ class Min(Reduction, name="relax.min"):
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.min."""
-        return np.min(x, _axes(axis), keepdims=keepdims, initial=_literal(highest, x)).astype(x.dtype)
+        return np.asarray(np.min(x, _axes(axis), keepdims=keepdims, initial=_literal(highest, x))).astype(
+            x.dtype
+        )
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -225,8 +229,11 @@ class Arg(Op):
     axis: int | None = attr(None, "the axis; the flattened tensor when None")
     keepdims: bool = attr(False, "keep the axis with length 1")
     fusion = Fusion.REDUCE
-    examples = ("f32[n,4] axis=1 -> i64[n]",)
-    no_legalize = "a reduction of pairs, which index expressions don't say yet"
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] axis=1 -> i64[n]",
+        "f32[n,4] axis=-2 keepdims=True -> i64[1,4]",
+        "i32[3,4] -> i64[]",
+    )
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: int | None, keepdims: bool) -> s.StructInfo:
@@ -236,19 +243,53 @@ class Arg(Op):
         return s.TensorStructInfo(shape, INT64, ndim)
 
 
+def _position(function: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
+        if x.size:
+            return np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
+        return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
+
+    return evaluate
+
+
+def _position_stages(
+    te: Te, x: Tensor, axis: int | None, keepdims: bool, combine: Any, start: p.PrimExpr
+) -> Tensor:
+    """The extreme value, the first position where it is, and -1 where there is none."""
+    from relax_explorer.core.ops.binary import index
+
+    axes = None if axis is None else (axis,)
+    best = reduce_stage(te, x, axes, True, f"{x.buffer.name}_red", combine, start)
+    none = highest(INT64)
+
+    def place(*i: p.PrimExpr) -> p.PrimExpr:
+        number = flat_index(i, x.shape) if axis is None else i[axis % x.ndim]
+        return where(p.EQ(x[i], index(best, i, x.shape)), number, none)
+
+    places = te.compute("T_place", x.shape, place, INT64)
+    first = reduce_stage(te, places, axes, keepdims, "T_place_red", p.Min, none)
+    return te.compute(
+        "T_position", first.shape, lambda *i: where(p.EQ(first[i], none), p.IntImm(-1), first[i]), INT64
+    )
+
+
 class Argmax(Arg, name="relax.argmax"):
-    """Position of the largest element, the first of equals (numpy.argmax)."""
+    """Position of the largest element, the first of equals (numpy.argmax); -1 among none."""
+
+    evaluate = staticmethod(_position(np.argmax))
 
     @staticmethod
-    def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
-        """numpy.argmax."""
-        return np.asarray(np.argmax(x, axis, keepdims=keepdims), dtype=np.int64)
+    def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        """The largest element, then its first place."""
+        return _position_stages(te, x, axis, keepdims, p.Max, lowest(x.dtype))
 
 
 class Argmin(Arg, name="relax.argmin"):
-    """Position of the smallest element, the first of equals (numpy.argmin)."""
+    """Position of the smallest element, the first of equals (numpy.argmin); -1 among none."""
+
+    evaluate = staticmethod(_position(np.argmin))
 
     @staticmethod
-    def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
-        """numpy.argmin."""
-        return np.asarray(np.argmin(x, axis, keepdims=keepdims), dtype=np.int64)
+    def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        """The smallest element, then its first place."""
+        return _position_stages(te, x, axis, keepdims, p.Min, highest(x.dtype))

@@ -23,6 +23,15 @@ def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return wrapped
 
 
+def as_array(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with an array as its result where numpy gives a scalar."""
+
+    def wrapped(*args: Any) -> Any:
+        return np.asarray(function(*args))
+
+    return wrapped
+
+
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)) without overflow warnings."""
     return 1 / (1 + np.exp(-x))

@@ -207,3 +207,21 @@ def prim_func(
         *[x.buffer for x in outputs],
     )
     return t.PrimFunc(params, body, None, Attrs({"tirx.noalias": True}), True)
+
+
+def flat_index(i: Sequence[p.PrimExpr], shape: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The position of an element in row-major order."""
+    position: p.PrimExpr | None = None
+    for number, length in zip(i, shape, strict=True):
+        position = number if position is None else p.Add(p.Mul(position, length), number)
+    return p.IntImm(0) if position is None else position
+
+
+def unflatten(position: p.PrimExpr, shape: Sequence[p.PrimExpr]) -> tuple[p.PrimExpr, ...]:
+    """The indices of a position in row-major order."""
+    indices: list[p.PrimExpr] = []
+    for number, length in enumerate(reversed(shape)):
+        last = number == len(shape) - 1
+        indices.append(position if last else p.FloorMod(position, length))
+        position = p.FloorDiv(position, length)
+    return tuple(reversed(indices))
