@@ -45,6 +45,8 @@ def _shape(info: s.ShapeStructInfo) -> str:
 
 
 def _tuple(info: s.TupleStructInfo) -> str:
+    if len(info.fields) > 1 and len(set(info.fields)) == 1:
+        return f"{len(info.fields)} × {short_info(info.fields[0])}"
     if len(info.fields) > 3:
         return f"tuple of {len(info.fields)}"
     return f"({', '.join(short_info(field) for field in info.fields)})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -110,6 +112,10 @@ class Shell(App[int]):
         for sample in places.samples():
             home.add_option(Option(Text(_sample_title(sample)), id=str(sample)))
         self.go("home")
+        loop = asyncio.get_running_loop()
+        for sent in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            # Without this the process would end with the terminal in the alternate screen.
+            loop.add_signal_handler(sent, partial(self.exit, 128 + sent))
         self.started()
 
     def on_resize(self, event: Resize) -> None:

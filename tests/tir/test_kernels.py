@@ -1,0 +1,159 @@
+"""PrimFuncs compiled by numba: TIR's arithmetic to the letter, no access outside a buffer, no name of the program in the text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec.tir_codegen import generate
+from relax_explorer.core.exec.tir_numba import Kernel, compile_prim_func
+from relax_explorer.core.tir.equal import prim_func_equal, prim_func_hash
+from tests.support.roundtrip import STAGES, module
+
+
+def binary(expression: str, kind: str = "int32", size: int = 4) -> Any:
+    """A PrimFunc of two vectors: `expression` of a and b, element by element."""
+    value = re.sub(r"\b([ab])\b", lambda match: f"{match[1].upper()}[v]", expression)
+    text = f"""
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer(({size},), "{kind}"), B: T.Buffer(({size},), "{kind}"), C: T.Buffer(({size},), "{kind}")):
+    for i in range({size}):
+        with T.sblock("c"):
+            v = T.axis.spatial({size}, i)
+            C[v] = {value}
+"""
+    return rxe.parse(text)["f"]
+
+
+SEVEN, TWO = np.array([7, -7, 7, -7], np.int32), np.array([2, 2, -2, -2], np.int32)
+# What TVM 0.27 computes for llvm on a CPU.
+ARITHMETIC = {
+    "a // b": [3, -4, -4, 3],
+    "a % b": [1, 1, -1, -1],
+    "T.Div(a, b)": [3, -3, -3, 3],
+    "T.truncmod(a, b)": [1, -1, 1, -1],
+    "T.max(a, b)": [7, 2, 7, -2],
+    "T.min(a, b)": [2, -7, -2, -7],
+}
+
+
+@pytest.mark.parametrize("expression", ARITHMETIC)
+def test_integer_arithmetic(expression: str) -> None:
+    out = np.zeros(4, np.int32)
+    compile_prim_func(binary(expression))(SEVEN, TWO, out)
+    assert out.tolist() == ARITHMETIC[expression]
+
+
+def test_integers_wrap_at_their_width() -> None:
+    out = np.zeros(4, np.int32)
+    compile_prim_func(binary("a + b"))(np.full(4, 2**31 - 1, np.int32), np.ones(4, np.int32), out)
+    assert out.tolist() == [-(2**31)] * 4
+    small = np.zeros(4, np.uint8)
+    compile_prim_func(binary("a + b", "uint8"))(np.full(4, 200, np.uint8), np.full(4, 100, np.uint8), small)
+    assert small.tolist() == [44] * 4
+
+
+def test_comparison_with_nan_takes_the_second_operand() -> None:
+    out = np.zeros(4, np.float32)
+    nan = np.array([np.nan, 1, 0.0, 2], np.float32)
+    one = np.array([1, np.nan, -0.0, 1], np.float32)
+    compile_prim_func(binary("T.max(a, b)", "float32"))(nan, one, out)
+    assert out[0] == 1
+    assert np.isnan(out[1])
+    assert np.signbit(out[2])
+
+
+def test_rounding_is_half_to_even() -> None:
+    out = np.zeros(4, np.float32)
+    compile_prim_func(binary("T.round(a) + b", "float32"))(
+        np.array([0.5, 1.5, 2.5, -0.5], np.float32), np.zeros(4, np.float32), out
+    )
+    assert out.tolist() == [0, 2, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"), [("a // b", ZeroDivisionError), ("A[b]", IndexError), ("A[v - 1]", IndexError)]
+)
+def test_traps(expression: str, error: type[Exception]) -> None:
+    fn = binary(expression)
+    with pytest.raises(error):
+        compile_prim_func(fn)(np.zeros(4, np.int32), np.array([0, 9, -5, 0], np.int32), np.zeros(4, np.int32))
+
+
+def test_arguments_are_checked_before_the_loops_run() -> None:
+    kernel = compile_prim_func(binary("a + b"))
+    good = np.zeros(4, np.int32)
+    for bad, code in (
+        (np.zeros(5, np.int32), "RX0507"),
+        (np.zeros(4, np.int64), "RX0501"),
+        (np.zeros((4, 1), np.int32), "RX0501"),
+        (3, "RX0501"),
+    ):
+        with pytest.raises(rxe.Failure) as caught:
+            kernel(good, bad, good.copy())
+        assert caught.value.diagnostics[0].code.id == code
+
+
+def test_no_name_and_no_string_of_the_program_gets_into_the_text() -> None:
+    text = binary("a + b")
+    source = generate(text, False)
+    renamed = rxe.parse(
+        "@T.prim_func(s_tir=True)\n"
+        'def evil(__import__: T.Buffer((4,), "int32"), exec: T.Buffer((4,), "int32"), os: T.Buffer((4,), "int32")):\n'
+        "    for system in range(4):\n"
+        '        with T.sblock("\\");import os#"):\n'
+        "            shutil = T.axis.spatial(4, system)\n"
+        "            os[shutil] = __import__[shutil] + exec[shutil]\n"
+    )["evil"]
+    assert generate(renamed, False) == source
+    assert prim_func_equal(renamed, renamed)
+
+
+def test_narrow_floats_are_computed_as_float32() -> None:
+    import ml_dtypes
+
+    for kind in (np.float16, ml_dtypes.bfloat16):
+        name = np.dtype(kind).name
+        out = np.zeros(4, kind)
+        compile_prim_func(binary("a * b", name))(
+            np.array([1.5, 2, 3, 4]).astype(kind), np.full(4, 0.5).astype(kind), out
+        )
+        assert out.astype(np.float32).tolist() == [0.75, 1, 1.5, 2]
+
+
+def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
+    fn = binary("a * b + a")
+    key = prim_func_hash(fn)
+    Kernel(fn, key, tmp_path)(SEVEN, TWO, np.zeros(4, np.int32))
+    files = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc")]
+    assert files, "numba keeps the machine code on disk"
+    for path in files:
+        path.write_bytes(b"damaged")
+    out = np.zeros(4, np.int32)
+    Kernel(fn, key, tmp_path)(SEVEN, TWO, out)
+    assert out.tolist() == [21, -21, -7, 7]
+
+
+def test_what_has_no_translation_is_named() -> None:
+    fn = rxe.parse(
+        '@T.prim_func\ndef f(A: T.Buffer((4,), "int32")):\n    A[0] = T.tvm_struct_get(A.data, 0, 1)\n'
+    )["f"]
+    with pytest.raises(rxe.Failure, match=r"T\.tvm_struct_get|BufferPtr"):
+        compile_prim_func(fn)
+
+
+def test_every_prim_func_up_to_fusion_compiles() -> None:
+    seen: set[int] = set()
+    for path in STAGES:
+        if int(path.name[:2]) > 12:
+            continue
+        for fn in module(path).functions.values():
+            if type(fn).__name__ == "PrimFunc" and prim_func_hash(fn) not in seen:
+                seen.add(prim_func_hash(fn))
+                assert "def kernel(" in generate(fn, False)
+    assert len(seen) > 150

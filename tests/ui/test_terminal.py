@@ -1,0 +1,29 @@
+"""The explorer in a real terminal: it shows the program, and leaves the terminal as it was however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.perf.tui import Terminal
+from tests.support.roundtrip import DATA
+
+LEAVE = b"\x1b[?1049l"  # back from the alternate screen
+
+
+@pytest.mark.parametrize("ending", ["q", "SIGTERM", "SIGHUP"])
+def test_the_terminal_is_left_as_it_was(ending: str) -> None:
+    terminal = Terminal(str(DATA / "mlp" / "00_input.py"))
+    shown = terminal.read_until(b"matmul")
+    assert b"\x1b[?1049h" in shown
+    if ending == "q":
+        os.write(terminal.fd, b"q")
+    else:
+        os.kill(terminal.pid, getattr(signal, ending))
+    terminal.read_until(LEAVE)
+    _, status = os.waitpid(terminal.pid, 0)
+    expected = 0 if ending == "q" else 128 + getattr(signal, ending)
+    assert os.waitstatus_to_exitcode(status) == expected
+    os.close(terminal.fd)
