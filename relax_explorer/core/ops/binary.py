@@ -9,10 +9,10 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import BOOL, DType
+from relax_explorer.core.ir.dtype import BOOL, FLOAT64, DType, from_numpy
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
-from relax_explorer.core.ops.te import Te, Tensor, call
+from relax_explorer.core.ops.te import Te, Tensor, call, cast
 
 Element = Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]
 
@@ -89,25 +89,30 @@ def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:
     return shape
 
 
-def _legalize(name: str, element: Element) -> Callable[[Te, Tensor, Tensor], Tensor]:
+def _shared(compared: bool, *kinds: DType) -> DType:
+    """The dtype that elements are combined in: the first operand's, for comparisons one that holds both."""
+    if not compared or all(kind is kinds[0] for kind in kinds):
+        return kinds[0]
+    return from_numpy(np.result_type(*[kind.to_numpy() for kind in kinds]))
+
+
+def _legalize(name: str, element: Element, compared: bool) -> Callable[[Te, Tensor, Tensor], Tensor]:
     def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:
         shape = result_shape(x1, x2)
-        kind = next(x.dtype for x in (x1, x2) if isinstance(x, Tensor))
-        left, right = (_typed(x, kind) for x in (x1, x2))
-        return te.compute(name, shape, lambda *i: element(index(left, i, shape), index(right, i, shape)))
+        kind = _shared(compared, *[x.dtype for x in (x1, x2) if isinstance(x, Tensor)])
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            return element(cast(index(x1, i, shape), kind), cast(index(x2, i, shape), kind))
+
+        return te.compute(name, shape, body)
 
     return legalize
 
 
-def _typed(x: Tensor | p.PrimExpr, kind: DType) -> Tensor | p.PrimExpr:
-    from relax_explorer.core.ops.te import cast
-
-    return x if isinstance(x, Tensor) else cast(x, kind)
-
-
-def _evaluate(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _evaluate(function: Callable[[Any, Any], Any], compared: bool) -> Callable[[Any, Any], Any]:
     def evaluate(x1: Any, x2: Any) -> Any:
-        kind = next((x.dtype for x in (x1, x2) if isinstance(x, np.ndarray)), None)
+        kinds = [from_numpy(x.dtype) for x in (x1, x2) if isinstance(x, np.ndarray)]
+        kind = _shared(compared, *kinds).to_numpy() if kinds else None
         return np.asarray(function(np.asarray(x1, kind), np.asarray(x2, kind)))
 
     return evaluate
@@ -125,8 +130,8 @@ def _binary(
     members: dict[str, Any] = {
         "__doc__": doc,
         "__module__": __name__,
-        "evaluate": staticmethod(_evaluate(function)),
-        "legalize": staticmethod(_legalize(f"T_{short}", element)),
+        "evaluate": staticmethod(_evaluate(function, base is Compare)),
+        "legalize": staticmethod(_legalize(f"T_{short}", element, base is Compare)),
     }
     if examples:
         members["examples"] = examples
@@ -139,6 +144,8 @@ def _divide(a: Any, b: Any) -> Any:
         return np.divide(a, b)
     if not np.all(b):
         raise ZeroDivisionError("an element of x2 is 0")
+    if a.dtype.kind == "u":
+        return a // b
     quotient = np.abs(a.astype(np.float64) if a.dtype.itemsize < 8 else a) // np.abs(b)
     return (quotient * np.where((a < 0) != (b < 0), -1, 1)).astype(a.dtype)
 
@@ -160,8 +167,10 @@ def _floor_divide(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     return call("floor", p.Div(a, b)) if a.dtype.is_float else p.FloorDiv(a, b)
 
 
-def _mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    return p.PrimCall("fmod", (a, b), a.dtype) if a.dtype.is_float else p.Mod(a, b)
+def _raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    if a.dtype.is_float:
+        return p.PrimCall("pow", (a, b), a.dtype)
+    return p.Cast(a.dtype, p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64))
 
 
 def _floor_mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
@@ -207,10 +216,12 @@ Power = _binary(
     "relax.power",
     Arithmetic,
     _power,
-    lambda a, b: p.PrimCall("pow", (a, b), a.dtype),
+    _raised,
     "x1 to the power of x2 (numpy.power).",
 )
-Mod = _binary("relax.mod", Arithmetic, _checked(np.fmod), _mod, "Remainder with the sign of x1 (numpy.fmod).")
+Mod = _binary(
+    "relax.mod", Arithmetic, _checked(np.fmod), p.Mod, "Remainder with the sign of x1 (numpy.fmod)."
+)
 FloorMod = _binary(
     "relax.floor_mod", Arithmetic, _checked(np.mod), _floor_mod, "Remainder with the sign of x2 (numpy.mod)."
 )
@@ -255,7 +266,7 @@ LogicalXor = _binary(
     "relax.logical_xor",
     Arithmetic,
     np.logical_xor,
-    p.NE,
+    _bits("bitwise_xor"),
     "Whether just one is true (numpy.logical_xor).",
     _BOOLS,
 )

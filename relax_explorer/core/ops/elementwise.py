@@ -211,7 +211,9 @@ class Clip(Op, name="relax.clip"):
     @staticmethod
     def evaluate(x: Any, min: Any, max: Any) -> Any:
         """numpy.clip in the tensor's dtype."""
-        return np.clip(x, np.asarray(min, x.dtype), np.asarray(max, x.dtype))
+        low, high = np.asarray(min).astype(x.dtype), np.asarray(max).astype(x.dtype)
+        below = np.where(x < high, x, high)
+        return np.where(below > low, below, low)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, min: p.PrimExpr, max: p.PrimExpr) -> Tensor:

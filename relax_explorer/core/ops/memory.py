@@ -51,6 +51,7 @@ class BuiltinAllocTensor(Allocated, name="relax.builtin.alloc_tensor"):
     """A tensor of a shape and dtype, its contents not set."""
 
     by_machine = True
+    no_evaluate = ""
 
 
 class MemoryAllocTensor(Allocated, name="relax.memory.alloc_tensor"):
@@ -89,6 +90,7 @@ class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
     """A mark that parameters aren't lifted beyond; the tensor itself."""
 
     by_machine = True
+    no_evaluate = ""
 
     @staticmethod
     def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:

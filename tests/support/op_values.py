@@ -1,0 +1,120 @@
+"""Values for operator examples: random operands, what an operator makes of them, and whether that is what its type says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import relax_explorer as rxe
+from relax_explorer.core.exec.scalars import evaluate as number
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.prim import PrimExpr, free_vars
+from tests.support.op_examples import Example
+
+LOOSE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
+"""How far results of a dtype may be apart, relative to the larger, or absolute below 1."""
+
+
+@dataclass
+class Setting:
+    """One call of an operator with values: `sizes` are those of the symbols by name."""
+
+    module: Any
+    sizes: Mapping[str, int]
+    seed: int = 0
+    values: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def call(self) -> Any:
+        """The call of the operator."""
+        return self.module["main"].body.blocks[0].bindings[-1].value
+
+    @property
+    def info(self) -> Any:
+        """Its inferred type."""
+        return self.module["main"].body.blocks[0].bindings[-1].var.struct_info
+
+    def length(self, dim: PrimExpr) -> int:
+        """A dimension as a number."""
+        found = number(dim, {var: self.sizes[var.name] for var in free_vars(dim)})
+        assert found is not None, f"{dim} has no value"
+        return int(found) if dim.dtype.is_int else found
+
+    def value(self, arg: Any) -> Any:
+        """The value of an operand, or of a scalar argument of a call_tir."""
+        if type(arg) is e.Tuple:
+            return tuple(self.value(item) for item in arg.fields)
+        if type(arg) is e.ShapeExpr:
+            return tuple(self.length(dim) for dim in arg.values)
+        if type(arg) is e.PrimValue:
+            return self.length(arg.value)
+        if arg not in self.values:
+            rng = np.random.default_rng([self.seed, len(self.values)])
+            shape = tuple(self.length(dim) for dim in arg.struct_info.dims)
+            self.values[arg] = elements(rng, shape, arg.struct_info.dtype)
+        return self.values[arg]
+
+    def inputs(self) -> list[Any]:
+        """The arguments of the function itself."""
+        found = []
+        for param in self.module["main"].params:
+            shape = isinstance(param.struct_info, s.ShapeStructInfo)
+            found.append(tuple(map(self.length, param.struct_info.values)) if shape else self.value(param))
+        return found
+
+    def evaluate(self, op: Any) -> Any:
+        """What the operator makes of the operands."""
+        args = [self.value(arg) for arg in self.call.args]
+        with np.errstate(all="ignore"):
+            return op.evaluate(*args, *[None] * (len(op.operands) - len(args)), **self.call.attrs)
+
+
+def setting(example: Example, sizes: Mapping[str, int], seed: int = 0) -> Setting:
+    """The example with values."""
+    return Setting(rxe.normalize(rxe.parse(example.module())), sizes, seed)
+
+
+def elements(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Any:
+    """Random elements: floats between -2 and 3, integers that are small and not 0."""
+    kind = dtype.to_numpy()
+    if dtype.is_bool:
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.is_int:
+        return rng.integers(1, 5, shape).astype(kind)
+    return np.asarray(rng.uniform(-2, 3, shape)).astype(kind)
+
+
+def mismatch(value: Any, info: Any, at: Setting) -> str:
+    """What keeps a value from having a type; empty when nothing does."""
+    if isinstance(info, s.TupleStructInfo):
+        if not isinstance(value, tuple) or len(value) != len(info.fields):
+            return f"{type(value).__name__} is no tuple of {len(info.fields)}"
+        return "".join(mismatch(item, part, at) for item, part in zip(value, info.fields, strict=True))
+    if not isinstance(value, np.ndarray):
+        return f"{type(value).__name__} is no array"
+    shape = tuple(map(at.length, info.dims))
+    if value.shape != shape or value.dtype != info.dtype.to_numpy():
+        return f"{value.dtype}{value.shape} instead of {info.dtype}{shape}"
+    return ""
+
+
+def apart(a: Any, b: Any) -> str:
+    """Where two results differ by more than their dtype explains; empty when nowhere."""
+    for n, (x, y) in enumerate(zip(as_tuple(a), as_tuple(b), strict=True)):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            return f"result {n}: {x.dtype}{x.shape} and {y.dtype}{y.shape}"
+        limit = LOOSE.get(x.dtype.name, 0)
+        left, right = x.astype(np.float64), y.astype(np.float64)
+        if not np.allclose(left, right, rtol=limit, atol=limit, equal_nan=True):
+            return f"result {n}: {left.ravel()[:6]} and {right.ravel()[:6]}"
+    return ""
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """One result, or several."""
+    return value if isinstance(value, tuple) else (value,)
