@@ -184,6 +184,7 @@ class Arange(Op, name="relax.arange"):
     step: Prim = operand("the step; 1 when not given", default=None)
     dtype: DType | None = attr(None, "the dtype; int64 or float32 by the numbers when None")
     fusion = Fusion.INJECTIVE
+    no_legalize = "a symbolic range with a negative or symbolic step has no lowering"
     examples = (
         "0 8 1 -> i64[8]",
         "2 8 3 -> i64[2]",

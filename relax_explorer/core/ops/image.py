@@ -41,6 +41,7 @@ class Resize2d(Op, name="relax.image.resize2d"):
     extrapolation_value: float = attr(0.0, "value outside, for tf_crop_and_resize")
     out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
     fusion = Fusion.INJECTIVE
+    no_legalize = "pytorch_half_pixel and cubic_exclude have no lowering yet"
     examples = (
         'f32[1,3,4,4] (8,8) method="nearest_neighbor" coordinate_transformation_mode="asymmetric" -> f32[1,3,8,8]',
         'f32[1,4,5,3] (7,3) layout="NHWC" -> f32[1,7,3,3]',
@@ -104,11 +105,11 @@ class Resize2d(Op, name="relax.image.resize2d"):
     @staticmethod
     def legalize(
         te: Te, data: Tensor, size: Any, roi: Any, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
-        out_dtype: DType | None, **rest: Any,
+        cubic_alpha: float, cubic_exclude: int, extrapolation_value: float, out_dtype: DType | None,
     ) -> Tensor | None:  # fmt: skip
-        """The nearest element, or four elements by their shares; cubic has no lowering."""
+        """The nearest element, or those around the place by their shares."""
         mode = coordinate_transformation_mode
-        if method not in ("nearest_neighbor", "linear") or mode not in _MODES[:3] or size is None:
+        if method not in _METHODS or mode not in _MODES[:3] or cubic_exclude or size is None:
             return None
         old = by_axis(layout, data.shape)
         made = {**old, "H": size[0], "W": size[1]}
@@ -124,28 +125,57 @@ class Resize2d(Op, name="relax.image.resize2d"):
                 place[axis] = inside(p.Cast(INT64, found), axis)
             return cast(data[ordered(layout, place)], kind)
 
-        def linear(*i: p.PrimExpr) -> p.PrimExpr:
+        def mixed(*i: p.PrimExpr) -> p.PrimExpr:
             place = by_axis(layout, i)
             exact = {axis: _place(place[axis], old[axis], made[axis], mode) for axis in "HW"}
             low = {axis: call("floor", exact[axis]) for axis in "HW"}
-            share = {axis: p.Sub(exact[axis], low[axis]) for axis in "HW"}
+            taps = {axis: _taps(p.Sub(exact[axis], low[axis]), method, cubic_alpha) for axis in "HW"}
 
             def element(down: int, right: int) -> p.PrimExpr:
                 for axis, more in (("H", down), ("W", right)):
-                    found = p.Cast(INT64, low[axis])
-                    place[axis] = inside(p.Add(found, rules.ONE) if more else found, axis)
+                    place[axis] = inside(_moved(p.Cast(INT64, low[axis]), more), axis)
                 return cast(data[ordered(layout, place)], FLOAT32)
 
-            rows = [_mixed(element(down, 0), element(down, 1), share["W"]) for down in (0, 1)]
-            return cast(_mixed(rows[0], rows[1], share["H"]), kind)
+            rows = [
+                (_sum([(element(down, right), share) for right, share in taps["W"]]), part)
+                for down, part in taps["H"]
+            ]
+            return cast(_sum(rows), kind)
 
         return te.compute(
-            "resize", ordered(layout, made), nearest if method == "nearest_neighbor" else linear, kind
+            "resize", ordered(layout, made), nearest if method == "nearest_neighbor" else mixed, kind
         )
 
 
-def _mixed(a: p.PrimExpr, b: p.PrimExpr, share: p.PrimExpr) -> p.PrimExpr:
-    return p.Add(p.Mul(a, p.Sub(p.FloatImm(1.0), share)), p.Mul(b, share))
+def _moved(place: p.PrimExpr, steps: int) -> p.PrimExpr:
+    return p.Add(place, p.IntImm(steps)) if steps > 0 else p.Sub(place, rules.ONE) if steps else place
+
+
+def _sum(parts: list[tuple[p.PrimExpr, p.PrimExpr]]) -> p.PrimExpr:
+    """Elements times their shares, added up."""
+    products = [p.Mul(element, share) for element, share in parts]
+    total: p.PrimExpr = products[0]
+    for item in products[1:]:
+        total = p.Add(total, item)
+    return total
+
+
+def _taps(share: p.PrimExpr, method: str, alpha: float) -> list[tuple[int, p.PrimExpr]]:
+    """The elements that count, from the one below the place on, and their shares: Keys' kernel, or two for linear."""
+    one, two, a = p.FloatImm(1.0), p.FloatImm(2.0), p.FloatImm(alpha)
+    rest = p.Sub(one, share)
+    if method == "linear":
+        return [(0, rest), (1, share)]
+
+    def near(d: p.PrimExpr) -> p.PrimExpr:
+        inner = p.Sub(p.Mul(p.FloatImm(alpha + 2), d), p.FloatImm(alpha + 3))
+        return p.Add(p.Mul(p.Mul(inner, d), d), one)
+
+    def far(d: p.PrimExpr) -> p.PrimExpr:
+        inner = p.Add(p.Mul(p.Sub(d, p.FloatImm(5.0)), d), p.FloatImm(8.0))
+        return p.Sub(p.Mul(p.Mul(inner, d), a), p.FloatImm(4 * alpha))
+
+    return [(-1, far(p.Add(share, one))), (0, near(share)), (1, near(rest)), (2, far(p.Sub(two, share)))]
 
 
 def _place(i: p.PrimExpr, old: p.PrimExpr, new: p.PrimExpr, mode: str) -> p.PrimExpr:

@@ -325,6 +325,7 @@ class Pad(Op, name="relax.nn.pad"):
     pad_mode: str | None = attr("constant", "constant, reflect, replicate or circular")
     pad_value: float | None = attr(0.0, "the constant")
     printed_order: ClassVar[tuple[str, ...]] = ("pad_width", "pad_value", "pad_mode")
+    no_legalize = "negative widths have no lowering yet"
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[n,4] pad_width=[0,0,1,2] -> f32[n,7]",
