@@ -187,6 +187,9 @@ def constant(poly: Polynomial) -> int | None:
 def rebuild(poly: Polynomial, dtype: DType = INT64) -> PrimExpr:
     """An expression of a polynomial: terms in order of appearance, the constant last."""
     total: PrimExpr | None = None
+    rest = poly.get((), 0)
+    if rest > 0 and len(poly) > 1 and all(c < 0 for monomial, c in poly.items() if monomial):
+        total, rest = IntImm(rest, next(m for m in poly if m)[0].dtype), 0  # 12 - c rather than c * -1 + 12
     for monomial, coefficient in poly.items():
         if not monomial:
             continue
@@ -206,7 +209,6 @@ def rebuild(poly: Polynomial, dtype: DType = INT64) -> PrimExpr:
             )
         else:
             total = Add(total, term) if coefficient > 0 else Sub(total, term)
-    rest = poly.get((), 0)
     if total is None:
         return IntImm(rest, dtype)
     if rest:

@@ -204,7 +204,9 @@ class Clip(Op, name="relax.clip"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, min: s.StructInfo, max: s.StructInfo) -> s.StructInfo:
-        """The shape and dtype of the operand."""
+        """The operand's own, whatever it is."""
+        if x is s.OBJECT:
+            return x
         info = rules.tensor(at, x, "x")
         return rules.like(info, info.dtype)
 

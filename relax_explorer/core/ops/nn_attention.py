@@ -67,7 +67,7 @@ class Attention(Op, name="relax.nn.attention"):
                 raise at.fail(
                     codes.RANK_WRONG, f"{name} needs four known lengths", **{name: f"this is {part}"}
                 )
-        kind = rules.common_dtype(at, **parts)
+        rules.common_dtype(at, **parts)
         if causal_mask not in _MASKS:
             raise at.fail(
                 codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}; TopLeft and BottomRight are known"
@@ -83,7 +83,7 @@ class Attention(Op, name="relax.nn.attention"):
                 raise at.fail(codes.DIMS_DIFFER, f"the {what} differ: {a} and {b}")
         if bias is not None:
             _check_bias(at, rules.tensor(at, bias, "bias"), (q[0], q[2], q[1], k[1]))
-        return s.TensorStructInfo((q[0], q[1], q[2], v[3]), kind)
+        return s.TensorStructInfo((q[0], q[1], q[2], v[3]), parts["query"].dtype)
 
     @staticmethod
     def evaluate(

@@ -359,7 +359,7 @@ class ExprReader:
                 hit = self._attrs_seen.get(key)
                 if hit is not None:
                     return hit
-        if not any(q.name in given for q in op.attributes):
+        if not any(q.required or q.name in given for q in op.attributes):
             return default_attrs(op)
         pairs = []
         for q in op.attributes:
