@@ -22,6 +22,7 @@ FAMILIES: tuple[str, ...] = (
     "nn_norm",
     "nn_conv",
     "nn_pool",
+    "nn_pad",
     "nn_attention",
     "image",
     "call",

@@ -111,40 +111,68 @@ class Resize2d(Op, name="relax.image.resize2d"):
         mode = coordinate_transformation_mode
         if method not in _METHODS or mode not in _MODES[:3] or cubic_exclude or size is None:
             return None
-        old = by_axis(layout, data.shape)
-        made = {**old, "H": size[0], "W": size[1]}
-        kind = out_dtype or data.dtype
+        wanted = {**by_axis(layout, data.shape), "H": size[0], "W": size[1]}
+        resizing = _Resizing(data, layout, wanted, mode, out_dtype or data.dtype)
+        body = (
+            resizing.nearest(rounding_method or "round")
+            if method == _METHODS[0]
+            else resizing.mixed(method, cubic_alpha)
+        )
+        return te.compute("resize", ordered(layout, wanted), body, resizing.kind)
 
-        def inside(found: p.PrimExpr, axis: str) -> p.PrimExpr:
-            return p.Max(p.Min(found, simplify(p.Sub(old[axis], rules.ONE))), rules.ZERO)
 
-        def nearest(*i: p.PrimExpr) -> p.PrimExpr:
-            place = by_axis(layout, i)
-            for axis in "HW":
-                found = call(rounding_method or "round", _place(place[axis], old[axis], made[axis], mode))
-                place[axis] = inside(p.Cast(INT64, found), axis)
-            return cast(data[ordered(layout, place)], kind)
+class _Resizing:
+    """Elements of resized images: `wanted` is the new size by axis."""
 
-        def mixed(*i: p.PrimExpr) -> p.PrimExpr:
-            place = by_axis(layout, i)
-            exact = {axis: _place(place[axis], old[axis], made[axis], mode) for axis in "HW"}
+    def __init__(
+        self, data: Tensor, layout: str, wanted: dict[str, p.PrimExpr], mode: str, kind: DType
+    ) -> None:
+        self.data, self.layout, self.kind = data, layout, kind
+        self.old, self.wanted, self.mode = by_axis(layout, data.shape), wanted, mode
+
+    def exact(self, place: dict[str, p.PrimExpr], axis: str) -> p.PrimExpr:
+        """The place in an old axis, as float32."""
+        return _place(place[axis], self.old[axis], self.wanted[axis], self.mode)
+
+    def inside(self, found: p.PrimExpr, axis: str) -> p.PrimExpr:
+        """An index moved into the axis."""
+        return p.Max(p.Min(found, simplify(p.Sub(self.old[axis], rules.ONE))), rules.ZERO)
+
+    def nearest(self, rounding: str) -> Callable[..., p.PrimExpr]:
+        """The element whose place is nearest."""
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            place = by_axis(self.layout, i)
+            found = {axis: p.Cast(INT64, call(rounding, self.exact(place, axis))) for axis in "HW"}
+            place.update({axis: self.inside(found[axis], axis) for axis in "HW"})
+            return cast(self.data[ordered(self.layout, place)], self.kind)
+
+        return element
+
+    def mixed(self, method: str, alpha: float) -> Callable[..., p.PrimExpr]:
+        """The elements around the place by their shares."""
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            place = by_axis(self.layout, i)
+            exact = {axis: self.exact(place, axis) for axis in "HW"}
             low = {axis: call("floor", exact[axis]) for axis in "HW"}
-            taps = {axis: _taps(p.Sub(exact[axis], low[axis]), method, cubic_alpha) for axis in "HW"}
+            taps = {axis: _taps(p.Sub(exact[axis], low[axis]), method, alpha) for axis in "HW"}
 
-            def element(down: int, right: int) -> p.PrimExpr:
-                for axis, more in (("H", down), ("W", right)):
-                    place[axis] = inside(_moved(p.Cast(INT64, low[axis]), more), axis)
-                return cast(data[ordered(layout, place)], FLOAT32)
+            def near(down: int, right: int) -> p.PrimExpr:
+                moved = {
+                    "H": _moved(p.Cast(INT64, low["H"]), down),
+                    "W": _moved(p.Cast(INT64, low["W"]), right),
+                }
+                inside = {axis: self.inside(found, axis) for axis, found in moved.items()}
+                return cast(self.data[ordered(self.layout, {**place, **inside})], FLOAT32)
 
             rows = [
-                (_sum([(element(down, right), share) for right, share in taps["W"]]), part)
+                (_sum([(near(down, right), share) for right, share in taps["W"]]), part)
                 for down, part in taps["H"]
             ]
-            return cast(_sum(rows), kind)
+            return cast(_sum(rows), self.kind)
 
-        return te.compute(
-            "resize", ordered(layout, made), nearest if method == "nearest_neighbor" else mixed, kind
-        )
+        return element
 
 
 def _moved(place: p.PrimExpr, steps: int) -> p.PrimExpr:
@@ -215,12 +243,11 @@ def _shares(old: int, places: Any, method: str, alpha: float, exclude: bool) -> 
     """A matrix: for each new index the share of each old element."""
     low = np.floor(places)
     rest = (places - low).astype(np.float64)
-    if method == "linear":
-        taps, weights = (0, 1), (1 - rest, rest)
-    else:
-        taps, weights = (-1, 0, 1, 2), tuple(_cubic(np.abs(rest - tap), alpha) for tap in (-1, 0, 1, 2))
+    taps = (0, 1) if method == "linear" else (-1, 0, 1, 2)
     made = np.zeros((len(places), old))
-    for tap, weight in zip(taps, weights, strict=True):
+    for tap in taps:
+        distance = np.abs(rest - tap)
+        weight = 1 - distance if method == "linear" else _cubic(distance, alpha)
         found = low.astype(np.int64) + tap
         outside = (found < 0) | (found >= old)
         share = np.where(outside, 0, weight) if exclude else weight

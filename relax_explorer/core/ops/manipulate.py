@@ -43,7 +43,9 @@ class PermuteDims(Op, name="relax.permute_dims"):
             order = list(range(info.ndim))[::-1] if info.ndim >= 0 else []
         else:
             if info.ndim < 0:
-                raise at.fail(codes.RANK_WRONG, "axes are named, but the rank of x is not known", x=f"this is {info}")
+                raise at.fail(
+                    codes.RANK_WRONG, "axes are named, but the rank of x is not known", x=f"this is {info}"
+                )
             order = rules.axes(at, axes, info.ndim)
             if info.ndim >= 0 and len(order) != info.ndim:
                 raise at.fail(

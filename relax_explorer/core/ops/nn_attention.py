@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.binary import index
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
@@ -38,7 +40,7 @@ class Attention(Op, name="relax.nn.attention"):
     )
     fusion = Fusion.OUT_ELEMENTWISE
     no_legalize = "a window, and fewer heads of keys than of queries, have no lowering yet"
-    examples = (
+    examples: ClassVar[tuple[str, ...]] = (
         "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] -> f32[b,3,4,6]",
         'f32[2,3,4,8] f32[2,3,4,8] f32[2,3,4,8] causal_mask="TopLeft" -> f32[2,3,4,8]',
         'f32[2,3,1,8] f32[2,5,1,8] f32[2,5,1,8] scale=0.5 causal_mask="BottomRight" -> f32[2,3,1,8]',
@@ -97,6 +99,8 @@ class Attention(Op, name="relax.nn.attention"):
     ) -> Any:
         """In float32 at least."""
         q, k, v = (np.swapaxes(wide(x), 1, 2) for x in (query, key, value))
+        if k.shape[1] and q.shape[1] % k.shape[1] == 0:  # several heads of queries share one of keys
+            k, v = (np.repeat(x, q.shape[1] // k.shape[1], 1) for x in (k, v))
         factor = 1 / math.sqrt(q.shape[-1]) if scale is None else getattr(scale, "value", scale)
         scores = np.matmul(q, np.swapaxes(k, -1, -2)) * np.asarray(factor, q.dtype)
         scores = scores if bias is None else scores + wide(bias)
@@ -124,43 +128,48 @@ class Attention(Op, name="relax.nn.attention"):
             or query.shape[2] is not value.shape[2]
         ):
             return None
-        (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
-        factor = (
-            scale
-            if scale is not None
-            else p.Div(p.FloatImm(1.0), call("sqrt", cast(d, p.FloatImm(0.0).dtype)))
-        )
+        scores = _scores(te, query, key, bias, scale, causal_mask)
+        return _weighted(te, scores, value)
 
-        def product(*i: p.PrimExpr) -> p.PrimExpr:
-            return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], i[1], i[4]])
 
-        raw = te.sum("T_batch_matmul", (b, h, n, m), (d,), product, kind)
+def _scores(
+    te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: Any, causal_mask: str | None
+) -> Tensor:
+    """Products of queries and keys (batch, head, query, key), scaled, with the bias, masked."""
+    (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
+    factor = p.Div(p.FloatImm(1.0), call("sqrt", cast(d, FLOAT32))) if scale is None else scale
 
-        def score(*i: p.PrimExpr) -> p.PrimExpr:
-            found: p.PrimExpr = p.Mul(raw[i], cast(factor, kind))
-            if bias is not None:
-                found = p.Add(
-                    found,
-                    bias[
-                        [rules.ZERO if dim is rules.ONE else v for v, dim in zip(i, bias.shape, strict=True)]
-                    ],
-                )
-            if causal_mask is None:
-                return found
-            last = i[2] if causal_mask == "TopLeft" else p.Add(i[2], p.Sub(m, n))
-            return where(p.LE(i[3], last), found, lowest(kind))
+    def product(*i: p.PrimExpr) -> p.PrimExpr:
+        return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], i[1], i[4]])
 
-        scores = te.compute("T_scores", (b, h, n, m), score)
-        largest = te.reduce("T_softmax_maxelem", (b, h, n), (m,), lambda *i: scores[i], p.Max, lowest(kind))
-        power = te.compute(
-            "T_softmax_exp", (b, h, n, m), lambda *i: call("exp", p.Sub(scores[i], largest[i[:3]]))
-        )
-        total = te.sum("T_softmax_expsum", (b, h, n), (m,), lambda *i: power[i], kind)
-        made = te.sum(
-            "T_attention", (b, n, h, value.shape[3]), (m,),
-            lambda *i: p.Mul(p.Div(power[i[0], i[2], i[1], i[4]], total[i[0], i[2], i[1]]), value[i[0], i[4], i[2], i[3]]), kind,
-        )  # fmt: skip
-        return made
+    raw = te.sum("T_batch_matmul", (b, h, n, m), (d,), product, kind)
+
+    def score(*i: p.PrimExpr) -> p.PrimExpr:
+        found: p.PrimExpr = p.Mul(raw[i], cast(factor, kind))
+        if bias is not None:
+            found = p.Add(found, index(bias, i, raw.shape))
+        if causal_mask is None:
+            return found
+        last = i[2] if causal_mask == "TopLeft" else p.Add(i[2], p.Sub(m, n))
+        return where(p.LE(i[3], last), found, lowest(kind))
+
+    return te.compute("T_scores", raw.shape, score)
+
+
+def _weighted(te: Te, scores: Tensor, value: Tensor) -> Tensor:
+    """Values by the softmax of the scores."""
+    (b, h, n, m), kind = scores.shape, scores.dtype
+    largest = te.reduce("T_softmax_maxelem", (b, h, n), (m,), lambda *i: scores[i], p.Max, lowest(kind))
+    power = te.compute(
+        "T_softmax_exp", scores.shape, lambda *i: call("exp", p.Sub(scores[i], largest[i[:3]]))
+    )
+    total = te.sum("T_softmax_expsum", (b, h, n), (m,), lambda *i: power[i], kind)
+
+    def product(*i: p.PrimExpr) -> p.PrimExpr:
+        share = p.Div(power[i[0], i[2], i[1], i[4]], total[i[0], i[2], i[1]])
+        return p.Mul(share, value[i[0], i[4], i[2], i[3]])
+
+    return te.sum("T_attention", (b, n, h, value.shape[3]), (m,), product, kind)
 
 
 class AttentionBias(Attention, name="relax.nn.attention_bias"):

@@ -105,8 +105,8 @@ def window_count(
     room = simplify(p.Sub(p.Add(length, p.IntImm(sum(pad) + (stride - 1 if ceil else 0))), span))
     poly = polynomial(room)
     exact = poly.get((), 0) % stride == 0 or all(c % stride == 0 for monomial, c in poly.items() if monomial)
-    count = p.Add(p.FloorDiv(room, p.IntImm(stride)), rules.ONE)
-    count = simplify(count) if exact else count
+    written = p.Add(p.FloorDiv(room, p.IntImm(stride)), rules.ONE)
+    count = simplify(written) if exact else written
     fewer = simplify(p.Sub(count, rules.ONE))
     start, behind = simplify(p.Mul(fewer, p.IntImm(stride))), simplify(p.Add(length, p.IntImm(pad[0])))
     if not ceil or (isinstance(kernel, p.IntImm) and stride - 1 + pad[1] < (kernel.value - 1) * dilation + 1):
@@ -150,7 +150,7 @@ def pad_stage(te: Te, x: Tensor, axes: Sequence[int], pad: Pads, value: p.PrimEx
         inside: p.PrimExpr | None = None
         place = list(i)
         for n, (before, after) in ends.items():
-            tests = [p.LE(p.IntImm(before), i[n])] if before else []
+            tests: list[p.PrimExpr] = [p.LE(p.IntImm(before), i[n])] if before else []
             tests += [p.LT(i[n], simplify(p.Add(x.shape[n], p.IntImm(before))))] if after else []
             for test in tests:
                 inside = test if inside is None else p.And(inside, test)

@@ -1,0 +1,109 @@
+"""Borders around tensors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.windows import Pads, pad_stage
+
+
+class Pad(Op, name="relax.nn.pad"):
+    """A border around a tensor (numpy.pad): a constant, or elements of the tensor itself."""
+
+    data: Tensor = operand("the tensor")
+    pad_width: Ints = attr(REQUIRED, "before and after each axis, in turn", unit="elements")
+    pad_mode: str | None = attr("constant", "constant, reflect, replicate or circular")
+    pad_value: float | None = attr(0.0, "the constant")
+    printed_order: ClassVar[tuple[str, ...]] = ("pad_width", "pad_value", "pad_mode")
+    no_legalize = "negative widths have no lowering yet"
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[n,4] pad_width=[0,0,1,2] -> f32[n,7]",
+        'f32[3,4] pad_width=[1,2,1,0] pad_mode="reflect" -> f32[6,5]',
+        'f32[3,4] pad_width=[1,2,1,0] pad_mode="replicate" -> f32[6,5]',
+        'f32[3,4] pad_width=[1,2,1,0] pad_mode="circular" -> f32[6,5]',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, pad_width: Any, pad_mode: str | None, pad_value: float | None
+    ) -> s.StructInfo:
+        """The lengths with the border."""
+        info = rules.tensor(at, data, "data")
+        if info.ndim < 0 or len(pad_width) != 2 * info.ndim:
+            rank = info.ndim if info.ndim >= 0 else "unknown"
+            text = f"pad_width has {len(pad_width)} numbers, two for each axis are needed; the rank is {rank}"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"this is {info}")
+        if pad_mode not in _PAD_MODES:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"pad_mode is {pad_mode!r}; {', '.join(_PAD_MODES)} are known")
+        if info.dims is None:
+            return info
+        ends = pads_by_axis(pad_width)
+        lengths = [simplify(p.Add(dim, p.IntImm(sum(pad)))) for dim, pad in zip(info.dims, ends, strict=True)]
+        return s.TensorStructInfo(tuple(lengths), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, pad_width: Any, pad_mode: str, pad_value: float | None) -> Any:
+        """numpy.pad; a negative width cuts off."""
+        ends = pads_by_axis(pad_width)
+        cut = data[
+            tuple([slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(data.shape, ends, strict=True)])
+        ]
+        wide_ends = [(max(0, a), max(0, b)) for a, b in ends]
+        if pad_mode == "constant":
+            return np.pad(cut, wide_ends, constant_values=np.asarray(pad_value or 0).astype(data.dtype))
+        return np.pad(cut, wide_ends, _PAD_MODES[pad_mode])
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, pad_width: Any, pad_mode: str, pad_value: float | None
+    ) -> Tensor | None:
+        """The constant outside, or the element that the index is folded back to."""
+        ends = pads_by_axis(pad_width)
+        if min(pad_width, default=0) < 0:
+            return None
+        if pad_mode == "constant":
+            value = cast(p.FloatImm(float(pad_value or 0)), data.dtype)
+            made = pad_stage(te, data, range(data.ndim), ends, value)
+            return te.compute("PadInput", data.shape, lambda *i: data[i]) if made is data else made
+        shape = [simplify(p.Add(dim, p.IntImm(sum(pad)))) for dim, pad in zip(data.shape, ends, strict=True)]
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            moved = [simplify(p.Sub(v, p.IntImm(pad[0]))) for v, pad in zip(i, ends, strict=True)]
+            return data[[_folded(v, dim, pad_mode) for v, dim in zip(moved, data.shape, strict=True)]]
+
+        return te.compute("PadInput", shape, element)
+
+
+def pads_by_axis(pad_width: Any) -> Pads:
+    """Widths in turn as pairs."""
+    return tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
+
+
+def _folded(v: p.PrimExpr, length: p.PrimExpr, mode: str) -> p.PrimExpr:
+    last = simplify(p.Sub(length, rules.ONE))
+    if mode == "replicate":
+        return p.Max(p.Min(v, last), rules.ZERO)
+    if mode == "circular":
+        return p.FloorMod(v, length)
+    back = p.FloorMod(v, simplify(p.Mul(last, p.IntImm(2))))  # one way and back again
+    return where(
+        p.LT(last, rules.ONE), rules.ZERO, p.Min(back, simplify(p.Sub(p.Mul(last, p.IntImm(2)), back)))
+    )
+
+
+_PAD_MODES: dict[str, Any] = {
+    "constant": "constant",
+    "reflect": "reflect",
+    "replicate": "edge",
+    "circular": "wrap",
+}
