@@ -247,9 +247,15 @@ Less = _binary("relax.less", Compare, np.less, p.LT, "Whether x1 is smaller (num
 LessEqual = _binary(
     "relax.less_equal", Compare, np.less_equal, p.LE, "Whether x1 is not larger (numpy.less_equal)."
 )
-Greater = _binary("relax.greater", Compare, np.greater, p.GT, "Whether x1 is larger (numpy.greater).")
+Greater = _binary(
+    "relax.greater", Compare, np.greater, lambda a, b: p.LT(b, a), "Whether x1 is larger (numpy.greater)."
+)
 GreaterEqual = _binary(
-    "relax.greater_equal", Compare, np.greater_equal, p.GE, "Whether x1 is not smaller (numpy.greater_equal)."
+    "relax.greater_equal",
+    Compare,
+    np.greater_equal,
+    lambda a, b: p.LE(b, a),
+    "Whether x1 is not smaller (numpy.greater_equal).",
 )
 LogicalAnd = _binary(
     "relax.logical_and",

@@ -85,6 +85,8 @@ class FilledLike(Op):
 class ZerosLike(FilledLike, name="relax.zeros_like"):
     """Zeros in the shape of a tensor (numpy.zeros_like)."""
 
+    kernel = "zeros"
+
     @staticmethod
     def evaluate(x: Any, dtype: DType | None) -> Any:
         """numpy.zeros_like."""
@@ -98,6 +100,8 @@ class ZerosLike(FilledLike, name="relax.zeros_like"):
 
 class OnesLike(FilledLike, name="relax.ones_like"):
     """Ones in the shape of a tensor (numpy.ones_like)."""
+
+    kernel = "ones"
 
     @staticmethod
     def evaluate(x: Any, dtype: DType | None) -> Any:
@@ -151,6 +155,7 @@ class Full(Op, name="relax.full"):
 class FullLike(Op, name="relax.full_like"):
     """A tensor of one value in the shape of another (numpy.full_like)."""
 
+    kernel = "full"
     x: Tensor = operand("the tensor that gives the shape")
     fill_value: Value = operand("a tensor of rank 0")
     dtype: DType | None = attr(None, "the dtype; that of x when None")

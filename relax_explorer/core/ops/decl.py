@@ -143,6 +143,9 @@ class Op:
     pure: ClassVar[bool] = True
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = ()
+    kernel: ClassVar[str] = (
+        ""  # what TVM calls the PrimFunc of a lowered call; the last part of the name when empty
+    )
     no_evaluate: ClassVar[str] = ""  # why the operator has no evaluation, when it has none
     no_legalize: ClassVar[str] = ""  # why it has no lowering
     printed_order: ClassVar[
@@ -186,6 +189,11 @@ class Op:
     def infer(at: Site, *args: Any, **attrs: Any) -> StructInfo:
         """StructInfo of the result; raises `at.fail(…)` for a call that can't be right."""
         return OBJECT
+
+    @classmethod
+    def kernel_name(cls) -> str:
+        """How the PrimFunc of a lowered call is called, before it is numbered."""
+        return cls.kernel or cls.name.rsplit(".", 1)[-1]
 
     @classmethod
     def signature(cls) -> str:

@@ -52,6 +52,7 @@ def _unary(
     members = {
         "__doc__": doc,
         "__module__": __name__,
+        "kernel": "" if intrinsic == "erf" else f"tir_{name.removeprefix('relax.')}",
         "floating": floating,
         "evaluate": staticmethod(keep_dtype(function)),
         "legalize": staticmethod(legalize),
@@ -86,12 +87,15 @@ Trunc = _unary("relax.trunc", np.trunc, "trunc", "Integer part (numpy.trunc).", 
 class Abs(Unary, name="relax.abs"):
     """Absolute value; the smallest integer stays itself, as two's complement has it."""
 
+    kernel = "tir_abs"
     floating = False
     evaluate = staticmethod(keep_dtype(np.abs))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
         """One element at a time."""
+        if x.dtype.is_float:
+            return te.compute("compute", x.shape, lambda *i: call("fabs", x[i]))
         zero = p.as_prim(0, x.dtype)
         return te.compute("compute", x.shape, lambda *i: where(p.LT(x[i], zero), p.Sub(zero, x[i]), x[i]))
 
@@ -99,6 +103,7 @@ class Abs(Unary, name="relax.abs"):
 class Negative(Unary, name="relax.negative"):
     """Minus each element."""
 
+    kernel = "tir_negative"
     floating = False
     evaluate = staticmethod(keep_dtype(np.negative))
 
@@ -112,6 +117,7 @@ class Negative(Unary, name="relax.negative"):
 class Square(Unary, name="relax.square"):
     """Each element times itself."""
 
+    kernel = "tir_square"
     floating = False
     evaluate = staticmethod(keep_dtype(np.square))
 
@@ -124,6 +130,7 @@ class Square(Unary, name="relax.square"):
 class Sign(Unary, name="relax.sign"):
     """-1, 0 or 1 by the sign of each element (numpy.sign)."""
 
+    kernel = "tir_sign"
     floating = False
     evaluate = staticmethod(keep_dtype(np.sign))
 
@@ -131,14 +138,17 @@ class Sign(Unary, name="relax.sign"):
     def legalize(te: Te, x: Tensor) -> Tensor:
         """One element at a time."""
         zero, one, minus = (p.as_prim(n, x.dtype) for n in (0, 1, -1))
-        return te.compute(
-            "compute", x.shape, lambda *i: where(p.LT(x[i], zero), minus, where(p.GT(x[i], zero), one, zero))
-        )
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return p.Select(p.LT(zero, x[i]), one, p.Select(p.LT(x[i], zero), minus, zero))
+
+        return te.compute("T_sign", x.shape, element)
 
 
 class LogicalNot(Unary, name="relax.logical_not"):
     """Whether each element is false (numpy.logical_not)."""
 
+    kernel = "tir_logical_not"
     floating = False
     examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]",)
     evaluate = staticmethod(as_array(np.logical_not))
@@ -152,6 +162,7 @@ class LogicalNot(Unary, name="relax.logical_not"):
 class BitwiseNot(Unary, name="relax.bitwise_not"):
     """Each bit inverted (numpy.invert)."""
 
+    kernel = "tir_bitwise_not"
     floating = False
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]",)
     evaluate = staticmethod(as_array(np.invert))
@@ -180,6 +191,7 @@ def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str) -
     members = {
         "__doc__": doc,
         "__module__": __name__,
+        "kernel": f"tir_{intrinsic}",
         "evaluate": staticmethod(as_array(function)),
         "legalize": staticmethod(legalize),
     }
@@ -196,6 +208,7 @@ IsFinite = _test(
 class Clip(Op, name="relax.clip"):
     """Each element moved into the interval from `min` to `max` (numpy.clip)."""
 
+    kernel = "tir_clip"
     x: Tensor = operand("the tensor")
     min: Prim = operand("the smallest result")
     max: Prim = operand("the largest result")
@@ -227,6 +240,7 @@ class Clip(Op, name="relax.clip"):
 class Astype(Op, name="relax.astype"):
     """Each element converted to another dtype."""
 
+    kernel = "cast"
     x: Tensor = operand("the tensor")
     dtype: DType = attr(None, "the dtype to convert to")
     fusion = Fusion.ELEMENTWISE

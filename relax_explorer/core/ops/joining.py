@@ -22,6 +22,7 @@ from relax_explorer.core.ops.te import Te, Tensor, where
 class Concat(Op, name="relax.concat"):
     """Tensors one after another along an axis (numpy.concatenate)."""
 
+    kernel = "concatenate"
     tensors: Tensors = operand("a tuple of tensors")
     axis: int | None = attr(0, "the axis")
     fusion = Fusion.INJECTIVE

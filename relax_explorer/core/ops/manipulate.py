@@ -30,6 +30,7 @@ from relax_explorer.core.ops.te import Te, Tensor, flat_index, unflatten
 class PermuteDims(Op, name="relax.permute_dims"):
     """Axes in another order (numpy.transpose)."""
 
+    kernel = "transpose"
     x: Tensor = operand("the tensor")
     axes: Axes = attr(None, "for each axis of the result the axis of x it is; reversed when None")
     fusion = Fusion.INJECTIVE
@@ -146,6 +147,7 @@ class Reshape(Op, name="relax.reshape"):
 class Flatten(Op, name="relax.flatten"):
     """All elements in one row (numpy.ravel)."""
 
+    kernel = "reshape"
     x: Tensor = operand("the tensor")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] -> f32[n*4]", "f32[] -> f32[1]")

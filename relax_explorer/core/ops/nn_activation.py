@@ -51,6 +51,7 @@ class Relu(Activation, name="relax.nn.relu"):
 class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
     """The element, or `alpha` times it where it is negative."""
 
+    kernel = "leaky_relu"
     alpha: float = attr(0.01, "slope of the negative side")
     examples = ("f32[n,4] alpha=0.02 -> f32[n,4]",)
 
@@ -113,8 +114,9 @@ class Silu(Activation, name="relax.nn.silu"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor) -> Tensor:
-        """One element at a time."""
-        return te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], call("sigmoid", data[i])))
+        """The logistic function, then the product."""
+        share = te.compute("compute", data.shape, lambda *i: call("sigmoid", data[i]))
+        return te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], share[i]))
 
 
 class Softmax(Activation, name="relax.nn.softmax"):
@@ -143,7 +145,10 @@ class Softmax(Activation, name="relax.nn.softmax"):
     def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
         """Maximum, powers, sum, quotient."""
         power, total, drop = _powers(te, data, axis)
-        return te.compute("T_softmax_norm", data.shape, lambda *i: p.Div(power[i], total[drop(i)]))
+        notes = {"axis": axis % data.ndim}
+        return te.compute(
+            "T_softmax_norm", data.shape, lambda *i: p.Div(power[i], total[drop(i)]), None, notes
+        )
 
 
 def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:

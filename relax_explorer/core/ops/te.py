@@ -59,16 +59,21 @@ class Te:
         return f"{hint}_{count}" if count else hint
 
     def compute(
-        self, name: str, shape: Sequence[p.PrimExpr], body: Body, dtype: DType | None = None
+        self,
+        name: str,
+        shape: Sequence[p.PrimExpr],
+        body: Body,
+        dtype: DType | None = None,
+        annotations: dict[str, Any] | None = None,
     ) -> Tensor:
-        """The tensor whose element at `i` is `body(*i)`."""
+        """The tensor whose element at `i` is `body(*i)`; `annotations` are the block's."""
         axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))]
         inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
         value = body(*inner)
         buffer = Buffer(self._name(name), tuple(shape), dtype or value.dtype)
         iters = tuple([t.IterVar(v, Range(p.IntImm(0), n)) for v, n in zip(inner, shape, strict=True)])
         store = t.BufferStore(buffer, tuple(inner), cast(value, buffer.dtype))
-        return self._stage(buffer, iters, axes, store, None)
+        return self._stage(buffer, iters, axes, store, None, annotations)
 
     def reduce(
         self, name: str, shape: Sequence[p.PrimExpr], over: Sequence[p.PrimExpr], body: Body,
@@ -115,13 +120,19 @@ class Te:
         axes: list[p.PrimVar],
         store: t.BufferStore,
         init: t.Stmt | None,
+        annotations: dict[str, Any] | None = None,
     ) -> Tensor:
         reads = _regions(store.value, buffer)
         points = (True,) * len(store.indices)
         writes = (BufferRegion(buffer, tuple([Range(i, p.IntImm(1)) for i in store.indices]), points),)
-        block = t.SBlock(buffer.name, iters, tuple(axes), store, None, reads, writes, init)
-        nest: t.Stmt = block
-        for var, axis in zip(reversed(axes), reversed(iters), strict=True):
+        values: tuple[p.PrimExpr, ...] = tuple(axes)
+        notes = Attrs(annotations or {})
+        if not iters:  # a block of a single element has an axis of length 1
+            iters, values = (t.IterVar(p.PrimVar("vi"), Range(p.IntImm(0), p.IntImm(1))),), (p.IntImm(0),)
+        nest: t.Stmt = t.SBlock(
+            buffer.name, iters, values, store, None, reads, writes, init, annotations=notes
+        )
+        for var, axis in zip(reversed(axes), reversed(iters), strict=bool(axes)):
             nest = t.For(var, p.IntImm(0), axis.domain.extent, nest)
         self.stages.append((buffer, nest))
         return Tensor(buffer)

@@ -7,7 +7,7 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ops import find, legalize
+from relax_explorer.core.ops import find, get, legalize
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -50,7 +50,7 @@ def _lower(call: e.Call, at: PassSite) -> e.Call | None:
     """The call_tir for `call`; the PrimFunc is added to the module unless an equal call added it before."""
     infos = [_INFER.info(arg) for arg in call.args]
     key = ("legalized", legalize.key(call, infos))
-    base = call.op.name.rsplit(".", 1)[-1]  # type: ignore[attr-defined]  # the caller saw an OpRef
+    base = get(call.op.name).kernel_name()  # type: ignore[attr-defined]  # the caller saw an OpRef
     lowered = legalize.lower(call, infos)
     if lowered is None:
         return None
