@@ -38,7 +38,8 @@ class Case:
 
 def read(path: Path) -> list[Case]:
     """The cases of a chapter, in order."""
-    heading, params, cases = "", "", []
+    heading, params = "", ""
+    cases: list[Case] = []
     block: list[str] | None = None
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("```relax"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.compatible import NO, erase, fits, match_dims, unify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
@@ -69,7 +70,15 @@ class Inferrer:
             return hit
         site = Site(call, op)
         try:
+            wrong = problem(op, call.attrs)
+            if wrong:
+                raise site.fail(codes.BAD_ATTRIBUTE, wrong)
             result = op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+        except (TypeError, ValueError) as error:  # an attribute of any kind at all, whose value means nothing
+            text = f"{op.name}: an attribute can't be used: {str(error)[:80]}"
+            self.report.say(codes.BAD_ATTRIBUTE, text, call, help=codes.BAD_ATTRIBUTE.fix)
+            self.poisoned.add(call)
+            return s.OBJECT
         except InferFailure as failure:
             if not any(arg in self.poisoned for arg in call.args):
                 self.report.add(failure.diagnostic)

@@ -404,8 +404,9 @@ class ExprReader:
             isinstance(node, ast.UnaryOp)
             and isinstance(node.op, ast.USub)
             and isinstance(node.operand, ast.Constant)
+            and isinstance(node.operand.value, (int, float))
         ):
-            return -node.operand.value  # type: ignore[operator]  # a string here is reported below
+            return -node.operand.value
         name = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
         if name.startswith("T.") and isinstance(node, ast.Call) and dtype_of_prefix(name) is not None:
             return self.info.prim(node)
