@@ -16,7 +16,7 @@ from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Shape, Site, attr, operand
 from relax_explorer.core.ops.special import wide
-from relax_explorer.core.ops.te import Te, Tensor, call, cast
+from relax_explorer.core.ops.te import Body, Te, Tensor, call, cast
 from relax_explorer.core.ops.windows import by_axis, need_layout, ordered
 
 _METHODS = ("nearest_neighbor", "linear", "cubic")
@@ -112,80 +112,61 @@ class Resize2d(Op, name="relax.image.resize2d"):
         if method not in _METHODS or mode not in _MODES[:3] or cubic_exclude or size is None:
             return None
         wanted = {**by_axis(layout, data.shape), "H": size[0], "W": size[1]}
-        resizing = _Resizing(data, layout, wanted, mode, out_dtype or data.dtype)
-        body = (
-            resizing.nearest(rounding_method or "round")
-            if method == _METHODS[0]
-            else resizing.mixed(method, cubic_alpha)
-        )
-        return te.compute("resize", ordered(layout, wanted), body, resizing.kind)
+        kind = out_dtype or data.dtype
+        if method == "nearest_neighbor":
+            return te.compute(
+                "resize", ordered(layout, wanted), _nearest(data, layout, wanted, mode, rounding_method), kind
+            )
+        made = data
+        for axis in "WH":  # one axis after the other, the first into a tensor of float32
+            shape = ordered(layout, {**by_axis(layout, made.shape), axis: wanted[axis]})
+            body = _mixed(made, layout, axis, wanted[axis], mode, method, cubic_alpha)
+            made = te.compute("resize", shape, body, FLOAT32 if axis == "W" else kind)
+        return made
 
 
-class _Resizing:
-    """Elements of resized images: `wanted` is the new size by axis."""
+def _inside(found: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """An index moved into an axis."""
+    return p.Max(p.Min(found, simplify(p.Sub(length, rules.ONE))), rules.ZERO)
 
-    def __init__(
-        self, data: Tensor, layout: str, wanted: dict[str, p.PrimExpr], mode: str, kind: DType
-    ) -> None:
-        self.data, self.layout, self.kind = data, layout, kind
-        self.old, self.wanted, self.mode = by_axis(layout, data.shape), wanted, mode
 
-    def exact(self, place: dict[str, p.PrimExpr], axis: str) -> p.PrimExpr:
-        """The place in an old axis, as float32."""
-        return _place(place[axis], self.old[axis], self.wanted[axis], self.mode)
+def _nearest(x: Tensor, layout: str, wanted: dict[str, p.PrimExpr], mode: str, rounding: str) -> Body:
+    """The element whose place is nearest."""
+    old = by_axis(layout, x.shape)
 
-    def inside(self, found: p.PrimExpr, axis: str) -> p.PrimExpr:
-        """An index moved into the axis."""
-        return p.Max(p.Min(found, simplify(p.Sub(self.old[axis], rules.ONE))), rules.ZERO)
+    def element(*i: p.PrimExpr) -> p.PrimExpr:
+        place = by_axis(layout, i)
+        for axis in "HW":
+            exact = _place(place[axis], old[axis], wanted[axis], mode)
+            place[axis] = _inside(p.Cast(INT64, call(rounding or "round", exact)), old[axis])
+        return x[ordered(layout, place)]
 
-    def nearest(self, rounding: str) -> Callable[..., p.PrimExpr]:
-        """The element whose place is nearest."""
+    return element
 
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
-            place = by_axis(self.layout, i)
-            found = {axis: p.Cast(INT64, call(rounding, self.exact(place, axis))) for axis in "HW"}
-            place.update({axis: self.inside(found[axis], axis) for axis in "HW"})
-            return cast(self.data[ordered(self.layout, place)], self.kind)
 
-        return element
+def _mixed(
+    x: Tensor, layout: str, axis: str, wanted: p.PrimExpr, mode: str, method: str, alpha: float
+) -> Body:
+    """The elements around the place in one axis by their shares."""
+    old = by_axis(layout, x.shape)[axis]
 
-    def mixed(self, method: str, alpha: float) -> Callable[..., p.PrimExpr]:
-        """The elements around the place by their shares."""
+    def element(*i: p.PrimExpr) -> p.PrimExpr:
+        place = by_axis(layout, i)
+        exact = _place(place[axis], old, wanted, mode)
+        low = call("floor", exact)
+        total: p.PrimExpr | None = None
+        for tap, share in _taps(p.Sub(exact, low), method, alpha):
+            found = _inside(_moved(p.Cast(INT64, low), tap), old)
+            part = p.Mul(cast(x[ordered(layout, {**place, axis: found})], FLOAT32), share)
+            total = part if total is None else p.Add(total, part)
+        assert total is not None  # there are at least two taps
+        return total
 
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
-            place = by_axis(self.layout, i)
-            exact = {axis: self.exact(place, axis) for axis in "HW"}
-            low = {axis: call("floor", exact[axis]) for axis in "HW"}
-            taps = {axis: _taps(p.Sub(exact[axis], low[axis]), method, alpha) for axis in "HW"}
-
-            def near(down: int, right: int) -> p.PrimExpr:
-                moved = {
-                    "H": _moved(p.Cast(INT64, low["H"]), down),
-                    "W": _moved(p.Cast(INT64, low["W"]), right),
-                }
-                inside = {axis: self.inside(found, axis) for axis, found in moved.items()}
-                return cast(self.data[ordered(self.layout, {**place, **inside})], FLOAT32)
-
-            rows = [
-                (_sum([(near(down, right), share) for right, share in taps["W"]]), part)
-                for down, part in taps["H"]
-            ]
-            return cast(_sum(rows), self.kind)
-
-        return element
+    return element
 
 
 def _moved(place: p.PrimExpr, steps: int) -> p.PrimExpr:
     return p.Add(place, p.IntImm(steps)) if steps > 0 else p.Sub(place, rules.ONE) if steps else place
-
-
-def _sum(parts: list[tuple[p.PrimExpr, p.PrimExpr]]) -> p.PrimExpr:
-    """Elements times their shares, added up."""
-    products = [p.Mul(element, share) for element, share in parts]
-    total: p.PrimExpr = products[0]
-    for item in products[1:]:
-        total = p.Add(total, item)
-    return total
 
 
 def _taps(share: p.PrimExpr, method: str, alpha: float) -> list[tuple[int, p.PrimExpr]]:
