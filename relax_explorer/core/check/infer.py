@@ -16,6 +16,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.decl import InferFailure, Op, Site
+from relax_explorer.core.ops.rules import on_device
 
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False)
 Signature = Callable[[str], s.StructInfo | None]
@@ -84,6 +85,8 @@ class Inferrer:
                 self.report.add(failure.diagnostic)
             self.poisoned.add(call)
             return s.OBJECT
+        if not op.by_machine and not op.takes_sinfo:
+            result = on_device(result, infos)
         self.report.extend(site.report)
         self.obligations.extend([(call, a, b) for a, b in site.obligations])
         if key is not None and not site.obligations and not site.report:

@@ -58,7 +58,9 @@ class CallTirWithGrad(Stated, name="relax.call_tir_with_grad"):
 
 
 class CallDpsPacked(Stated, name="relax.call_dps_packed"):
-    """A packed function called in destination-passing style."""
+    """A packed function called in destination-passing style; pure in TVM, while the specification says it may write."""
+
+    pure_in_spec = False
 
 
 class CallPurePacked(Stated, name="relax.call_pure_packed"):

@@ -141,6 +141,7 @@ class Op:
     operands: ClassVar[tuple[Parameter, ...]] = ()
     attributes: ClassVar[tuple[Parameter, ...]] = ()
     pure: ClassVar[bool] = True
+    pure_in_spec: ClassVar[bool] = True  # whether the specification, too, calls a pure operator pure
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = ()
     kernel: ClassVar[str] = (

@@ -123,6 +123,30 @@ def like(x: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
     return x if x.dtype is dtype else s.TensorStructInfo(x.shape, dtype, x.ndim, x.vdevice)
 
 
+def on_device(result: s.StructInfo, operands: Sequence[s.StructInfo]) -> s.StructInfo:
+    """A result placed where the tensors among the operands are; nowhere when these are in several places."""
+    found = {device for info in operands for device in _devices(info)}
+    return _placed(result, found.pop() if len(found) == 1 else None) if found else result
+
+
+def _devices(info: s.StructInfo) -> list[str]:
+    if isinstance(info, s.TensorStructInfo):
+        return [info.vdevice] if info.vdevice is not None else []
+    return (
+        [device for field in info.fields for device in _devices(field)]
+        if isinstance(info, s.TupleStructInfo)
+        else []
+    )
+
+
+def _placed(info: s.StructInfo, device: str | None) -> s.StructInfo:
+    if isinstance(info, s.TupleStructInfo):
+        return s.TupleStructInfo(tuple([_placed(field, device) for field in info.fields]))
+    if isinstance(info, s.TensorStructInfo):
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
+    return info
+
+
 def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) -> None:
     """Refuse a tensor whose dtype is known and no floating point type; with `known` also one of unknown dtype."""
     if x.dtype is None:
