@@ -144,3 +144,38 @@ def test_importing_costs_nothing_and_the_first_frame_needs_no_numba() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['textual']"
+
+
+async def opened(app: Explorer, pilot: object) -> None:
+    """Wait for the last stage."""
+    await wait(
+        pilot, lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1
+    )
+
+
+async def test_the_cursor_is_always_in_sight() -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        view = app.query_one("#ir", LineView)
+        for key in ("right_square_bracket", "G", "g", "pagedown", "down", "up", "end"):
+            await pilot.press(key)
+            await pilot.pause()
+            top = int(view.scroll_offset.y)
+            assert top <= view.cursor < top + view.scrollable_content_region.height, key
+        assert view.cursor == len(view.rows) - 1
+        await pilot.press("up")
+        assert view.cursor == len(view.rows) - 2
+
+
+async def test_keys_move_the_text_that_is_shown_not_the_pane_below() -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        before = app.query_one("#ir", LineView).cursor
+        await pilot.press("question_mark", "j", "down", "slash", *"Quit", "enter")
+        popup = app.query_one("#popup", LineView)
+        assert "Quit" in popup.rows[popup.cursor].text
+        assert app.query_one("#ir", LineView).cursor == before
+        await pilot.press("q")
+        assert app.current == "passes"

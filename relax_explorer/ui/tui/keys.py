@@ -9,7 +9,7 @@ PANES = ("home", "passes", "debug", "graph", "problems")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a key does on some panes (all when `panes` is empty); `hint` is its word in the footer, when it has one."""
+    """What a key does on some panes (all when `panes` is empty; `popup` is a text over a pane); `hint` is its word in the footer, when it has one."""
 
     key: str
     name: str
@@ -24,7 +24,8 @@ class Action:
         return self.shown or self.key
 
 
-_IR = ("passes", "debug", "graph")
+_IR = ("passes", "debug", "graph", "problems", "popup")
+_TEXT = ("passes", "graph", "problems", "popup")  # in debug, n and N are the debugger's
 ACTIONS: tuple[Action, ...] = (
     Action("1", "show_passes", "Passes: stages and what each changed"),
     Action("2", "show_debug", "Debug: evaluation step by step"),
@@ -45,6 +46,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("ctrl+d", "page_down", "One page down", _IR),
     Action("ctrl+u", "page_up", "One page up", _IR),
     Action("g", "top", "First line", _IR),
+    Action("home", "top", "First line", _IR, shown="Home"),
+    Action("end", "bottom", "Last line", _IR, shown="End"),
     Action("G", "bottom", "Last line", _IR),
     Action("h", "left", "Scroll left", _IR),
     Action("l", "right", "Scroll right", _IR),
@@ -74,9 +77,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("d", "cycle_diff", "Marks of changes, or only what changed", ("passes",), "diff"),
     Action("t", "cycle_types", "StructInfo at the right, as written, or none", ("passes",)),
     Action("w", "who", "Who changed this value: its history", ("passes",), "who"),
-    Action("slash", "search", "Find text", ("passes",), "find", "/"),
-    Action("n", "next_match", "Next match", ("passes",)),
-    Action("N", "previous_match", "Previous match", ("passes",)),
+    Action("slash", "search", "Find text", (*_TEXT, "debug"), "find", "/"),
+    Action("n", "next_match", "Next match", _TEXT),
+    Action("N", "previous_match", "Previous match", _TEXT),
+    Action("f3", "next_match", "Next match", ("debug",), shown="F3"),
+    Action("shift+f3", "previous_match", "Previous match", ("debug",), shown="shift+F3"),
     Action("s", "step", "Step: the next binding, into calls", ("debug",), "step"),
     Action("S", "back_step", "Step back", ("debug",), "back"),
     Action("n", "next", "Next binding, over calls", ("debug",), "next"),

@@ -161,6 +161,7 @@ class Shell(App[int]):
     def go(self, pane: str) -> None:
         """Show a pane; the selection stays."""
         self.pane = pane
+        self.matches = []
         self.query_one("#panes", ContentSwitcher).current = pane
         focus = {"passes": "#ir", "debug": "#debug_ir"}.get(pane, f"#{pane}")
         self.query_one(focus).focus()
@@ -176,8 +177,13 @@ class Shell(App[int]):
     @property
     def view(self) -> LineView:
         """The view of lines that movement keys move."""
-        names = {"passes": "#ir", "debug": "#debug_ir", "graph": "#graph", "problems": "#problems"}
-        return self.query_one(names.get(self.pane, "#ir"), LineView)
+        names = {"passes": "#ir", "debug": "#debug_ir"}
+        return self.query_one(names.get(self.current, f"#{self.current}"), LineView)
+
+    @property
+    def current(self) -> str:
+        """The pane that keys go to: `popup` while a text is shown over the pane."""
+        return self.query_one("#panes", ContentSwitcher).current or self.pane
 
     # -- keys -----------------------------------------------------------------------------------------------------
 
@@ -187,7 +193,7 @@ class Shell(App[int]):
 
     def press(self, key: str) -> None:
         """Do what a key means on this pane."""
-        action = keys.find(self.pane, key)
+        action = keys.find(self.current, key)
         if action is None or (self.query_one("#search").has_focus and key != "escape"):
             return
         self.notice = ""
@@ -212,7 +218,9 @@ class Shell(App[int]):
         self.exit(0)
 
     def do_back(self) -> None:
-        if self.query_one("#panes", ContentSwitcher).current == "popup" or self.pane in (
+        if self.current == "popup":
+            self.go(self.pane)
+        elif self.pane in (
             "debug",
             "graph",
             "problems",
@@ -226,7 +234,7 @@ class Shell(App[int]):
         if search.display:
             search.display = False
             self.view.focus()
-        elif self.query_one("#panes", ContentSwitcher).current == "popup":
+        elif self.current == "popup":
             self.go(self.pane)
         else:
             self.workers.cancel_all()
@@ -238,6 +246,7 @@ class Shell(App[int]):
     def popup(self, shown: list[Row]) -> None:
         """Show lines over the pane."""
         view = self.query_one("#popup", LineView)
+        self.matches = []
         view.show(shown, 0)
         self.query_one("#panes", ContentSwitcher).current = "popup"
         view.focus()

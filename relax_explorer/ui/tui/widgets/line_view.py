@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.events import Click
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -41,6 +42,15 @@ _GUTTERS: dict[str, Style] = {
 }
 _PLAIN = Style()
 _CURSOR = Style(reverse=True)
+_MORE = Style(dim=True)
+
+
+def _cut(strip: Strip, left: int, width: int, style: Style) -> Strip:
+    """The part of a line that has room, exactly `width` cells; `…` says that more follows."""
+    if strip.cell_length - left <= width:
+        return strip.crop(left).extend_cell_length(width, style)
+    kept = strip.crop(left, left + max(0, width - 1)).extend_cell_length(max(0, width - 1), style)
+    return Strip.join([kept, Strip([Segment("…", _MORE + style)])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +64,11 @@ class Row:
     ghost: str = ""  # shown dim at the right edge, as long as there is room
 
 
-class LineView(ScrollView, can_focus=True):
-    """Lines with a gutter and a cursor; moving the cursor draws two lines anew."""
+class LineView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Lines with a gutter and a cursor; moving the cursor draws two lines anew.
+
+    It binds no keys: those of a scrolling widget would move the text away from the cursor.
+    """
 
     def __init__(self, name: str, colored: bool = True) -> None:
         super().__init__(id=name)
@@ -87,10 +100,23 @@ class LineView(ScrollView, can_focus=True):
 
     def page(self, pages: int) -> None:
         """Move by whole pages."""
-        self.move(self.cursor + pages * max(1, self.size.height - 1))
+        self.move(self.cursor + pages * max(1, self.lines_shown - 1))
+
+    @property
+    def lines_shown(self) -> int:
+        """How many lines have room; the scrollbar below them takes one."""
+        return max(1, self.scrollable_content_region.height)
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight."""
+        self._follow()
+
+    def on_click(self, event: Click) -> None:
+        """Put the cursor where the mouse is."""
+        self.move(int(self.scroll_offset.y) + event.y)
 
     def _follow(self) -> None:
-        height = max(1, self.size.height)
+        height = self.lines_shown
         top = int(self.scroll_offset.y)
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, force=True)
@@ -100,7 +126,7 @@ class LineView(ScrollView, can_focus=True):
     def refresh_line(self, line: int) -> None:
         """Draw one line anew."""
         y = line - int(self.scroll_offset.y)
-        if 0 <= y < self.size.height:
+        if 0 <= y < self.lines_shown:
             self.refresh_lines(line, 1)
 
     def render_line(self, y: int) -> Strip:
@@ -114,7 +140,7 @@ class LineView(ScrollView, can_focus=True):
         base = self._base(number == self.cursor)
         ghost = self.rows[number].ghost
         room = width - len(ghost) - 1 if ghost and len(ghost) < width // 2 else width
-        shown = strip.crop(int(x), int(x) + room).extend_cell_length(room, base)
+        shown = _cut(strip, int(x), room, base)
         if room < width:
             shown = Strip.join(
                 [shown, Strip([Segment(f" {ghost}", Style(dim=True, color="#35b18c") + base)])]
