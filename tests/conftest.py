@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.golden import Golden
 from tests.support.oracle import Oracle
+from tests.support.spec_coverage import Coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = pytest.StashKey[dict[str, Any]]()
@@ -22,12 +23,30 @@ COUNTS = pytest.StashKey[dict[str, Any]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite goldens and recorded data in place")
+    parser.addoption("--spec-coverage", action="store_true", help="say which requirements have a test")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update is for people who read the difference; CI may not use it")
     config.stash[COUNTS] = {"asked": 0, "refused": []}
+    if config.getoption("--spec-coverage"):
+        config.pluginmanager.register(_SpecCoverage())
+
+
+class _SpecCoverage:
+    """Listens to every test and prints the table at the end."""
+
+    def __init__(self) -> None:
+        self.coverage = Coverage()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.coverage.record(report.nodeid, report.when or "", report.outcome)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        terminalreporter.section("requirements of the language")
+        for line in self.coverage.lines():
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture

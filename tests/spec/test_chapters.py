@@ -1,36 +1,48 @@
-"""Runs the literate chapters of the language."""
+"""Runs the literate chapters of the language, and holds them against the list of its requirements."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.syntax.parser import read as read_program
+from tests.support import spec_coverage, spec_names
 from tests.support.mdtest import Case, read
 
-CASES = [case for path in sorted(Path(__file__).parent.glob("*.md")) for case in read(path)]
+HERE = Path(__file__).parent
+CHAPTERS = sorted(HERE.glob("*.md"))
+CASES = [(path, case) for path in CHAPTERS for case in read(path)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_chapter(case: Case) -> None:
-    module, report = read_program(case.program, "chapter.py")
-    problems = list(report)
-    revealed: dict[int, str] = {}
-    if module is not None and not report.errors:
-        problems += rxe.check(module)
-        for fn in normalize_with(module)[0].relax_functions.values():
-            revealed.update(
-                {
-                    b.span.line: str(b.var.struct_info)
-                    for b in bindings(fn)
-                    if b.span is not None and b.var is not None
-                }
-            )
-    found = {(p.span.line, str(p.level), p.code.id): p.message for p in problems if p.span is not None}
+@pytest.mark.parametrize(("path", "case"), CASES, ids=[case.name for _, case in CASES])
+def test_chapter(path: Path, case: Case) -> None:
+    module: IRModule | None = None
+    problems: list[Diagnostic] = []
+    if case.program:
+        module, report = read_program(case.program, "chapter.py")
+        problems = list(report)
+        if module is not None and not report.errors:
+            problems += rxe.check(module)
+        _hold(case, module, problems)
+    if case.assertions:
+        names = spec_names.namespace(module, problems)
+        exec(compile(case.assertions, str(path), "exec"), names)
+
+
+def _hold(case: Case, module: IRModule | None, problems: list[Diagnostic]) -> None:
+    revealed = {} if module is None or _has_errors(problems, "RX00") else _revealed(module)
+    found: dict[tuple[int, str, str], str] = {}
+    for problem in problems:
+        if problem.span is not None:
+            key = (problem.span.line, str(problem.level), problem.code.id)
+            found[key] = found.get(key, "") + "\n" + problem.message
     for expected in case.expected:
         if expected.kind == "revealed":
             assert revealed.get(expected.line) == expected.text
@@ -43,3 +55,18 @@ def test_chapter(case: Case) -> None:
         key: text for key, text in found.items() if key[1] == "error" and (key[0], key[2]) not in wanted
     }
     assert not surprises
+
+
+def _has_errors(problems: list[Diagnostic], prefix: str) -> bool:
+    return any(item.is_error and item.code.id.startswith(prefix) for item in problems)
+
+
+def _revealed(module: IRModule) -> dict[int, Any]:
+    functions = normalize_with(module)[0].relax_functions.values()
+    found = (b for fn in functions for b in bindings(fn) if b.span is not None and b.var is not None)
+    return {b.span.line: str(b.var.struct_info) for b in found}
+
+
+def test_a_heading_names_only_requirements_that_exist() -> None:
+    named = {item for _, case in CASES for item in spec_coverage.items_in(case.name)}
+    assert named <= set(spec_coverage.requirements())

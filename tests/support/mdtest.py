@@ -4,14 +4,16 @@
     # error: [RX0203] "text"                         a problem on this line, its message containing the text
     # warning: [RX0110]                              likewise
 
-A block without `def` is the body of a function of the parameters in the last `params:` line above it. A heading names the
-test; identifiers of the specification in it (such as `SI-67`) mark the items that it covers.
+A block without `def` is the body of a function of the parameters in the last `params:` line above it. A `python` block
+holds assertions about the `relax` block before it under the same heading, or stands alone; it sees the names of
+`tests/support/spec_names.py`. A heading names the test; identifiers of the specification in it (such as `SI-67`) mark the
+items that it covers.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _EXPECT = re.compile(r"#\s*(revealed|error|warning|note):\s*(?:\[(\w+)\])?\s*(.*)$")
@@ -29,34 +31,41 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Case:
-    """One block: its heading, the program, and what is expected of it."""
+    """One program with what is expected of it; `program` is empty where only `assertions` are made."""
 
     name: str
     program: str
-    expected: tuple[Expectation, ...]
+    expected: tuple[Expectation, ...] = ()
+    assertions: str = ""
 
 
 def read(path: Path) -> list[Case]:
-    """The cases of a chapter, in order."""
+    """The cases of a chapter, in order; assertions keep their line numbers, for tracebacks."""
     heading, params = "", ""
     cases: list[Case] = []
-    block: list[str] | None = None
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("```relax"):
-            block = []
-        elif line.startswith("```") and block is not None:
-            cases.append(_case(f"{path.stem}: {heading} #{len(cases)}", block, params))
-            block = None
-        elif block is not None:
+    fence, block, below = "", [""], False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if fence and line.startswith("```"):
+            if fence == "relax":
+                cases.append(_program(f"{path.stem}: {heading} #{len(cases)}", block, params))
+            elif below:
+                cases[-1] = replace(cases[-1], assertions="\n".join(block))
+            else:
+                cases.append(Case(f"{path.stem}: {heading} #{len(cases)}", "", assertions="\n".join(block)))
+            fence, below = "", fence == "relax"
+        elif fence:
             block.append(line)
+        elif line.startswith(("```relax", "```python")):
+            fence = line.removeprefix("```").strip()
+            block = [""] * number if fence == "python" else []
         elif line.startswith("#"):
-            heading = line.lstrip("# ")
+            heading, below = line.lstrip("# "), False
         elif line.startswith("params:"):
             params = line.removeprefix("params:").strip().strip("`")
     return cases
 
 
-def _case(name: str, lines: list[str], params: str) -> Case:
+def _program(name: str, lines: list[str], params: str) -> Case:
     if not any("def " in line for line in lines):
         body = [f"    {line}" for line in lines]
         if not any(line.strip().startswith("return") for line in lines):

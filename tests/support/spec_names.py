@@ -1,0 +1,59 @@
+"""The names that `python` blocks of the literate chapters may use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.ir import dtype, expr, prim, struct_info
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings
+
+
+def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
+    """What a block sees: the classes of the IR, the API, and the program above the block."""
+    names: dict[str, Any] = {}
+    for room in (dtype, prim, struct_info, expr):
+        names.update({name: value for name, value in vars(room).items() if not name.startswith("_")})
+    names.update(_API)
+    names.update(_about(module, problems))
+    return names
+
+
+_API = {
+    "np": np,
+    "rxe": rxe,
+    "raises": pytest.raises,
+    "parse": rxe.parse,
+    "normalize": rxe.normalize,
+    "check": rxe.check,
+    "structural_equal": rxe.structural_equal,
+    "structural_hash": rxe.structural_hash,
+    "bindings": bindings,
+}
+
+
+def _about(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
+    """`module` is the program as read, `problems` what is wrong with it."""
+
+    def run(function: str, *arguments: Any) -> Any:
+        """Run a function of the program on values."""
+        assert module is not None
+        return rxe.run(rxe.normalize(module), function, list(arguments))
+
+    def info(name: str) -> Any:
+        """The derived StructInfo of the first variable of that name, in any function."""
+        assert module is not None
+        for fn in rxe.normalize(module).relax_functions.values():
+            variables = [*fn.params, *(b.var for b in bindings(fn) if b.var is not None)]
+            for var in variables:
+                if var.name == name:
+                    return var.struct_info
+        raise KeyError(name)
+
+    codes = [(item.code.id, str(item.level)) for item in problems]
+    return {"module": module, "problems": problems, "codes": codes, "run": run, "info": info}
