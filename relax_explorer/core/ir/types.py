@@ -1,0 +1,129 @@
+"""Types: StructInfo with the shapes left out (rank, dtype, kind). Interned, so `is` decides equality.
+
+A rank that is not known is -1, a dtype that is not known None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_explorer.core.ir.dtype import DType
+
+_TABLE: dict[Any, Any] = {}
+
+
+class Type:
+    """The kind of a value, with what can be said of it without shapes."""
+
+    __slots__ = ("__weakref__",)
+
+
+def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
+    made = object.__new__(key[0])
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return _TABLE.setdefault(key, made)
+
+
+class ObjectType(Type):
+    """Any value at all: every type is below it."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> ObjectType:
+        return _TABLE.get((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
+
+    def __repr__(self) -> str:
+        return "ObjectType()"
+
+
+class PrimType(Type):
+    """A scalar of one dtype."""
+
+    __slots__ = ("dtype",)
+    dtype: DType
+
+    def __new__(cls, dtype: DType) -> PrimType:
+        key = (cls, dtype)
+        return _TABLE.get(key) or _interned(key, dtype=dtype)  # type: ignore[no-any-return]  # as above
+
+    def __repr__(self) -> str:
+        return f'PrimType("{self.dtype}")'
+
+
+class ShapeType(Type):
+    """A shape of `ndim` lengths."""
+
+    __slots__ = ("ndim",)
+    ndim: int
+
+    def __new__(cls, ndim: int = -1) -> ShapeType:
+        key = (cls, ndim)
+        return _TABLE.get(key) or _interned(key, ndim=ndim)  # type: ignore[no-any-return]  # as above
+
+    def __repr__(self) -> str:
+        return f"ShapeType(ndim={self.ndim})" if self.ndim >= 0 else "ShapeType()"
+
+
+class DynTensorType(Type):
+    """A tensor of `ndim` dimensions and elements of `dtype`."""
+
+    __slots__ = ("dtype", "ndim")
+    ndim: int
+    dtype: DType | None
+
+    def __new__(cls, ndim: int = -1, dtype: DType | None = None) -> DynTensorType:
+        key = (cls, ndim, dtype)
+        return _TABLE.get(key) or _interned(key, ndim=ndim, dtype=dtype)  # type: ignore[no-any-return]  # as above
+
+    def __repr__(self) -> str:
+        known = [f"ndim={self.ndim}"] if self.ndim >= 0 else []
+        known += [f'dtype="{self.dtype}"'] if self.dtype is not None else []
+        return f"DynTensorType({', '.join(known)})"
+
+
+class TupleType(Type):
+    """A tuple of values of the types `fields`."""
+
+    __slots__ = ("fields",)
+    fields: tuple[Type, ...]
+
+    def __new__(cls, fields: tuple[Type, ...] | list[Type] = ()) -> TupleType:
+        key = (cls, tuple(fields))
+        return _TABLE.get(key) or _interned(key, fields=key[1])  # type: ignore[no-any-return]  # as above
+
+    def __repr__(self) -> str:
+        return f"TupleType([{', '.join(map(repr, self.fields))}])"
+
+
+class FuncType(Type):
+    """A function of the language: types of its arguments, type of its result, whether calling it has no effect."""
+
+    __slots__ = ("arg_types", "pure", "ret_type")
+    arg_types: tuple[Type, ...]
+    ret_type: Type
+    pure: bool
+
+    def __new__(cls, arg_types: tuple[Type, ...] | list[Type], ret_type: Type, pure: bool = True) -> FuncType:
+        key = (cls, tuple(arg_types), ret_type, pure)
+        hit = _TABLE.get(key)
+        return hit or _interned(key, arg_types=key[1], ret_type=ret_type, pure=pure)  # type: ignore[no-any-return]  # as above
+
+    def __repr__(self) -> str:
+        return f"FuncType([{', '.join(map(repr, self.arg_types))}], {self.ret_type}, pure={self.pure})"
+
+
+class PackedFuncType(Type):
+    """A function from outside the program, of which nothing is known."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> PackedFuncType:
+        return _TABLE.get((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # as above
+
+    def __repr__(self) -> str:
+        return "PackedFuncType()"
+
+
+OBJECT_TYPE = ObjectType()
+PACKED_FUNC_TYPE = PackedFuncType()
