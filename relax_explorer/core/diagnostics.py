@@ -51,8 +51,19 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of the text that cures a problem: what `span` covers becomes `text`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem: a sentence, the places it speaks of, and what to do about it."""
+    """One problem: a sentence, the places it speaks of, and what to do about it.
+
+    `spec_only` marks a rule of the specification that TVM 0.27 does not have; `edits` together are a correction.
+    """
 
     code: Code
     message: str
@@ -61,6 +72,8 @@ class Diagnostic:
     help: str = ""
     severity: Severity | None = None
     origin: str = ""
+    spec_only: bool = False
+    edits: tuple[Edit, ...] = ()
 
     @property
     def level(self) -> Severity:
@@ -101,6 +114,7 @@ class Diagnostic:
             "notes": list(self.notes),
             "help": self.help,
             "origin": self.origin,
+            "edits": [_place_json(edit.span) | {"text": edit.text} for edit in self.edits],
         }
 
     def __str__(self) -> str:
@@ -111,15 +125,17 @@ class Diagnostic:
 def _label_json(label: Label) -> dict[str, Any]:
     span = label.span
     place: dict[str, Any] = {"text": label.text, "primary": label.primary}
-    if span is not None:
-        place |= {
-            "file": span.source.filename,
-            "line": span.line,
-            "column": span.column + 1,
-            "end_line": span.end_line,
-            "end_column": span.end_column + 1,
-        }
-    return place
+    return place if span is None else place | _place_json(span)
+
+
+def _place_json(span: Span) -> dict[str, Any]:
+    return {
+        "file": span.source.filename,
+        "line": span.line,
+        "column": span.column + 1,
+        "end_line": span.end_line,
+        "end_column": span.end_column + 1,
+    }
 
 
 @dataclass(slots=True)

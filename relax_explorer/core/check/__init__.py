@@ -4,41 +4,43 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from relax_explorer.core.check import normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
-from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Diagnostic, Report, Severity
 from relax_explorer.core.ir.module import IRModule
 
-# Rules that only the specification has: TVM 0.27 accepts what they forbid.
-_SPEC_ONLY = frozenset({codes.BAD_CONDITION.id, codes.BAD_RETURN.id, codes.UNBOUND_SHAPE_VAR.id})
 
-
-def check(module: IRModule, profile: str = "spec") -> list[Diagnostic]:
+def check(module: IRModule, profile: str = "spec", normalized: bool = False) -> list[Diagnostic]:
     """Everything that is wrong or doubtful in a module: StructInfo, well-formedness, purity, unused values; by place.
 
-    `profile` is `spec` (the language specification) or `tvm` (what TVM 0.27 accepts: the other rules become warnings).
+    `profile` is `spec` (the language specification) or `tvm` (what TVM 0.27 accepts: rules that only the specification has
+    become warnings). With `normalized` the module must be in normal form already: if it is not, that is all that is said.
     Raises ValueError for another profile.
     """
     if profile not in ("spec", "tvm"):
         raise ValueError(f"no profile {profile!r}; there are spec and tvm")
-    normal, report = normalize_with(module)
+    if normalized:
+        raw = list(normal_form.violations(module))
+        if raw:
+            return sorted(raw, key=Diagnostic.order)
+    tvm = profile == "tvm"
+    normal, report = normalize_with(module, unsaid_is_pure=tvm)
     found = Report()
     found.extend(report)
-    found.extend(violations(normal))
+    found.extend(violations(normal, unsaid_is_pure=tvm))
     found.extend(_unused(normal))
-    return [_in_profile(item, profile) for item in found.sorted()]
+    return [_lenient(item) if tvm else item for item in found.sorted()]
 
 
-def _in_profile(item: Diagnostic, profile: str) -> Diagnostic:
-    lenient = profile == "tvm" and item.code.id in _SPEC_ONLY and item.is_error
-    return replace(item, severity=Severity.WARNING) if lenient else item
+def _lenient(item: Diagnostic) -> Diagnostic:
+    return replace(item, severity=Severity.WARNING) if item.spec_only and item.is_error else item
 
 
-def well_formed(module: IRModule, profile: str = "spec") -> bool:
+def well_formed(module: IRModule, profile: str = "spec", normalized: bool = False) -> bool:
     """Whether `check` finds no error."""
-    return not any(item.is_error for item in check(module, profile))
+    return not any(item.is_error for item in check(module, profile, normalized))
 
 
 def _unused(module: IRModule) -> Report:

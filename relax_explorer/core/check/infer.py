@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from relax_explorer.core.check import arguments
 from relax_explorer.core.check.attributes import problem
-from relax_explorer.core.check.compatible import NO, erase, fits, match_dims, unify
+from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
 from relax_explorer.core.diagnostics import Report
@@ -94,37 +95,32 @@ class Inferrer:
         return result
 
     def _function(self, call: e.Call, callee: s.StructInfo) -> s.StructInfo:
-        if callee is s.OBJECT:
-            return s.OBJECT
         if not isinstance(callee, s.FuncStructInfo):
-            self.report.say(
-                codes.NOT_CALLABLE,
-                f"a value of StructInfo {callee} is called",
-                call,
-                help=codes.NOT_CALLABLE.fix,
-            )
+            if call.op not in self.poisoned:
+                text = f"a value of StructInfo {callee} is called"
+                cast = callee is s.OBJECT
+                fix = "cast it first: R.match_cast(…, R.Callable)" if cast else codes.NOT_CALLABLE.fix
+                self.report.say(codes.NOT_CALLABLE, text, call, help=fix)
             self.poisoned.add(call)
             return s.OBJECT
         if callee.params is None:
             return _result_of(call.sinfo_args) if call.sinfo_args else callee.ret
         if len(callee.params) != len(call.args):
-            text = f"{_name(call.op)} takes {len(callee.params)} arguments, {len(call.args)} given"
+            takes = f"{len(callee.params)} argument{'' if len(callee.params) == 1 else 's'}"
+            text = f"{_name(call.op)} takes {takes}, {len(call.args)} given"
             self.report.say(codes.ARGUMENT_COUNT, text, call, help=codes.ARGUMENT_COUNT.fix)
             self.poisoned.add(call)
             return callee.ret if not info_vars(callee.ret) else s.OBJECT
         return self._apply(call, callee.params, callee.ret)
 
     def _apply(self, call: e.Call, params: tuple[s.StructInfo, ...], ret: s.StructInfo) -> s.StructInfo:
+        """Beta-reduction: the callee's shape variables become what the arguments make of them; none leaks."""
         mapping: dict[p.PrimVar, p.PrimExpr] = {}
         infos = [self.info(arg) for arg in call.args]
         for want, have in zip(params, infos, strict=True):
             match_dims(want, have, mapping)
-        for number, (want, have) in enumerate(zip(params, infos, strict=True)):
-            expected = substitute_info(want, mapping)
-            if fits(have, expected) is NO and call.args[number] not in self.poisoned:
-                text = f"argument {number + 1} of {_name(call.op)} is {have}, the parameter {expected}"
-                self.report.say(codes.ARGUMENT_INFO, text, call, help=codes.ARGUMENT_INFO.fix)
-                self.poisoned.add(call)
+        if not arguments.check(self.report, call, params, infos, mapping, self.poisoned):
+            self.poisoned.add(call)
         unbound = set(info_vars(ret)) - set(mapping)
         if unbound:
             ret = erase(ret, set(mapping))
@@ -136,21 +132,12 @@ class Inferrer:
         if isinstance(whole, s.TupleStructInfo):
             if 0 <= expr.index < len(whole.fields):
                 return whole.fields[expr.index]
-            self.report.say(
-                codes.TUPLE_INDEX,
-                f"the tuple has {len(whole.fields)} fields, no field {expr.index}",
-                expr,
-                help=codes.TUPLE_INDEX.fix,
-            )
-        elif whole is not s.OBJECT:
-            self.report.say(
-                codes.WRONG_KIND,
-                f"a field is taken from {whole}, which is no tuple",
-                expr,
-                help="index a tuple",
-            )
-        else:
-            return s.OBJECT
+            text = f"the tuple has {len(whole.fields)} fields, no field {expr.index}"
+            self.report.say(codes.TUPLE_INDEX, text, expr, help=codes.TUPLE_INDEX.fix)
+        elif expr.tuple not in self.poisoned:
+            text = f"a field is taken from {whole}, which is no tuple"
+            fix = "cast it first: R.match_cast(…, R.Tuple(…))" if whole is s.OBJECT else "index a tuple"
+            self.report.say(codes.WRONG_KIND, text, expr, help=fix)
         self.poisoned.add(expr)
         return s.OBJECT
 

@@ -1,14 +1,17 @@
-"""Side effects: which calls have them, and where they may stand."""
+"""Side effects: which calls have them, and where they may stand.
+
+A function that does not say whether it is pure is what its body is (errata E-34); TVM takes such a function for pure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from relax_explorer.core.codes import well_formed as codes
-from relax_explorer.core.diagnostics import Diagnostic, Label
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import bindings, operands
+from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 
 FORCE_PURE = ("relax.force_pure", "force_pure")
@@ -27,26 +30,9 @@ def is_impure(expr: e.Expr) -> bool:
         declared = find(op.name)
         return op.name in _IMPURE_NAMES if declared is None else not declared.pure
     if type(op) is e.ExternFunc:
-        return True
+        return expr.attrs.get("pure") is not True
     info = op.struct_info
     return isinstance(info, s.FuncStructInfo) and not info.pure
-
-
-def has_effect(fn: e.Function) -> bool:
-    """Whether calling the function may have a side effect: what it says of itself, or else what its body does."""
-    if fn.pure is not None:
-        return not fn.pure
-    return any(_impure_inside(binding.value) for binding in bindings(fn))
-
-
-def _impure_inside(expr: e.Expr) -> bool:
-    stack = [expr]
-    while stack:
-        item = stack.pop()
-        if is_impure(item):
-            return True
-        stack.extend(operands(item))
-    return False
 
 
 def forced(fn: e.Function) -> bool:
@@ -54,26 +40,85 @@ def forced(fn: e.Function) -> bool:
     return any(fn.attrs.get(name) for name in FORCE_PURE)
 
 
-def violations(fn: e.Function) -> Iterator[Diagnostic]:
-    """Impure calls in dataflow blocks, and in a function that says it is pure."""
+def is_pure(fn: e.Function, has_effect: bool) -> bool:
+    """Whether calls of the function are pure: what it says of itself, or else what its body does."""
     if forced(fn):
-        return
-    for block in fn.body.blocks:
+        return True
+    return fn.pure if fn.pure is not None else not has_effect
+
+
+def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
+    """The calls in a function that may have an effect, with the binding and whether it stands in a dataflow block.
+
+    Branches belong to the function; inner functions don't, for they do nothing until they are called.
+    """
+    stack: list[tuple[e.BindingBlock, bool]] = [(block, False) for block in reversed(fn.body.blocks)]
+    while stack:
+        block, within = stack.pop()
+        inside = within or type(block) is e.DataflowBlock
         for binding in block.bindings:
-            if type(binding.value) is e.Function or not _impure_inside(binding.value):
+            if type(binding.value) is e.Function:
                 continue
-            place = binding.value if binding.value.span else binding
-            if type(block) is e.DataflowBlock:
-                yield Diagnostic(
-                    codes.IMPURE_IN_DATAFLOW,
-                    "this call may have a side effect",
-                    (Label(place, "", True),),
-                    help=codes.IMPURE_IN_DATAFLOW.fix,
-                )
-            elif fn.pure is not False:
-                yield Diagnostic(
-                    codes.IMPURE_IN_PURE,
-                    "this call may have a side effect",
-                    (Label(place, "", True),),
-                    help=codes.IMPURE_IN_PURE.fix,
-                )
+            for call in _impure_inside(binding.value):
+                yield call, binding, inside
+            for seq in sequences(binding.value):
+                stack.extend((nested, inside) for nested in reversed(seq.blocks))
+
+
+def _impure_inside(expr: e.Expr) -> Iterator[e.Call]:
+    stack = [expr]
+    while stack:
+        item = stack.pop()
+        if is_impure(item):
+            assert isinstance(item, e.Call)  # nothing else is impure
+            yield item
+        stack.extend(operands(item))
+
+
+def violations(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
+    """Impure calls in dataflow blocks, and in a function that says it is pure; in `fn` and the functions inside it.
+
+    With `unsaid_is_pure`, as in TVM, a function that says nothing is taken for pure.
+    """
+    stack = [fn]
+    while stack:
+        current = stack.pop()
+        yield from _of_function(current, unsaid_is_pure)
+        stack.extend(_inner(current))
+
+
+def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
+    calls = list(impure_calls(fn))
+    if forced(fn):
+        if fn.pure is False:
+            yield _problem(codes.FORCE_PURE_MIXED, "pure=False and relax.force_pure are both said", fn)
+        elif calls:
+            yield _problem(codes.FORCED_PURE, "taken for pure although something in it has an effect", fn)
+        return
+    for call, binding, inside in calls:
+        place = call if call.span else binding
+        if inside:
+            yield _problem(codes.IMPURE_IN_DATAFLOW, "this call may have a side effect", place)
+        elif fn.pure is True or (fn.pure is None and unsaid_is_pure):
+            yield _problem(codes.IMPURE_IN_PURE, "this call may have a side effect", place)
+    if fn.pure is None and not unsaid_is_pure and calls:
+        first = calls[0][0]
+        text = "the function may have a side effect and does not say so"
+        label = Label(first, "this call may have one") if first.span else None
+        yield _problem(codes.INFERRED_IMPURE, text, fn, *([label] if label else []))
+
+
+def _inner(fn: e.Function) -> list[e.Function]:
+    found = []
+    blocks = list(fn.body.blocks)
+    while blocks:
+        for binding in blocks.pop().bindings:
+            if type(binding.value) is e.Function:
+                found.append(binding.value)
+            else:
+                blocks.extend(block for seq in sequences(binding.value) for block in seq.blocks)
+    return found
+
+
+def _problem(code: Code, text: str, place: object, *labels: Label) -> Diagnostic:
+    return Diagnostic(code, text, (Label(place, "", True), *labels), help=code.fix)

@@ -1,10 +1,15 @@
-"""Well-formedness: scopes, single assignment, shape variables, dataflow blocks, globals."""
+"""Well-formedness: scopes, single assignment, shape variables, dataflow blocks, globals.
+
+Every violation is reported, with its place; none hides another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from relax_explorer.core.check import purity
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.compatible import defined_dims
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
@@ -15,38 +20,64 @@ from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import info_vars, operands, sequences
 
 
-def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """Every violation in a module, function by function."""
+def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagnostic]:
+    """Every violation in a module, function by function; `unsaid_is_pure` as in `purity.violations`."""
+    graph = call_graph(module)
+    recursive = {
+        name: frozenset(group) for group in components(graph) if is_recursive(group, graph) for name in group
+    }
+    parameters: dict[e.Var, None] = {}
     for name, fn in module.functions.items():
         symbol = fn.attrs.get("global_symbol") if hasattr(fn, "attrs") else None
         if symbol is not None and symbol != name:
             text = f"function {name!r} has the global_symbol {symbol!r}"
-            yield Diagnostic(codes.GLOBAL_SYMBOL, text, (Label(fn, "", True),), help=codes.GLOBAL_SYMBOL.fix)
+            yield _problem(codes.GLOBAL_SYMBOL, text, fn)
         if type(fn) is e.Function:
-            yield from _Scopes(module, fn).check()
-            yield from purity.violations(fn)
+            yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
+            yield from purity.violations(fn, unsaid_is_pure)
+    yield from _outside(module)
+
+
+def _outside(module: IRModule) -> Iterator[Diagnostic]:
+    functions = list(module.functions.values())
+    if functions and not any("global_symbol" in fn.attrs or type(fn) is e.OpaqueFunction for fn in functions):
+        text = "every function of the module is private"
+        yield _problem(codes.NO_PUBLIC_FUNCTION, text, functions[0], spec_only=True)
+
+
+def _problem(code: Code, text: str, place: object, spec_only: bool = False) -> Diagnostic:
+    return Diagnostic(code, text, (Label(place, "", True),), help=code.fix, spec_only=spec_only)
 
 
 class _Scopes:
     """Checks one function; `vars` and `dims` are what is in scope, kept as dictionaries so that leaving a scope is cheap."""
 
-    def __init__(self, module: IRModule, fn: e.Function) -> None:
-        self.module, self.fn = module, fn
+    def __init__(
+        self, module: IRModule, fn: e.Function, parameters: dict[e.Var, None], group: frozenset[str]
+    ) -> None:
+        self.module, self.fn, self.parameters, self.group = module, fn, parameters, group
         self.report = Report()
         self.vars: dict[e.Var, None] = {}
         self.dims: dict[p.PrimVar, None] = {}
         self.bound: set[e.Var] = set()
+        self.hidden: dict[e.Var, None] = {}  # dataflow variables of the blocks around a closure
 
     def check(self) -> list[Diagnostic]:
         """The violations of the function."""
         self._function(self.fn)
         return self.report.items
 
-    def _say(self, code: Code, text: str, place: object, label: str = "") -> None:
-        self.report.say(code, text, place, label, help=code.fix)
+    def _say(self, code: Code, text: str, place: object, spec_only: bool = False) -> None:
+        self.report.say(code, text, place, help=code.fix, spec_only=spec_only)
 
     def _function(self, fn: e.Function) -> None:
         for param in fn.params:
+            if type(param) is e.DataflowVar:
+                self._say(codes.DATAFLOW_VAR_PLACE, f"parameter {param.name!r} is a dataflow variable", fn)
+            if param in self.parameters:
+                text = f"{param.name!r} is already a parameter of another function"
+                self._say(codes.BOUND_TWICE, text, param if param.span else fn)
+            self.parameters[param] = None
             self._define(param, fn)
             self.dims.update(dict.fromkeys(defined_dims(param.struct_info or s.OBJECT)))
         for param in fn.params:
@@ -63,12 +94,33 @@ class _Scopes:
     def _info(self, info: s.StructInfo | None, place: object) -> None:
         if info is None:
             return
-        for var in info_vars(info):
-            if var not in self.dims:
-                self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
+        self._dims(info_vars(info), place)
+        self._scalar(info, place)
         shape = info.shape if isinstance(info, s.TensorStructInfo) else None
         if isinstance(shape, e.Var):
             self._use(shape, place)
+            self._shape_value(shape, info, place)  # type: ignore[arg-type]  # a tensor, or there were no shape
+
+    def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:
+        for var in variables:
+            if var not in self.dims:
+                self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
+
+    def _shape_value(self, shape: e.Var, info: s.TensorStructInfo, place: object) -> None:
+        held = shape.struct_info
+        if isinstance(held, s.ShapeStructInfo) and (held.ndim == info.ndim or -1 in (held.ndim, info.ndim)):
+            return
+        if held is not None:
+            self._say(codes.SHAPE_IS_NO_SHAPE, f"{shape.name!r} is {held}", place)
+
+    def _scalar(self, info: s.StructInfo, place: object) -> None:
+        if isinstance(info, s.TupleStructInfo):
+            for field in info.fields:
+                self._scalar(field, place)
+        elif isinstance(info, s.PrimStructInfo) and not (
+            info.dtype.is_int or info.dtype.is_float or info.dtype.is_bool
+        ):
+            self._say(codes.BAD_SCALAR_TYPE, f"{info} names no scalar", place, spec_only=True)
 
     def _sequence(self, seq: e.SeqExpr) -> None:
         for block in seq.blocks:
@@ -85,9 +137,11 @@ class _Scopes:
         value = binding.value
         if type(value) is e.Function and binding.var is not None:
             self._define(binding.var, binding)
-            self._nested(value)
+            self._nested(value, binding.var)
             return
         self._expr(value, binding)
+        if inside and self.group:
+            self._recursion(value, binding)
         if type(value) is e.If:
             if inside:
                 self._say(codes.IF_IN_DATAFLOW, "an If stands in a dataflow block", binding)
@@ -105,31 +159,42 @@ class _Scopes:
             self._define(binding.var, binding)
             self._info(binding.var.struct_info, binding)
 
+    def _recursion(self, value: e.Expr, place: object) -> None:
+        callee = value.op if type(value) is e.Call else None
+        if type(callee) is e.GlobalVar and callee.name in self.group:
+            text = f"{callee.name!r} calls back into this function from a dataflow block"
+            self._say(codes.RECURSION_IN_DATAFLOW, text, place, spec_only=True)
+
     def _branches(self, value: e.If) -> None:
         info = value.condition.struct_info
-        tensor = isinstance(info, s.TensorStructInfo) and (
-            info.ndim not in (0, -1) or (info.dtype is not None and not info.dtype.is_bool)
-        )
-        if tensor or (
-            info is not None
-            and not isinstance(info, (s.TensorStructInfo, s.PrimStructInfo, s.ObjectStructInfo))
-        ):
-            self._say(codes.BAD_CONDITION, f"the condition is {info}", value)
+        scalar = isinstance(info, s.TensorStructInfo) and info.ndim == 0
+        if not (scalar and info.dtype is not None and info.dtype.is_bool):  # type: ignore[union-attr]  # a tensor, as `scalar` says
+            self._say(codes.BAD_CONDITION, f"the condition is {info}", value, spec_only=True)
         for seq in sequences(value):
             saved, dims = dict(self.vars), dict(self.dims)
             self._sequence(seq)
             self.vars, self.dims = saved, dims
 
-    def _nested(self, fn: e.Function) -> None:
-        saved, dims, outer = dict(self.vars), dict(self.dims), self.fn
-        self.fn = fn
+    def _nested(self, fn: e.Function, own: e.Var) -> None:
+        saved, dims, outer, hidden, group = dict(self.vars), dict(self.dims), self.fn, self.hidden, self.group
+        dataflow: dict[e.Var, None] = dict.fromkeys(
+            var for var in self.vars if type(var) is e.DataflowVar and var is not own
+        )
+        self.hidden = {**hidden, **dataflow}
+        for var in dataflow:
+            del self.vars[var]
+        self.fn, self.group = fn, frozenset()
         self._function(fn)
-        self.vars, self.dims, self.fn = saved, dims, outer
+        self.vars, self.dims, self.fn, self.hidden, self.group = saved, dims, outer, hidden, group
 
     def _use(self, var: e.Var, place: object) -> None:
         if var in self.vars:
             return
-        if type(var) is e.DataflowVar:
+        if var in self.hidden:
+            self._say(
+                codes.CAPTURED_DATAFLOW_VAR, f"the closure uses {var.name!r} of the block around it", place
+            )
+        elif type(var) is e.DataflowVar:
             self._say(codes.UNBOUND_DATAFLOW_VAR, f"{var.name!r} is used outside its dataflow block", place)
         else:
             self._say(codes.UNBOUND_VAR, f"{var.name!r} is not bound here", place)
@@ -141,17 +206,35 @@ class _Scopes:
             kind = type(item)
             if kind is e.Var or kind is e.DataflowVar:
                 self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
-            elif kind is e.GlobalVar and item.name not in self.module.functions:  # type: ignore[attr-defined]
-                self._say(
-                    codes.UNDEFINED_GLOBAL,
-                    f"the module has no function {item.name!r}",  # type: ignore[attr-defined]  # narrowed by type() above
-                    item if item.span else place,
-                )
-            elif kind is e.ShapeExpr or kind is e.PrimValue:
-                values = item.values if kind is e.ShapeExpr else (item.value,)  # type: ignore[attr-defined]
-                for var in p.free_vars(*values):
-                    if var not in self.dims:
-                        self._say(
-                            codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place
-                        )
+            elif kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
+                stack.extend(item.args)  # type: ignore[attr-defined]  # as above
+                continue
+            else:
+                rule = _RULES.get(kind)
+                if rule is not None:
+                    rule(self, item, place)
             stack.extend(operands(item))
+
+    def _global(self, var: e.GlobalVar, place: object) -> None:
+        if var.name not in self.module.functions:
+            text = f"the module has no function {var.name!r}"
+            self._say(codes.UNDEFINED_GLOBAL, text, var if var.span else place)
+
+    def _operator(self, op: e.OpRef, place: object) -> None:
+        self._say(codes.OP_AS_VALUE, f"operator {op.name!r} is used as a value", place)
+
+    def _shape(self, shape: e.ShapeExpr, place: object) -> None:
+        self._dims(p.free_vars(*shape.values), place)
+
+    def _prim(self, value: e.PrimValue, place: object) -> None:
+        self._dims(p.free_vars(value.value), place)
+        if not isinstance(value.value, (p.IntImm, p.FloatImm)):
+            self._say(codes.SYMBOLIC_PRIM_VALUE, f"the scalar value is {value.value}", place, spec_only=True)
+
+
+_RULES: dict[type, Callable[[_Scopes, Any, object], None]] = {
+    e.GlobalVar: _Scopes._global,
+    e.OpRef: _Scopes._operator,
+    e.ShapeExpr: _Scopes._shape,
+    e.PrimValue: _Scopes._prim,
+}

@@ -125,3 +125,45 @@ IMPOSSIBLE_CAST = Code(
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor((3,), "float32"))\n    return y\n',
     Severity.WARNING,
 )
+MAYBE_ARGUMENT = Code(
+    "RX0218",
+    "argument not proven to fit",
+    "Whether the argument has the shape of the parameter is known only when the program runs.",
+    "Write a match_cast, which checks it then.",
+    '@R.function\ndef g(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):\n    return x\n\n'
+    '@R.function\ndef f(x: R.Tensor(dtype="float32", ndim=1)):\n    y = g(x)\n    return y\n',
+    Severity.WARNING,
+)
+ARGUMENT_DIMS = Code(
+    "RX0219",
+    "dimensions of the arguments contradict each other",
+    "One argument gives a shape variable of the callee its value, and another needs a different one.",
+    "Pass arguments whose shapes agree.",
+    '@R.function\ndef g(x: R.Tensor(("n", "n"), "float32")) -> R.Tensor(("n",), "float32"):\n'
+    "    y = R.sum(x, axis=[1])\n    return y\n\n"
+    '@R.function\ndef f(x: R.Tensor((3, 4), "float32")):\n    y = g(x)\n    return y\n',
+)
+MAYBE_RETURN = Code(
+    "RX0240",
+    "return value not proven to fit",
+    "Whether the value has the shape of the return annotation is known only when the function returns.",
+    "Write a match_cast, which checks it then.",
+    '@R.function\ndef f(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):\n'
+    "    return x\n",
+    Severity.WARNING,
+)
+NEEDLESS_CAST = Code(
+    "RX0241",
+    "match_cast always succeeds",
+    "The value is known to be what it is cast to; nothing is checked, and what was known beyond it is forgotten.",
+    "Remove it, or annotate the variable instead.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor(ndim=1))\n    return y\n',
+    Severity.NOTE,
+)
+NO_INFERENCE = Code(
+    "RX0242",
+    "operator without inference",
+    "The operator does not say what it returns, so its result is taken as Object.",
+    "Annotate with a match_cast.",
+    severity=Severity.WARNING,
+)

@@ -87,7 +87,7 @@ IMPURE_IN_PURE = Code(
     "impure call in a pure function",
     "The function is declared pure but may have side effects.",
     "Write @R.function(pure=False).",
-    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    R.print(x, format="")\n    return x\n',
+    '@R.function(pure=True)\ndef f(x: R.Tensor((2,), "float32")):\n    R.print(x, format="")\n    return x\n',
 )
 DATAFLOW_VAR_PLACE = Code(
     "RX0114",
@@ -101,4 +101,106 @@ BAD_CONDITION = Code(
     "The condition of an If is a bool tensor of rank 0, or a scalar bool.",
     "Reduce or compare it to one bool.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    if x:\n        y = x\n    else:\n        y = R.add(x, x)\n    return y\n',
+)
+NARROW_ANNOTATION = Code(
+    "RX0116",
+    "annotation says more than is known",
+    "The annotation names a kind, rank or dtype that the value is not known to have; only a match_cast may claim it.",
+    "Write a match_cast.",
+    '@R.function\ndef f(x: R.Object):\n    y: R.Tensor((2,), "float32") = x\n    return y\n',
+)
+INFERRED_IMPURE = Code(
+    "RX0117",
+    "function is inferred impure",
+    "The function does not say whether it is pure, and something in it may have a side effect. TVM takes it for pure.",
+    "Write @R.function(pure=False).",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    R.print(x, format="")\n    return x\n',
+    Severity.NOTE,
+)
+FORCE_PURE_MIXED = Code(
+    "RX0118",
+    "force_pure contradicts pure=False",
+    "A function can't be declared impure and forced to be pure.",
+    "Remove one of the two.",
+    '@R.function(pure=False)\ndef f(x: R.Tensor((2,), "float32")):\n    R.func_attr({"relax.force_pure": True})\n    return x\n',
+)
+FORCED_PURE = Code(
+    "RX0119",
+    "function is forced to be pure",
+    "Something in the function may have a side effect; relax.force_pure says that nobody outside can tell.",
+    "Remove relax.force_pure unless that is so.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    R.func_attr({"relax.force_pure": True})\n    R.print(x, format="")\n    return x\n',
+    Severity.NOTE,
+)
+RECURSION_UNANNOTATED = Code(
+    "RX0140",
+    "recursive function without return annotation",
+    "What a recursive call returns must be known before the body is read.",
+    "Write the return annotation.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = f(x)\n    return y\n',
+)
+RECURSION_IN_DATAFLOW = Code(
+    "RX0141",
+    "recursive call in a dataflow block",
+    "A dataflow block is a graph without control flow, so it can't call back into its own function.",
+    "Move the call outside the block.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n'
+    "    with R.dataflow():\n        y = f(x)\n        R.output(y)\n    return y\n",
+)
+OP_AS_VALUE = Code(
+    "RX0142",
+    "operator used as a value",
+    "An operator can only be called; it is no value.",
+    "Wrap it in a function.",
+)
+CAPTURED_DATAFLOW_VAR = Code(
+    "RX0143",
+    "closure captures a dataflow variable",
+    "The closure may outlive the dataflow block, whose variables nobody sees afterwards.",
+    "Pass the value as an argument.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    with R.dataflow():\n        lv = R.add(x, x)\n'
+    '        @R.function\n        def g(y: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n'
+    "            z = R.add(lv, y)\n            return z\n        w = g(x)\n        R.output(w)\n    return w\n",
+)
+NO_PUBLIC_FUNCTION = Code(
+    "RX0144",
+    "module has no public function",
+    "Nothing outside can call a function of this module.",
+    "Make one public: remove private=True.",
+    '@R.function(private=True)\ndef f(x: R.Tensor((2,), "float32")):\n    return x\n',
+)
+SHAPE_IS_NO_SHAPE = Code(
+    "RX0145",
+    "variable in place of a shape holds no shape",
+    "The shape of a tensor is a list of dimensions, or a variable that holds a shape of the same rank.",
+    "Name a variable bound to a shape.",
+)
+SYMBOLIC_PRIM_VALUE = Code(
+    "RX0146",
+    "scalar value made of shape variables",
+    "The specification allows literals only; TVM allows any expression.",
+    "Pass R.shape([...]) instead.",
+    '@R.function(pure=False)\ndef f(x: R.Tensor(("n",), "float32")):\n    n = T.int64()\n'
+    '    y = R.call_packed("g", R.prim_value(n), sinfo_args=R.Object)\n    return y\n',
+    Severity.WARNING,
+)
+BAD_SCALAR_TYPE = Code(
+    "RX0147",
+    "not the dtype of a scalar",
+    "A scalar is an integer, a float or a bool; void and handle are no scalars.",
+    "Name an integer or float dtype.",
+    '@R.function\ndef f(p: R.Prim("handle")):\n    return p\n',
+)
+UNTYPED_PARAM = Code(
+    "RX0148",
+    "parameter without StructInfo",
+    "Nothing is known of the parameter, so it is taken as Object.",
+    "Annotate it.",
+    severity=Severity.WARNING,
+)
+ORDINARY_IN_DATAFLOW = Code(
+    "RX0149",
+    "ordinary block inside a dataflow block",
+    "A sequence inside a dataflow block may have dataflow blocks only; an ordinary one could have side effects.",
+    "Move the sequence before the dataflow block.",
 )

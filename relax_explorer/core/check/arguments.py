@@ -1,0 +1,160 @@
+"""The arguments of a call of a function against its parameters: one problem per argument, with where each length came from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.check.conversion import Conversion, cast_operand, conversion, without_shapes
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Edit, Label, Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import substitute_info
+from relax_explorer.core.source import Span
+from relax_explorer.core.syntax.places import operand_spans
+
+Dims = dict[p.PrimVar, p.PrimExpr]
+
+
+def check(
+    report: Report,
+    call: e.Call,
+    params: Sequence[s.StructInfo],
+    infos: Sequence[s.StructInfo],
+    dims: Dims,
+    poisoned: Collection[e.Expr],
+) -> bool:
+    """Report every argument that does not fit; whether the call has a meaning. `dims` gives the callee's lengths."""
+    good = True
+    for number, (want, have) in enumerate(zip(params, infos, strict=True)):
+        if want is have:
+            continue
+        verdict = conversion(have, substitute_info(want, dims))
+        if verdict is Conversion.FITS or call.args[number] in poisoned:
+            continue
+        problem = _Argument(report, call, number, params, infos, dims)
+        if verdict is Conversion.MAYBE:
+            if not _is_kernel(call):
+                problem.say_maybe()
+        elif verdict is Conversion.NEVER and _only_dims(have, want):
+            problem.say_dims()
+        else:
+            good = False
+            problem.say_wrong(castable=verdict is Conversion.NARROWS)
+    return good
+
+
+def _is_kernel(call: e.Call) -> bool:
+    """Whether a PrimFunc is called with its buffers: it returns nothing, and compares their shapes when it starts."""
+    info = call.op.struct_info
+    return isinstance(info, s.FuncStructInfo) and info.ret is s.VOID and not info.pure
+
+
+def _only_dims(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """Whether kind, rank and dtype fit: then TVM accepts the call, and learns of the lengths when it runs."""
+    return (
+        conversion(without_shapes(have), without_shapes(want)) is Conversion.FITS
+        and conversion(have, want) is not Conversion.NEVER
+    )
+
+
+class _Argument:
+    """One argument that does not fit."""
+
+    def __init__(
+        self,
+        report: Report,
+        call: e.Call,
+        number: int,
+        params: Sequence[s.StructInfo],
+        infos: Sequence[s.StructInfo],
+        dims: Dims,
+    ) -> None:
+        self.report, self.call, self.number = report, call, number
+        self.params, self.infos, self.dims = params, infos, dims
+        self.want = substitute_info(params[number], dims)
+        spans = operand_spans(call.span)
+        self.spans = spans if len(spans) == len(call.args) else []
+        self.name = getattr(call.op, "name", "the function")
+
+    @property
+    def _span(self) -> Span | None:
+        return self.spans[self.number] if self.spans else None
+
+    @property
+    def _place(self) -> object:
+        return self._span or self.call
+
+    def say_wrong(self, castable: bool) -> None:
+        """The argument is of another kind, rank or dtype, or is not known to be of the right one."""
+        have = self.infos[self.number]
+        text = f"argument {self.number + 1} of {self.name} is {have}, the parameter {self.want}"
+        if castable:
+            self.report.say(codes.ARGUMENT_INFO, text, self._place, help=self._cast, edits=self._edits())
+        else:
+            self.report.say(codes.ARGUMENT_INFO, text, self._place, help=codes.ARGUMENT_INFO.fix)
+
+    def say_maybe(self) -> None:
+        """The dimensions of the argument are known only at run time."""
+        have = self.infos[self.number]
+        text = f"argument {self.number + 1} of {self.name} is {have}; whether it is {self.want} is known only at run time"
+        self.report.say(codes.MAYBE_ARGUMENT, text, self._place, help=self._cast, edits=self._edits())
+
+    def say_dims(self) -> None:
+        """The argument's dimensions contradict what other arguments made of the callee's shape variables."""
+        have, param = self.infos[self.number], self.params[self.number]
+        text, labels = f"argument {self.number + 1} of {self.name} is {have}, the parameter {self.want}", []
+        conflict = _conflict(have, param, self.dims)
+        if conflict is not None:
+            axis, given, wanted = conflict
+            value = p.substitute(wanted, self.dims)
+            said = f"{wanted}" if value is wanted else f"{wanted} = {value}"
+            text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {said}, got {given}"
+            labels = self._origins(wanted)
+        fix = codes.ARGUMENT_DIMS.fix
+        self.report.say(
+            codes.ARGUMENT_DIMS, text, self._place, help=fix, labels=tuple(labels), spec_only=True
+        )
+
+    def _origins(self, wanted: p.PrimExpr) -> list[Label]:
+        """Where the shape variables of the expected length got their values."""
+        labels = []
+        for var in p.free_vars(wanted):
+            for number, param in enumerate(self.params):
+                dims = _dims(param) or ()
+                if var in dims and number < len(self.spans):
+                    axis = dims.index(var)
+                    text = f"{var.name} is {self.dims.get(var)} because of dimension {axis} of this argument"
+                    labels.append(Label(self.spans[number], text))
+                    break
+        return labels
+
+    @property
+    def _cast(self) -> str:
+        return f"cast it first: R.match_cast({_shown(self.call.args[self.number])}, {self.want})"
+
+    def _edits(self) -> tuple[Edit, ...]:
+        return cast_operand(self.call.args[self.number], self._span, self.call.span, self.want)
+
+
+def _conflict(
+    have: s.StructInfo, param: s.StructInfo, dims: Dims
+) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
+    """The first axis whose lengths differ, with the length given and the one that the parameter writes."""
+    given, wanted = _dims(have), _dims(param)
+    for axis, (a, b) in enumerate(zip(given or (), wanted or (), strict=False)):
+        if equal(a, p.substitute(b, dims)) is Answer.NO:
+            return axis, a, b
+    return None
+
+
+def _dims(info: s.StructInfo) -> tuple[p.PrimExpr, ...] | None:
+    if isinstance(info, s.TensorStructInfo):
+        return info.dims
+    return info.values if isinstance(info, s.ShapeStructInfo) else None
+
+
+def _shown(expr: e.Expr) -> str:
+    return expr.name if isinstance(expr, e.Var) else "…"

@@ -1,0 +1,75 @@
+"""Which global functions mention which, and which groups of them are recursive: callees come first."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import exprs
+
+Graph = dict[str, tuple[str, ...]]
+
+
+def call_graph(module: IRModule) -> Graph:
+    """The Relax functions of a module, each with the Relax functions it mentions, in order of the text."""
+    own = module.relax_functions
+    return {name: tuple([other for other in mentioned(fn) if other in own]) for name, fn in own.items()}
+
+
+def mentioned(fn: e.Function) -> tuple[str, ...]:
+    """The names of the global functions that a function mentions, inner functions and branches included."""
+    return tuple(dict.fromkeys(item.name for item in exprs(fn) if type(item) is e.GlobalVar))
+
+
+def components(graph: Graph) -> list[tuple[str, ...]]:
+    """The groups of functions that reach each other, callees before their callers.
+
+    These are the strongly connected components in the order of Tarjan, Depth-first search and linear graph algorithms
+    (1972), found without recursion.
+    """
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    waiting: list[str] = []
+    inside: set[str] = set()
+    found: list[tuple[str, ...]] = []
+    for root in graph:
+        if root in index:
+            continue
+        path = [(root, iter(graph[root]))]
+        _enter(root, index, low, waiting, inside)
+        while path:
+            name, callees = path[-1]
+            other = next(callees, None)
+            if other is None:
+                path.pop()
+                if path:
+                    caller = path[-1][0]
+                    low[caller] = min(low[caller], low[name])
+                if low[name] == index[name]:
+                    found.append(_leave(name, waiting, inside))
+            elif other not in index:
+                _enter(other, index, low, waiting, inside)
+                path.append((other, iter(graph[other])))
+            elif other in inside:
+                low[name] = min(low[name], index[other])
+    return found
+
+
+def _enter(
+    name: str, index: dict[str, int], low: dict[str, int], waiting: list[str], inside: set[str]
+) -> None:
+    index[name] = low[name] = len(index)
+    waiting.append(name)
+    inside.add(name)
+
+
+def _leave(name: str, waiting: list[str], inside: set[str]) -> tuple[str, ...]:
+    group: list[str] = []
+    while not group or group[-1] != name:
+        group.append(waiting.pop())
+    inside.difference_update(group)
+    return tuple(reversed(group))
+
+
+def is_recursive(group: tuple[str, ...], graph: Graph) -> bool:
+    """Whether the functions of a component call themselves, directly or through each other."""
+    return len(group) > 1 or group[0] in graph[group[0]]

@@ -1,0 +1,308 @@
+"""One function in normal form, with StructInfo on every variable.
+
+Each operand becomes a variable, a constant or a tuple of these; sub-expressions are bound before their use, depth first and
+left to right (errata E-22). What needs no change stays the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.check import claims, purity
+from relax_explorer.core.check.compatible import defined_dims, erase
+from relax_explorer.core.check.infer import Inferrer, Signature
+from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import substitute_vars
+from relax_explorer.core.ir.walk import bindings, operands
+from relax_explorer.core.ops import find
+
+
+def function_info(fn: e.Function, pure: bool) -> s.FuncStructInfo:
+    """The signature of a Relax function as StructInfo; `pure` is what its body is, if it does not say."""
+    params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+    return s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, purity.is_pure(fn, not pure))
+
+
+class FunctionNormalizer:
+    """Normalizes one function."""
+
+    def __init__(
+        self,
+        report: Report,
+        signature: Signature,
+        unsaid_is_pure: bool,
+        outer: FunctionNormalizer | None = None,
+    ) -> None:
+        self.report, self.unsaid_is_pure = report, unsaid_is_pure
+        self.infer = Inferrer(report, signature)
+        self.vars: dict[e.Var, e.Var] = dict(outer.vars) if outer else {}
+        self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
+        self.out: list[e.Binding] = []
+        self.dataflow = False
+        self.used: set[str] | None = None
+        self.fn: e.Function | None = None
+        self.has_effect = False
+        if outer:
+            self.infer.poisoned = outer.infer.poisoned
+
+    def run(self, fn: e.Function) -> e.Function:
+        """The function in normal form."""
+        self.fn = fn = self._params(fn)
+        for param in fn.params:
+            self.dims.update(defined_dims(param.struct_info or s.OBJECT))
+        params_dims = set(self.dims)
+        seq = fn.body if isinstance(fn.body, e.SeqExpr) else e.SeqExpr((), fn.body, None, fn.body.span)
+        body = self.sequence(seq)
+        derived = self.infer.info(body.body)
+        ret = fn.ret_struct_info
+        if ret is None:
+            ret = erase(derived, params_dims, fn.params)
+        elif body.body not in self.infer.poisoned and seq.body not in self.infer.poisoned:
+            claims.check_return(self.report, fn, seq.body, derived)
+        new = replace(fn, body=body, ret_struct_info=ret)
+        info = function_info(new, self.unsaid_is_pure or not self.has_effect)
+        return new if new.struct_info is info else replace(new, struct_info=info)
+
+    def _params(self, fn: e.Function) -> e.Function:
+        """The function with StructInfo on every parameter (errata E-17)."""
+        if all(param.struct_info is not None for param in fn.params):
+            return fn
+        params = []
+        for param in fn.params:
+            if param.struct_info is None:
+                text = f"parameter {param.name!r} has no StructInfo and is taken as Object"
+                self.report.say(codes.UNTYPED_PARAM, text, param, help=codes.UNTYPED_PARAM.fix)
+            params.append(param if param.struct_info is not None else self._var(param, s.OBJECT))
+        return replace(fn, params=tuple(params))
+
+    # -- sequences ------------------------------------------------------------------------------------------------
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence in normal form; its result is a leaf, bound in a block of its own when it was not (errata E-23)."""
+        saved, self.out = self.out, []
+        blocks: list[e.BindingBlock] = []
+        for block in seq.blocks:
+            self._block(block, blocks)
+        self.out, before = [], self.dataflow
+        self.dataflow = False
+        body = self.leaf(seq.body)
+        self.dataflow = before
+        if self.out:
+            blocks.append(e.BindingBlock(tuple(self.out)))
+        self.out = saved
+        merged = _merge(blocks)
+        info = self.infer.info(body)
+        same = len(merged) == len(seq.blocks) and all(a is b for a, b in zip(merged, seq.blocks, strict=True))
+        return replace(seq, blocks=seq.blocks if same else tuple(merged), body=body, struct_info=info)
+
+    def _block(self, block: e.BindingBlock, blocks: list[e.BindingBlock]) -> None:
+        before, self.dataflow = self.dataflow, type(block) is e.DataflowBlock
+        self.out = []
+        for binding in block.bindings:
+            self.binding(binding)
+        self.dataflow = before
+        same = len(self.out) == len(block.bindings) and all(
+            a is b for a, b in zip(self.out, block.bindings, strict=True)
+        )
+        if self.out:
+            blocks.append(block if same else replace(block, bindings=tuple(self.out)))
+
+    def binding(self, binding: e.Binding) -> None:
+        """One binding in normal form, after those of its sub-expressions."""
+        if type(binding) is e.MatchCast:
+            self._match_cast(binding)
+            return
+        if type(binding.value) is e.Function:
+            self._nested(binding)  # type: ignore[arg-type]  # a MatchCast returned above
+            return
+        value = self.value(binding.value)
+        derived = self.infer.info(value)
+        if isinstance(value, e.Var) and value in self.infer.poisoned:
+            self.infer.poisoned.add(binding.value)
+        poisoned = value in self.infer.poisoned
+        info = claims.annotated(self.report, binding, derived, poisoned)  # type: ignore[arg-type]  # as above
+        var = self._var(binding.var, info)  # type: ignore[arg-type]  # a VarBinding has a variable
+        if poisoned:
+            self.infer.poisoned.add(var)
+        self.out.append(replace(binding, var=var, value=value))
+
+    def _match_cast(self, binding: e.MatchCast) -> None:
+        value = self.leaf(binding.value)
+        if value not in self.infer.poisoned:
+            claims.check_cast(self.report, binding, self.infer.info(value), self.dims)
+        self.dims.update(defined_dims(binding.struct_info))
+        info = claims.cast_annotation(self.report, binding)
+        var = None if binding.var is None else self._var(binding.var, info)
+        self.out.append(replace(binding, var=var, value=value))
+
+    def _nested(self, binding: e.VarBinding) -> None:
+        fn = binding.value
+        assert isinstance(fn, e.Function)  # the caller looked
+        early = self._var(binding.var, function_info(fn, True))  # a recursive closure sees itself
+        inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
+        new = inner.run(fn)
+        if fn.ret_struct_info is None and _mentions(new, early):
+            text = f"{binding.var.name!r} is recursive, and does not say what it returns"
+            fix = codes.RECURSION_UNANNOTATED.fix
+            self.report.say(codes.RECURSION_UNANNOTATED, text, fn, help=fix, spec_only=True)
+        if early.struct_info is not new.struct_info:
+            final = self._var(binding.var, new.struct_info)
+            new = substitute_vars(new, {early: final})
+            early = final
+        self.out.append(replace(binding, var=early, value=new))
+
+    def _var(self, var: e.Var, info: s.StructInfo | None) -> e.Var:
+        new = var if var.struct_info is info else type(var)(var.name, info, var.span)
+        self.vars[var] = new
+        return new
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def value(self, expr: e.Expr) -> e.Expr:
+        """The right side of a binding: one operation over leaves, its StructInfo filled."""
+        rule = _VALUES.get(type(expr))
+        return self.leaf(expr) if rule is None else rule(self, expr)
+
+    def leaf(self, expr: e.Expr) -> e.Expr:
+        """An operand: a variable, a constant or a tuple of leaves; anything else is bound to a new variable first."""
+        kind = type(expr)
+        if kind is e.Var or kind is e.DataflowVar:
+            return self.vars.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as `kind` says
+        if kind in e.LEAVES:
+            return expr
+        value = self.value(expr)
+        if kind is e.Tuple or type(value) in e.LEAVES:
+            return value
+        var = self._fresh(self.infer.info(value), expr)
+        if value in self.infer.poisoned:
+            self.infer.poisoned.add(var)
+        self.out.append(e.VarBinding(var, value, None, expr.span))
+        return var
+
+    def _fresh(self, info: s.StructInfo, expr: e.Expr) -> e.Var:
+        if self.used is None:
+            self.used = {b.var.name for b in bindings(self.fn) if b.var is not None} if self.fn else set()
+            self.used |= {param.name for param in self.fn.params} if self.fn else set()
+        prefix, kind = ("lv", e.DataflowVar) if self.dataflow else ("gv", e.Var)
+        name, count = prefix, 0
+        while name in self.used:
+            count += 1
+            name = f"{prefix}{count}"
+        self.used.add(name)
+        return kind(name, info, expr.span)
+
+    def _call(self, expr: e.Call) -> e.Expr:
+        op = self._callee(expr.op)
+        args = tuple([self.leaf(arg) for arg in expr.args])
+        if op is not expr.op or any(a is not b for a, b in zip(args, expr.args, strict=True)):
+            expr = e.Call(op, args, expr.attrs, expr.sinfo_args, None, expr.span)
+        declared = find(op.name) if type(op) is e.OpRef else None
+        if declared is not None and declared.refine is not None:
+            expr = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
+        info = self.infer.call(expr)
+        if not self.has_effect and purity.is_impure(expr):
+            self.has_effect = True
+        if expr.struct_info is info:
+            return expr
+        new = e.Call(expr.op, expr.args, expr.attrs, expr.sinfo_args, info, expr.span)
+        if expr in self.infer.poisoned or (
+            info is s.OBJECT and any(arg in self.infer.poisoned for arg in expr.args)
+        ):
+            self.infer.poisoned.add(new)
+        return new
+
+    def _callee(self, op: e.Expr) -> e.Expr:
+        kind = type(op)
+        if kind is e.OpRef or kind is e.ExternFunc:
+            return op
+        return self._global(op) if kind is e.GlobalVar else self.leaf(op)  # type: ignore[arg-type]  # as `kind` says
+
+    def _global(self, var: e.GlobalVar) -> e.GlobalVar:
+        """The reference with the signature of its function."""
+        info = self.infer.signature(var.name)
+        return var if info is None or var.struct_info is info else e.GlobalVar(var.name, info, var.span)
+
+    def _tuple(self, expr: e.Tuple) -> e.Expr:
+        fields = tuple([self.leaf(field) for field in expr.fields])
+        same = all(a is b for a, b in zip(fields, expr.fields, strict=True))
+        info = s.TupleStructInfo(tuple([self.infer.info(field) for field in fields]))
+        return replace(expr, fields=expr.fields if same else fields, struct_info=info)
+
+    def _item(self, expr: e.TupleGetItem) -> e.Expr:
+        whole = self.leaf(expr.tuple)
+        new = replace(expr, tuple=whole)
+        info = self.infer.item(new)
+        made = replace(new, struct_info=info)
+        if new in self.infer.poisoned or whole in self.infer.poisoned:
+            self.infer.poisoned.add(made)
+        return made
+
+    def _if(self, expr: e.If) -> e.Expr:
+        condition = self.leaf(expr.condition)
+        dims = set(self.dims)
+        branches = []
+        for branch in (expr.true_branch, expr.false_branch):
+            seq = branch if isinstance(branch, e.SeqExpr) else e.SeqExpr((), branch, None, branch.span)
+            branches.append(self.sequence(seq))
+            self.dims = set(dims)
+        infos = [erase(self.infer.info(branch.body), dims) for branch in branches]
+        info = self.infer.branches(infos[0], infos[1])
+        return replace(
+            expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info
+        )
+
+    def _seq(self, expr: e.SeqExpr) -> e.Expr:
+        for block in expr.blocks:
+            if self.dataflow and type(block) is not e.DataflowBlock and block.bindings:
+                fix = codes.ORDINARY_IN_DATAFLOW.fix
+                text = "an ordinary block stands inside a dataflow block"
+                self.report.say(codes.ORDINARY_IN_DATAFLOW, text, block.bindings[0], help=fix)
+            for binding in block.bindings:
+                self.binding(binding)
+        return self.value(expr.body)
+
+    def _function(self, expr: e.Function) -> e.Expr:
+        return FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self).run(expr)
+
+
+def _mentions(fn: e.Function, var: e.Var) -> bool:
+    stack: list[e.Expr] = [binding.value for binding in bindings(fn)]
+    while stack:
+        item = stack.pop()
+        if item is var:
+            return True
+        stack.extend(operands(item))
+    return False
+
+
+def _merge(blocks: list[e.BindingBlock]) -> list[e.BindingBlock]:
+    """Neighbouring blocks of one kind made one, empty ones dropped."""
+    runs: list[list[e.BindingBlock]] = []
+    for block in blocks:
+        if not block.bindings:
+            continue
+        if runs and type(runs[-1][0]) is type(block):
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return [run[0] if len(run) == 1 else _joined(run) for run in runs]
+
+
+def _joined(run: list[e.BindingBlock]) -> e.BindingBlock:
+    return replace(run[0], bindings=tuple([binding for block in run for binding in block.bindings]))
+
+
+_VALUES: dict[type, Callable[[FunctionNormalizer, Any], e.Expr]] = {
+    e.Call: FunctionNormalizer._call,
+    e.Tuple: FunctionNormalizer._tuple,
+    e.TupleGetItem: FunctionNormalizer._item,
+    e.If: FunctionNormalizer._if,
+    e.SeqExpr: FunctionNormalizer._seq,
+    e.Function: FunctionNormalizer._function,
+}

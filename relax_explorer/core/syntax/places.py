@@ -1,0 +1,47 @@
+"""Where the parts of a statement stand in the text: read again when a problem is reported, not kept for every node."""
+
+from __future__ import annotations
+
+import ast
+
+from relax_explorer.core.source import Source, Span
+
+
+def operand_spans(span: Span | None) -> list[Span]:
+    """The places of the operands of the call (or `a + b`) that `span` covers, in order; empty when they can't be told."""
+    if span is None:
+        return []
+    text = "(" + span.text + "\n)"
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        return []
+    inside = Source(text)
+    return [_moved(node, inside, span) for node in _operands(tree)]
+
+
+def _operands(tree: ast.expr) -> list[ast.expr]:
+    if isinstance(tree, ast.Call):
+        return list(tree.args)
+    if isinstance(tree, ast.BinOp):
+        return [tree.left, tree.right]
+    if isinstance(tree, ast.Compare):
+        return [tree.left, *tree.comparators]
+    return [tree.operand] if isinstance(tree, ast.UnaryOp) else []
+
+
+def _moved(node: ast.expr, inside: Source, span: Span) -> Span:
+    """The place in the text of a node of the part that was read again: its first line starts at the span's column."""
+
+    def column(line: int, byte_column: int) -> int:
+        found = inside.column(line, byte_column)
+        return found + span.column - 1 if line == 1 else found
+
+    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset + 1
+    return Span(
+        span.source,
+        span.line + node.lineno - 1,
+        column(node.lineno, node.col_offset),
+        span.line + end_line - 1,
+        column(end_line, end_column),
+    )
