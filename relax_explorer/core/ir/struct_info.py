@@ -84,6 +84,8 @@ class TensorStructInfo(StructInfo):
     ) -> TensorStructInfo:
         if type(shape) is tuple:
             ndim = len(shape)
+        elif shape is not None and ndim == -1:
+            ndim = getattr(shape.struct_info, "ndim", -1)  # type: ignore[union-attr]  # a variable, being no tuple
         key = (cls, shape, dtype, ndim, vdevice)
         hit = _TABLE.get(key)
         if hit is not None:
@@ -92,8 +94,17 @@ class TensorStructInfo(StructInfo):
 
     @property
     def dims(self) -> tuple[PrimExpr, ...] | None:
-        """The dimensions when each is known as an expression, else None."""
+        """The dimensions when they are written as expressions, else None."""
         return self.shape if type(self.shape) is tuple else None
+
+    @property
+    def lengths(self) -> tuple[PrimExpr, ...] | None:
+        """The dimensions, also those known of the variable that holds the shape; else None."""
+        shape = self.shape
+        if shape is None or type(shape) is tuple:
+            return shape
+        held = shape.struct_info  # type: ignore[union-attr]  # a variable, being no tuple
+        return held.values if isinstance(held, ShapeStructInfo) else None
 
 
 class TupleStructInfo(StructInfo):

@@ -1,0 +1,87 @@
+"""What is left of a StructInfo outside the scope of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from relax_explorer.core.check.matching import defined_dims
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+
+Dims = Collection[p.PrimVar]
+Variables = Collection[Any] | None
+_CLOSED: dict[s.StructInfo, bool] = {}
+
+
+def erase(info: s.StructInfo, dims: Dims, variables: Variables = None) -> s.StructInfo:
+    """`info` without mention of shape variables outside `dims` (and of variables outside `variables`, when given).
+
+    The shape variables that the parameters of a function info bind are its own and stay (errata E-25).
+    """
+    if is_closed(info):
+        return info
+    return _ERASE[type(info)](info, dims, variables)
+
+
+def is_closed(info: s.StructInfo) -> bool:
+    """Whether a StructInfo mentions no variable at all, so that it means the same everywhere."""
+    hit = _CLOSED.get(info)
+    if hit is None:
+        hit = _CLOSED[info] = _closed(info)
+    return hit
+
+
+def _closed(info: s.StructInfo) -> bool:
+    if isinstance(info, s.TensorStructInfo):
+        return info.shape is None or (info.dims is not None and not p.free_vars(*info.dims))
+    if isinstance(info, s.ShapeStructInfo):
+        return info.values is None or not p.free_vars(*info.values)
+    if isinstance(info, s.PrimStructInfo):
+        return info.value is None or not p.free_vars(info.value)
+    if isinstance(info, s.TupleStructInfo):
+        return all(map(is_closed, info.fields))
+    return not isinstance(info, s.FuncStructInfo) or all(map(is_closed, (*(info.params or ()), info.ret)))
+
+
+def _in_scope(values: tuple[p.PrimExpr, ...], dims: Dims) -> bool:
+    return all(var in dims for var in p.free_vars(*values))
+
+
+def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+    if info.dims is None and (variables is None or info.shape in variables):
+        return info
+    lengths = info.lengths  # those that an out-of-scope variable holds may themselves be in scope
+    kept = lengths if lengths is not None and _in_scope(lengths, dims) else None
+    return s.TensorStructInfo(kept, info.dtype, info.ndim, info.vdevice)
+
+
+def _shape(info: s.ShapeStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+    return info if _in_scope(info.values or (), dims) else s.ShapeStructInfo(None, info.ndim)
+
+
+def _prim(info: s.PrimStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+    kept = info.value is None or _in_scope((info.value,), dims)
+    return info if kept else s.PrimStructInfo(info.dtype)
+
+
+def _tuple(info: s.TupleStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+    return s.TupleStructInfo(tuple([erase(field, dims, variables) for field in info.fields]))
+
+
+def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+    if info.params is None:
+        return s.FuncStructInfo(None, erase(info.ret, dims, variables), info.pure, info.derive_func)
+    own = [var for param in info.params for var in defined_dims(param)]
+    inside = {*dims, *own} if own else dims
+    params = tuple([erase(param, inside, variables) for param in info.params])
+    return s.FuncStructInfo(params, erase(info.ret, inside, variables), info.pure, info.derive_func)
+
+
+_ERASE: dict[type, Callable[[Any, Dims, Variables], s.StructInfo]] = {
+    s.TensorStructInfo: _tensor,
+    s.ShapeStructInfo: _shape,
+    s.PrimStructInfo: _prim,
+    s.TupleStructInfo: _tuple,
+    s.FuncStructInfo: _func,
+}

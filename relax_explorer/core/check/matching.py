@@ -1,0 +1,79 @@
+"""Shape variables that stand alone as a dimension: which ones a StructInfo binds, and what they are in another StructInfo."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import substitute_info
+
+Mapping = dict[p.PrimVar, p.PrimExpr]
+
+
+def shape_var_mapping(want: s.StructInfo, have: s.StructInfo) -> Mapping:
+    """What the lone shape variables of `want` are in `have`; of functions the parameters are matched, never the results."""
+    found: Mapping = {}
+    if isinstance(want, s.FuncStructInfo) and isinstance(have, s.FuncStructInfo):
+        match_params(want.params, have.params, found)
+    else:
+        match_dims(want, have, found)
+    return found
+
+
+def match_dims(want: s.StructInfo, have: s.StructInfo, found: Mapping) -> None:
+    """Bind each shape variable that stands alone as a dimension of `want` to the expression in the same place of `have`.
+
+    The first binding of a variable wins (errata E-27); a contradiction is for the caller to find by comparing. A variable
+    that has a value already is given in `found`. Function infos bind variables of their own, so nothing is matched in them.
+    """
+    if type(want) is not type(have):
+        return
+    if isinstance(want, s.TensorStructInfo) and isinstance(have, s.TensorStructInfo):
+        _match(want.dims, have.lengths, found)
+    elif isinstance(want, s.ShapeStructInfo) and isinstance(have, s.ShapeStructInfo):
+        _match(want.values, have.values, found)
+    elif isinstance(want, s.PrimStructInfo) and isinstance(have, s.PrimStructInfo):
+        if type(want.value) is p.PrimVar and have.value is not None:
+            found.setdefault(want.value, have.value)
+    elif isinstance(want, s.TupleStructInfo) and isinstance(have, s.TupleStructInfo):
+        match_params(want.fields, have.fields, found)
+
+
+def match_params(
+    want: tuple[s.StructInfo, ...] | None, have: tuple[s.StructInfo, ...] | None, found: Mapping
+) -> None:
+    """`match_dims` for each of several; nothing is bound when their numbers differ."""
+    if want is not None and have is not None and len(want) == len(have):
+        for a, b in zip(want, have, strict=True):
+            match_dims(a, b, found)
+
+
+def _match(want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | None, found: Mapping) -> None:
+    if want is not None and have is not None and len(want) == len(have):
+        for a, b in zip(want, have, strict=True):
+            if type(a) is p.PrimVar:
+                found.setdefault(a, b)
+
+
+def instantiate(
+    function: s.FuncStructInfo, arguments: tuple[s.StructInfo, ...]
+) -> tuple[tuple[s.StructInfo, ...], s.StructInfo]:
+    """The parameters and the result of a function when it is called with `arguments`: its shape variables get their values."""
+    found: Mapping = {}
+    params = function.params or ()
+    match_params(params, arguments, found)
+    if not found:
+        return params, function.ret
+    return tuple([substitute_info(param, found) for param in params]), substitute_info(function.ret, found)
+
+
+def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
+    """The shape variables that a parameter or match_cast of this StructInfo binds: those that stand alone somewhere."""
+    if isinstance(info, s.TensorStructInfo):
+        return [dim for dim in info.dims or () if type(dim) is p.PrimVar]
+    if isinstance(info, s.ShapeStructInfo):
+        return [dim for dim in info.values or () if type(dim) is p.PrimVar]
+    if isinstance(info, s.PrimStructInfo):
+        return [info.value] if type(info.value) is p.PrimVar else []
+    if isinstance(info, s.TupleStructInfo):
+        return [var for field in info.fields for var in defined_dims(field)]
+    return []

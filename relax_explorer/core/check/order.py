@@ -1,0 +1,97 @@
+"""Which StructInfo says more: the order `a <<: b`, answered yes, no or possibly (errata E-20)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
+from relax_explorer.core.check.matching import instantiate
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+
+YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
+
+
+def both(answers: Iterable[Answer]) -> Answer:
+    """Whether all of several answers are yes; stops at the first no."""
+    result = YES
+    for answer in answers:
+        if answer is NO:
+            return NO
+        if answer is UNKNOWN:
+            result = UNKNOWN
+    return result
+
+
+def more_specific(a: s.StructInfo, b: s.StructInfo) -> Answer:
+    """Whether `a <<: b`: `a` says at least as much as `b`; possibly, where that depends on lengths."""
+    if a is b or b is s.OBJECT:
+        return YES
+    if type(a) is not type(b):
+        return NO
+    return _ORDER[type(b)](a, b)
+
+
+def _values(a: tuple[p.PrimExpr, ...] | None, b: tuple[p.PrimExpr, ...] | None) -> Answer:
+    """Lengths in the order: leaving them out goes up."""
+    if b is None:
+        return YES
+    return NO if a is None else shapes_equal(a, b)
+
+
+def _prim(a: s.PrimStructInfo, b: s.PrimStructInfo) -> Answer:
+    if a.dtype is not b.dtype:
+        return NO
+    if b.value is None:
+        return YES
+    return NO if a.value is None else equal(a.value, b.value)
+
+
+def _shape(a: s.ShapeStructInfo, b: s.ShapeStructInfo) -> Answer:
+    return _values(a.values, b.values) if b.ndim in (-1, a.ndim) else NO
+
+
+def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> Answer:
+    fields = b.dtype in (None, a.dtype) and b.ndim in (-1, a.ndim) and b.vdevice in (None, a.vdevice)
+    if not fields or b.shape is None or a.shape is b.shape:
+        return YES if fields else NO
+    if a.shape is None:
+        return NO
+    left, right = a.lengths, b.lengths
+    return UNKNOWN if left is None or right is None else shapes_equal(left, right)
+
+
+def _tuple(a: s.TupleStructInfo, b: s.TupleStructInfo) -> Answer:
+    if len(a.fields) != len(b.fields):
+        return NO
+    return both(map(more_specific, a.fields, b.fields))
+
+
+def _func(a: s.FuncStructInfo, b: s.FuncStructInfo) -> Answer:
+    if b.pure and not a.pure:
+        return NO
+    if a.params is None or b.params is None:
+        return NO if a.params is not b.params else _opaque(a, b)
+    if len(a.params) != len(b.params):
+        return NO
+    params, ret = instantiate(a, b.params)
+    answer = both(map(more_specific, b.params, params))  # parameters are contravariant
+    return NO if answer is NO else both((answer, more_specific(ret, b.ret)))
+
+
+def _opaque(a: s.FuncStructInfo, b: s.FuncStructInfo) -> Answer:
+    if b.derive_func is None and b.ret is s.OBJECT:
+        return YES  # nothing is weaker than empty_derive
+    if a.derive_func != b.derive_func:
+        return NO
+    return YES if a.derive_func is not None else more_specific(a.ret, b.ret)
+
+
+_ORDER: dict[type, Callable[[Any, Any], Answer]] = {
+    s.PrimStructInfo: _prim,
+    s.ShapeStructInfo: _shape,
+    s.TensorStructInfo: _tensor,
+    s.TupleStructInfo: _tuple,
+    s.FuncStructInfo: _func,
+}

@@ -1,0 +1,94 @@
+"""What two StructInfos have in common: their least upper bound (errata E-01 to E-04, E-18)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.arith.prove import equal, shapes_equal
+from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.order import YES, both, more_specific
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import substitute_info
+
+
+def unify(a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
+    """The most precise StructInfo that describes the values of both."""
+    if a is b:
+        return a
+    rule = _UNIFY.get(type(a)) if type(a) is type(b) else None
+    return s.OBJECT if rule is None else rule(a, b)
+
+
+def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
+    element = a.dtype if a.dtype is b.dtype else None
+    device = a.vdevice if a.vdevice == b.vdevice else None
+    if a.shape is b.shape and a.shape is not None:
+        return s.TensorStructInfo(a.shape, element, a.ndim, device)
+    left, right = a.lengths, b.lengths
+    if left is not None and right is not None and shapes_equal(left, right) is YES:
+        return s.TensorStructInfo(left, element, a.ndim, device)
+    return s.TensorStructInfo(None, element, a.ndim if a.ndim == b.ndim else -1, device)
+
+
+def _shape(a: s.ShapeStructInfo, b: s.ShapeStructInfo) -> s.StructInfo:
+    if a.values is not None and b.values is not None and shapes_equal(a.values, b.values) is YES:
+        return a
+    return s.ShapeStructInfo(None, a.ndim if a.ndim == b.ndim else -1)
+
+
+def _prim(a: s.PrimStructInfo, b: s.PrimStructInfo) -> s.StructInfo:
+    if a.dtype is not b.dtype:
+        return s.OBJECT
+    same = a.value is not None and b.value is not None and equal(a.value, b.value) is YES
+    return a if same else s.PrimStructInfo(a.dtype)
+
+
+def _tuple(a: s.TupleStructInfo, b: s.TupleStructInfo) -> s.StructInfo:
+    if len(a.fields) != len(b.fields):
+        return s.OBJECT
+    return s.TupleStructInfo(tuple(map(unify, a.fields, b.fields)))
+
+
+def _func(a: s.FuncStructInfo, b: s.FuncStructInfo) -> s.StructInfo:
+    pure = a.pure and b.pure
+    if a.params is None or b.params is None:
+        return s.OBJECT if a.params is not b.params else _opaque(a, b, pure)
+    if len(a.params) != len(b.params):
+        return s.OBJECT
+    renamed = _renaming(b.params, a.params)
+    if renamed is None:
+        return s.OBJECT
+    params = [substitute_info(param, renamed) for param in b.params]
+    if (
+        both(map(more_specific, a.params, params)) is not YES
+        or both(map(more_specific, params, a.params)) is not YES
+    ):
+        return s.OBJECT
+    return s.FuncStructInfo(a.params, unify(a.ret, substitute_info(b.ret, renamed)), pure)
+
+
+def _opaque(a: s.FuncStructInfo, b: s.FuncStructInfo, pure: bool) -> s.StructInfo:
+    if a.derive_func == b.derive_func:
+        return s.FuncStructInfo(None, unify(a.ret, b.ret), pure, a.derive_func)
+    return s.FuncStructInfo(None, s.OBJECT, pure)
+
+
+def _renaming(
+    names: tuple[s.StructInfo, ...], others: tuple[s.StructInfo, ...]
+) -> dict[p.PrimVar, p.PrimExpr] | None:
+    """What the shape variables of `names` are called in `others`; None when they are not just other names."""
+    found: dict[p.PrimVar, p.PrimExpr] = {}
+    match_params(names, others, found)
+    only_names = all(type(new) is p.PrimVar for new in found.values())
+    return found if only_names and len(set(found.values())) == len(found) else None
+
+
+_UNIFY: dict[type, Callable[[Any, Any], s.StructInfo]] = {
+    s.TensorStructInfo: _tensor,
+    s.ShapeStructInfo: _shape,
+    s.PrimStructInfo: _prim,
+    s.TupleStructInfo: _tuple,
+    s.FuncStructInfo: _func,
+}
