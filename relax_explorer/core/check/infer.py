@@ -47,7 +47,7 @@ class Inferrer:
                 return call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.OBJECT
             return self._operator(call, declared)
         if type(op) is e.ExternFunc:
-            return _result_of(call.sinfo_args)
+            return default_derive(call)
         return self._function(call, self.info(op))
 
     def _unknown(self, call: e.Call, name: str) -> None:
@@ -104,7 +104,7 @@ class Inferrer:
             self.poisoned.add(call)
             return s.OBJECT
         if callee.params is None:
-            return _result_of(call.sinfo_args) if call.sinfo_args else callee.ret
+            return derived(callee, call)
         if len(callee.params) != len(call.args):
             takes = f"{len(callee.params)} argument{'' if len(callee.params) == 1 else 's'}"
             text = f"{_name(call.op)} takes {takes}, {len(call.args)} given"
@@ -144,12 +144,6 @@ class Inferrer:
     def branches(self, a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
         """The StructInfo of an If with these branches."""
         return unify(a, b)
-
-
-def _result_of(infos: tuple[s.StructInfo, ...]) -> s.StructInfo:
-    if not infos:
-        return s.OBJECT
-    return infos[0] if len(infos) == 1 else s.TupleStructInfo(infos)
 
 
 def _name(op: e.Expr) -> str:

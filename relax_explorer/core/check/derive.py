@@ -1,0 +1,52 @@
+"""What calling an opaque function gives: derive functions, which a FuncStructInfo names.
+
+Without a derive function (`empty_derive`, what `R.Callable` says) nothing is known of the result, except what the annotation
+itself says of it. `default_derive` takes it from the call. Others are registered with `derive_function`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+
+Derive = Callable[[e.Call], s.StructInfo]
+
+
+def default_derive(call: e.Call) -> s.StructInfo:
+    """The StructInfo that the call itself claims: none is Object, several are a tuple."""
+    infos = call.sinfo_args
+    if not infos:
+        return s.OBJECT
+    return infos[0] if len(infos) == 1 else s.TupleStructInfo(infos)
+
+
+def empty_derive(call: e.Call) -> s.StructInfo:
+    """Object, whatever the call."""
+    return s.OBJECT
+
+
+_REGISTRY: dict[str, Derive] = {
+    "default_derive": default_derive,
+    "empty_derive": empty_derive,
+    # TVM's name for it
+    "tvm.relax.type.infer_by_ty_args": default_derive,
+}
+
+
+def derive_function(name: str) -> Callable[[Derive], Derive]:
+    """Register the decorated function as the derive function `name`."""
+
+    def register(function: Derive) -> Derive:
+        _REGISTRY[name] = function
+        return function
+
+    return register
+
+
+def derived(callee: s.FuncStructInfo, call: e.Call) -> s.StructInfo:
+    """What a call of an opaque function gives; Object when its derive function is not registered."""
+    if callee.derive_func is None:
+        return callee.ret
+    return _REGISTRY.get(callee.derive_func, empty_derive)(call)
