@@ -8,6 +8,7 @@ from typing import Any
 from relax_explorer.core.check import arguments
 from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.compatible import erase, match_dims, unify
+from relax_explorer.core.check.derive import default_derive, derived
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
 from relax_explorer.core.diagnostics import Report
