@@ -12,6 +12,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import dtype, expr, prim, struct_info
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
+from tests.support import spec_lattice
 
 
 def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
@@ -20,6 +21,7 @@ def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, 
     for room in (dtype, prim, struct_info, expr):
         names.update({name: value for name, value in vars(room).items() if not name.startswith("_")})
     names.update(_API)
+    names.update(spec_lattice.NAMES)
     names.update(_about(module, problems))
     return names
 
