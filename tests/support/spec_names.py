@@ -12,7 +12,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import dtype, expr, prim, struct_info
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
-from tests.support import spec_lattice
+from tests.support import spec_lattice, spec_trees
 
 
 def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
@@ -22,6 +22,7 @@ def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, 
         names.update({name: value for name, value in vars(room).items() if not name.startswith("_")})
     names.update(_API)
     names.update(spec_lattice.NAMES)
+    names.update(spec_trees.NAMES)
     names.update(_about(module, problems))
     return names
 

@@ -19,11 +19,15 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
 
 def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
     """Every place where `fn` is not in normal form."""
+    if not isinstance(fn.body, e.SeqExpr):
+        yield _at(fn, "the body of a function is not a sequence")
+        return
     for binding in bindings(fn):
         if type(binding.value) is e.SeqExpr:
             yield _at(binding, "a sequence stands where a value is bound")
+        callee = binding.value.op if type(binding.value) is e.Call else None
         for operand in operands(binding.value):
-            if not _leaf(operand):
+            if not is_leaf(operand, operand is callee):
                 yield _at(
                     operand if operand.span else binding,
                     f"an operand is a {type(operand).__name__}, not a leaf",
@@ -34,16 +38,19 @@ def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
 
 
 def _result(seq: e.SeqExpr, place: object) -> Iterator[Diagnostic]:
-    if not _leaf(seq.body):
+    if not is_leaf(seq.body):
         yield _at(
             seq.body if seq.body.span else place,
             f"the result of a sequence is a {type(seq.body).__name__}, not a leaf",
         )
 
 
-def _leaf(expr: e.Expr) -> bool:
+def is_leaf(expr: e.Expr, callee: bool = False) -> bool:
+    """Whether an expression needs no variable of its own; operators and packed functions only as a callee (errata E-21)."""
     kind = type(expr)
-    return kind in e.LEAVES or (kind is e.Tuple and all(_leaf(field) for field in expr.fields))  # type: ignore[attr-defined]
+    if kind is e.OpRef or kind is e.ExternFunc:
+        return callee
+    return kind in e.LEAVES or (kind is e.Tuple and all(is_leaf(field) for field in expr.fields))  # type: ignore[attr-defined]
 
 
 def _at(place: object, text: str) -> Diagnostic:

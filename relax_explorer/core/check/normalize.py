@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
-from relax_explorer.core.check.normalize_function import FunctionNormalizer, function_info
+from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_sequence, function_info
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -35,7 +36,12 @@ def normalize_with(module: IRModule, unsaid_is_pure: bool = False) -> tuple[IRMo
     With `unsaid_is_pure`, a function that does not say whether it is pure is taken for pure, as TVM does.
     """
     report = Report()
-    return _ModuleNormalizer(module, report, unsaid_is_pure).run(), report
+    whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
+    return _ModuleNormalizer(module.having(whole), report, unsaid_is_pure).run(), report
+
+
+def _with_sequence(fn: Any) -> Any:
+    return replace(fn, body=as_sequence(fn.body)) if type(fn) is e.Function else fn
 
 
 class _ModuleNormalizer:

@@ -29,6 +29,11 @@ def function_info(fn: e.Function, pure: bool) -> s.FuncStructInfo:
     return s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, purity.is_pure(fn, not pure))
 
 
+def as_sequence(body: e.Expr) -> e.SeqExpr:
+    """A body or branch as a sequence: one of no blocks when it is another expression."""
+    return body if isinstance(body, e.SeqExpr) else e.SeqExpr((), body, None, body.span)
+
+
 class FunctionNormalizer:
     """Normalizes one function."""
 
@@ -57,7 +62,7 @@ class FunctionNormalizer:
         for param in fn.params:
             self.dims.update(defined_dims(param.struct_info or s.OBJECT))
         params_dims = set(self.dims)
-        seq = fn.body if isinstance(fn.body, e.SeqExpr) else e.SeqExpr((), fn.body, None, fn.body.span)
+        seq = as_sequence(fn.body)
         body = self.sequence(seq)
         derived = self.infer.info(body.body)
         ret = fn.ret_struct_info
@@ -206,7 +211,7 @@ class FunctionNormalizer:
         if declared is not None and declared.refine is not None:
             expr = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
         info = self.infer.call(expr)
-        if not self.has_effect and purity.is_impure(expr):
+        if not self.has_effect and purity.is_impure(expr, undeclared=False):
             self.has_effect = True
         if expr.struct_info is info:
             return expr
@@ -248,8 +253,7 @@ class FunctionNormalizer:
         dims = set(self.dims)
         branches = []
         for branch in (expr.true_branch, expr.false_branch):
-            seq = branch if isinstance(branch, e.SeqExpr) else e.SeqExpr((), branch, None, branch.span)
-            branches.append(self.sequence(seq))
+            branches.append(self.sequence(as_sequence(branch)))
             self.dims = set(dims)
         infos = [erase(self.infer.info(branch.body), dims) for branch in branches]
         info = self.infer.branches(infos[0], infos[1])

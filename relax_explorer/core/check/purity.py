@@ -15,20 +15,20 @@ from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 
 FORCE_PURE = ("relax.force_pure", "force_pure")
-# Operators of lowered programs that have an effect although no class declares them.
-_IMPURE_NAMES = frozenset(
-    {"relax.vm.kill_object", "relax.memory.kill_storage", "relax.memory.kill_tensor", "relax.vm.call_tir_dyn"}
-)
 
 
-def is_impure(expr: e.Expr) -> bool:
-    """Whether evaluating this expression, in normal form, may have a side effect beyond failing."""
+def is_impure(expr: e.Expr, undeclared: bool = True) -> bool:
+    """Whether evaluating this expression, in normal form, may have a side effect beyond failing.
+
+    An operator that nobody declared may do anything (`undeclared`); it has a warning of its own, so that no error of purity
+    rests on it alone.
+    """
     if type(expr) is not e.Call:
         return False
     op = expr.op
     if type(op) is e.OpRef:
         declared = find(op.name)
-        return op.name in _IMPURE_NAMES if declared is None else not declared.pure
+        return undeclared if declared is None else not declared.pure
     if type(op) is e.ExternFunc:
         return expr.attrs.get("pure") is not True
     info = op.struct_info
@@ -69,7 +69,7 @@ def _impure_inside(expr: e.Expr) -> Iterator[e.Call]:
     stack = [expr]
     while stack:
         item = stack.pop()
-        if is_impure(item):
+        if is_impure(item, undeclared=False):
             assert isinstance(item, e.Call)  # nothing else is impure
             yield item
         stack.extend(operands(item))

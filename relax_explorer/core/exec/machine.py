@@ -14,22 +14,23 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all
 from relax_explorer.core.exec.plan import Instruction, Plan, plan
 from relax_explorer.core.exec.scalars import evaluate
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
     Dims,
-    Mismatch,
     Shape,
     as_argument,
     describe,
     lengths,
-    match,
     to_python,
 )
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.struct_info import OBJECT
 from relax_explorer.core.ops import find
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -156,20 +157,22 @@ class Machine:
         self.frames.append(made)
 
     def _match_params(self, fn: e.Function, name: str, args: Sequence[Any], made: Frame) -> None:
-        pending: list[tuple[e.Var, Any]] = []
-        for param, value in zip(fn.params, args, strict=True):
-            try:
-                match(value, _loose(param), made.dims)
-            except Mismatch:
-                pending.append((param, value))
-        for param, value in pending:  # a later parameter may have bound what this one needs
-            try:
-                match(value, _loose(param), made.dims)
-            except Mismatch as problem:
-                text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
-                raise Failure(
-                    Diagnostic(codes.WRONG_INPUT, text, (Label(param, "", True),), help=codes.WRONG_INPUT.fix)
-                ) from None
+        infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]
+        try:
+            match_all(args, infos, made.dims, self._scope(made))
+        except Mismatch as problem:
+            param, value = fn.params[problem.position], args[problem.position]
+            text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
+            raise Failure(
+                Diagnostic(codes.WRONG_INPUT, text, (Label(param, "", True),), help=codes.WRONG_INPUT.fix)
+            ) from None
+
+    def _scope(self, frame: Frame) -> Scope:
+        return Scope(frame.value_of, self._relax_function)
+
+    def _relax_function(self, name: str) -> e.Function | None:
+        fn = self.module.functions.get(name)
+        return fn if type(fn) is e.Function else None
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
@@ -305,7 +308,7 @@ class Machine:
         value = frame.registers[at.args[0]]
         dims = dict(frame.dims)
         try:
-            match(value, at.node.struct_info, dims)
+            match(value, at.node.struct_info, dims, self._scope(frame))
         except Mismatch as problem:
             text = f"{describe(value)} is not {at.node.struct_info}: {problem}"
             raise self.trap(codes.CAST_FAILED, text, at) from None
@@ -315,7 +318,7 @@ class Machine:
     def _make_closure(self, frame: Frame, at: Instruction) -> None:
         fn = at.node
         name = at.binding.var.name if at.binding is not None and at.binding.var is not None else "closure"
-        captured = {var: frame.registers[frame.plan.slots[var]] for var in frame.plan.slots}
+        captured = {var: frame.registers[slot] for var, slot in zip(free_variables(fn), at.args, strict=True)}
         made = Closure(fn, name, captured, dict(frame.dims))
         if at.binding is not None and at.binding.var is not None:
             captured[at.binding.var] = made  # a closure may call itself
@@ -380,6 +383,10 @@ class Machine:
                 codes.UNKNOWN_PACKED, f"no packed function {name!r} is registered", at, f"registered: {near}"
             )
         result = self.guard(at, lambda: function(*args))
+        if isinstance(
+            result, np.generic
+        ):  # what numpy makes of a tensor of rank 0; a plain Python number is a scalar
+            return np.asarray(result)
         return () if result is None else result
 
     def _op(self, frame: Frame, at: Instruction) -> Event | None:
@@ -421,7 +428,7 @@ class Machine:
         if info is None:
             return
         try:
-            match(value, info, dict(frame.dims))
+            match(value, info, dict(frame.dims), self._scope(frame))
         except Mismatch as problem:
             text = f"{frame.name} returns {describe(value)}, not {info}: {problem}"
             raise Failure(
@@ -462,12 +469,6 @@ class Machine:
             raise self.trap(codes.BAD_ARITHMETIC, str(problem), at) from None
         except (ValueError, TypeError) as problem:
             raise self.trap(codes.SHAPE_CHECK, str(problem), at) from None
-
-
-def _loose(param: e.Var) -> Any:
-    from relax_explorer.core.ir.struct_info import OBJECT
-
-    return param.struct_info if param.struct_info is not None else OBJECT
 
 
 _RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {

@@ -8,7 +8,7 @@ from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import any_expr, exprs
+from relax_explorer.core.ir.walk import any_expr, exprs, info_vars, sequences
 from relax_explorer.core.passes.decl import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -19,7 +19,8 @@ from relax_explorer.core.tir.stmt import PrimFunc
 def eliminate_dead_code(module: IRModule, at: PassSite, *, entry_functions: tuple[str, ...] = ()) -> IRModule:
     """Drop bindings that nothing reads and that have no effect, then private functions that nothing calls.
 
-    Every match_cast stays, for it may fail. `entry_functions` count as called; without them every public function does.
+    A match_cast stays, for it may fail, unless it stands in a dataflow block and binds no shape variable.
+    `entry_functions` count as called; without them every public function does.
     One sweep from the end of each function decides what lives: linear in bindings.
     """
     functions = {
@@ -30,20 +31,23 @@ def eliminate_dead_code(module: IRModule, at: PassSite, *, entry_functions: tupl
 
 
 def _function(fn: e.Function, at: PassSite) -> e.Function:
-    live = _live(fn)
+    live, kept = _live(fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        return binding if type(binding) is e.MatchCast or binding.var in live else ()
+        return binding if binding in kept or binding.var in live else ()
 
     return rewrite(fn, at, rule)
 
 
-def _live(fn: e.Function) -> set[e.Var]:
+def _live(fn: e.Function) -> tuple[set[e.Var], set[e.Binding]]:
+    """The variables that are read in the end, and the match_casts that have to stay."""
     derived = facts(fn)
     live: set[e.Var] = set()
+    casts: list[e.Binding] = [binding for binding in derived.bindings if type(binding) is e.MatchCast]
+    kept = set(casts) - _droppable(fn)
     stack = variables(fn.body.body)
     for number, binding in enumerate(derived.bindings):
-        if type(binding) is e.MatchCast or _has_effect(binding.value):
+        if binding in kept or _has_effect(binding.value):
             stack += derived.operands[number]
             if binding.var is not None:
                 live.add(binding.var)
@@ -57,7 +61,22 @@ def _live(fn: e.Function) -> set[e.Var]:
         number = derived.defs.get(var, -1)
         if number >= 0:
             stack += derived.operands[number]
-    return live
+    return live, kept
+
+
+def _droppable(fn: e.Function) -> set[e.Binding]:
+    """The match_casts in dataflow blocks that bind no shape variable: there, a failure may be forgotten (errata E-35)."""
+    found: set[e.Binding] = set()
+    blocks = list(fn.body.blocks)
+    while blocks:
+        block = blocks.pop()
+        for binding in block.bindings:
+            if type(binding) is e.MatchCast and type(block) is e.DataflowBlock:
+                if not info_vars(binding.struct_info):
+                    found.add(binding)
+            else:
+                blocks.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
+    return found
 
 
 def _has_effect(value: e.Expr) -> bool:
