@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec.kernels import allocate
-from relax_explorer.core.exec.values import UNKNOWN, Opaque, Shape, describe
+from relax_explorer.core.exec.values import NULL, UNKNOWN, Shape, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -141,7 +141,7 @@ def shape_to_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
 
 def null_value(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     """`R.null_value()`."""
-    machine._write(frame, at.target, Opaque("null"))
+    machine._write(frame, at.target, NULL)
 
 
 def same(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:

@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from relax_explorer.core.exec.values import Shape
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.walk import info_holders
 
 
 @dataclass(slots=True, eq=False)
@@ -114,7 +118,8 @@ class _Planner:
         """The instructions of one binding; the last one is its step."""
         target = self.slot(binding.var) if binding.var is not None else self.slot(None)
         if type(binding) is e.MatchCast:
-            self.emit("match_cast", binding, (self.operand(binding.value),), target, binding)
+            held = [self.slot(var) for var in info_holders(binding.struct_info)]
+            self.emit("match_cast", binding, (self.operand(binding.value), *held), target, binding)
             return
         value = binding.value
         rule = _VALUES.get(type(value))
@@ -176,8 +181,12 @@ class _Planner:
 
 
 def _scalar(literal: p.IntImm | p.FloatImm) -> Any:
-    """A scalar literal as a Python number."""
-    return bool(literal.value) if literal.dtype.is_bool else literal.value
+    """A scalar literal as a Python number; an integer of another dtype than int64 as a numpy scalar, which keeps it."""
+    if literal.dtype.is_bool:
+        return bool(literal.value)
+    if literal.dtype.is_int and literal.dtype is not INT64:
+        return np.asarray(literal.value, literal.dtype.to_numpy())[()]
+    return literal.value
 
 
 def _mark_dead(made: Plan) -> None:

@@ -1,12 +1,22 @@
-"""Run-time values, and matching them against StructInfo.
+"""Run-time values.
 
-Tensors are numpy arrays, shapes are tuples of int wrapped in Shape, tuples are Python tuples, scalars are numpy or Python
-numbers; then closures, packed functions, strings, dtypes, opaque objects, and UNKNOWN where a value isn't known.
+| value           | Python                                                    |
+|-----------------|-----------------------------------------------------------|
+| tensor          | `numpy.ndarray`, of rank 0 too                            |
+| tuple           | `tuple`                                                   |
+| shape           | `Shape`, a tuple of int                                   |
+| closure         | `Closure`; a global function is its `GlobalVar`           |
+| packed function | any callable, or an `ExternFunc` that is looked up by name |
+| scalar          | `bool`, `int` (int64), `float`, or a numpy scalar         |
+| string, dtype   | `str`, `DType`                                            |
+| null            | `NULL`                                                    |
+| other objects   | themselves                                                |
+
+UNKNOWN stands where a value isn't known. Packed functions get exactly these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +28,7 @@ from relax_explorer.core.exec.scalars import evaluate
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
 
 Dims = dict[p.PrimVar, int]
 
@@ -65,6 +75,10 @@ class Opaque:
         return f"<{self.kind}>"
 
 
+NULL = Opaque("null")
+"""The null object; None for the caller of `run`."""
+
+
 def describe(value: Any) -> str:
     """What a value is, in one short phrase."""
     if isinstance(value, np.ndarray):
@@ -76,105 +90,33 @@ def describe(value: Any) -> str:
         return f"a tuple of {len(value)}"
     if isinstance(value, (bool, int, float, np.generic)):
         return f"the scalar {value}"
+    if isinstance(value, (e.GlobalVar, e.ExternFunc)):
+        return f"the {'packed ' if isinstance(value, e.ExternFunc) else ''}function {value.name!r}"
     return repr(value)
 
 
-class Mismatch(Exception):
-    """A value that is not what its StructInfo says; carries the sentence."""
+def kind_of(value: Any) -> str:
+    """Which kind of value it is: tensor, tuple, shape, closure, packed, prim (a scalar) or object."""
+    if isinstance(value, np.ndarray):
+        return "tensor"
+    if isinstance(value, tuple):
+        return "shape" if isinstance(value, Shape) else "tuple"
+    if isinstance(value, (bool, int, float, np.generic)):
+        return "prim"
+    if isinstance(value, (Closure, e.GlobalVar)):
+        return "closure"
+    return "packed" if isinstance(value, e.ExternFunc) or callable(value) else "object"
 
 
-def match(value: Any, info: s.StructInfo, dims: Dims) -> None:
-    """Check `value` against `info`, giving values to shape variables that have none; raises Mismatch.
-
-    Two passes (errata E-28): first the variables that stand alone are bound, then every dimension is compared.
-    """
-    pending: list[tuple[p.PrimExpr, int]] = []
-    _match(value, info, dims, pending)
-    for dim, length in pending:
-        wanted = evaluate(dim, dims)
-        if wanted is None:
-            raise Mismatch(f"the dimension {dim} has no value yet")
-        if wanted != length:
-            raise Mismatch(f"a length is {length} where {dim} = {wanted} is needed")
-
-
-def _match(value: Any, info: s.StructInfo, dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
-    if value is UNKNOWN or info is s.OBJECT:
-        return
-    _MATCHERS[type(info)](value, info, dims, pending)
-
-
-def _dims(
-    lengths: tuple[int, ...],
-    wanted: tuple[p.PrimExpr, ...],
-    dims: Dims,
-    pending: list[tuple[p.PrimExpr, int]],
-) -> None:
-    if len(lengths) != len(wanted):
-        raise Mismatch(f"the rank is {len(lengths)}, not {len(wanted)}")
-    for length, dim in zip(lengths, wanted, strict=True):
-        if type(dim) is p.PrimVar and dim not in dims:
-            dims[dim] = int(length)
-        else:
-            pending.append((dim, int(length)))
-
-
-def _tensor(value: Any, info: s.TensorStructInfo, dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
-    if not isinstance(value, np.ndarray):
-        raise Mismatch(f"a tensor is needed, this is {describe(value)}")
-    if info.dtype is not None and value.dtype.name != info.dtype.name:
-        raise Mismatch(f"the dtype is {value.dtype.name}, not {info.dtype}")
-    if info.dims is not None:
-        _dims(value.shape, info.dims, dims, pending)
-    elif info.ndim not in (-1, value.ndim):
-        raise Mismatch(f"the rank is {value.ndim}, not {info.ndim}")
-
-
-def _shape(value: Any, info: s.ShapeStructInfo, dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
-    if not isinstance(value, Shape):
-        raise Mismatch(f"a shape is needed, this is {describe(value)}")
-    if info.values is not None:
-        _dims(value, info.values, dims, pending)
-    elif info.ndim not in (-1, len(value)):
-        raise Mismatch(f"the shape has {len(value)} dimensions, not {info.ndim}")
-
-
-def _prim(value: Any, info: s.PrimStructInfo, dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
-    if not isinstance(value, (bool, int, float, np.generic)):
-        raise Mismatch(f"a scalar is needed, this is {describe(value)}")
-    if type(info.value) is p.PrimVar and info.value not in dims:
-        dims[info.value] = int(value)
-    elif info.value is not None and info.dtype.is_int:
-        pending.append((info.value, int(value)))
-
-
-def _tuple(value: Any, info: s.TupleStructInfo, dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
-    if not isinstance(value, tuple) or isinstance(value, Shape) or len(value) != len(info.fields):
-        raise Mismatch(f"a tuple of {len(info.fields)} is needed, this is {describe(value)}")
-    for item, field in zip(value, info.fields, strict=True):
-        _match(item, field, dims, pending)
-
-
-def _func(value: Any, info: s.FuncStructInfo, dims: Dims, pending: list[tuple[p.PrimExpr, int]]) -> None:
-    if not isinstance(value, Closure) and not callable(value):
-        raise Mismatch(f"a function is needed, this is {describe(value)}")
-    if (
-        isinstance(value, Closure)
-        and info.params is not None
-        and len(info.params) != len(value.function.params)
-    ):
-        raise Mismatch(
-            f"a function of {len(info.params)} parameters is needed, this one has {len(value.function.params)}"
-        )
-
-
-_MATCHERS: dict[type, Callable[[Any, Any, Dims, list[tuple[p.PrimExpr, int]]], None]] = {
-    s.TensorStructInfo: _tensor,
-    s.ShapeStructInfo: _shape,
-    s.PrimStructInfo: _prim,
-    s.TupleStructInfo: _tuple,
-    s.FuncStructInfo: _func,
-}
+def scalar_dtype(value: Any, wanted: DType) -> DType | None:
+    """The dtype of a scalar: a Python int is an int64, a Python float whichever float is `wanted`."""
+    if isinstance(value, np.generic):
+        return from_numpy(value.dtype)
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT64
+    return wanted if wanted.is_float else FLOAT64
 
 
 def lengths(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
@@ -193,6 +135,10 @@ def lengths(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int
 
 def as_argument(value: Any, info: s.StructInfo | None) -> Any:
     """A Python value given by a caller as a run-time value: lists become arrays, tuples of int shapes where a shape is expected."""
+    if value is None:
+        return NULL
+    if isinstance(info, s.PrimStructInfo) and type(value) is int and info.dtype not in (INT64, BOOL):
+        return np.asarray(value, info.dtype.to_numpy())[()]
     if isinstance(info, s.ShapeStructInfo) and isinstance(value, (tuple, list)):
         return Shape(int(item) for item in value)
     if (
@@ -222,6 +168,8 @@ def to_python(value: Any) -> Any:
     """A value as the caller of `run` gets it: arrays stay, a shape is a plain tuple of int."""
     if isinstance(value, Shape):
         return tuple(value)
+    if value is NULL:
+        return None
     if isinstance(value, tuple):
         return tuple(to_python(item) for item in value)
     return value

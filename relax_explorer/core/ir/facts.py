@@ -8,7 +8,7 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.walk import bindings, operands, sequences
+from relax_explorer.core.ir.walk import bindings, info_holders, operands, sequences
 
 _CACHE: WeakKeyDictionary[e.Function, Facts] = WeakKeyDictionary()
 
@@ -24,7 +24,7 @@ class Facts:
         self.uses: dict[e.Var, list[int]] = {}
         self.operands: list[list[e.Var]] = []
         for i, binding in enumerate(self.bindings):
-            read = variables(binding.value)
+            read = reads(binding)
             self.operands.append(read)
             for var in read:
                 self.uses.setdefault(var, []).append(i)
@@ -38,6 +38,13 @@ class Facts:
     def last_use(self, var: e.Var) -> int:
         """Number of the last binding that reads `var`; -1 when none does."""
         return max(self.users(var), default=-1)
+
+
+def reads(binding: e.Binding) -> list[e.Var]:
+    """Variables that a binding reads: those of its value, and those that hold the shape a match_cast compares with."""
+    found = variables(binding.value)
+    held = info_holders(binding.struct_info) if type(binding) is e.MatchCast else ()
+    return list(dict.fromkeys((*found, *held))) if held else found
 
 
 def variables(expr: e.Expr) -> list[e.Var]:
@@ -62,7 +69,7 @@ def free_variables(fn: e.Function) -> list[e.Var]:
     bound = set(fn.params)
     read: dict[e.Var, None] = {}
     for binding in bindings(fn):
-        for var in variables(binding.value) if type(binding.value) is not e.Function else ():
+        for var in reads(binding) if type(binding.value) is not e.Function else ():
             read[var] = None
         if binding.var is not None:
             bound.add(binding.var)

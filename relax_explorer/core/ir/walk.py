@@ -129,6 +129,15 @@ def _info_vars(info: s.StructInfo) -> list[p.PrimVar]:
     return []
 
 
+def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
+    """The variables that hold a shape which a StructInfo mentions, in order."""
+    kind = type(info)
+    if kind is s.TupleStructInfo:
+        return tuple([var for field in info.fields for var in info_holders(field)])  # type: ignore[attr-defined]
+    shape = info.shape if kind is s.TensorStructInfo else None  # type: ignore[attr-defined]  # `kind` says so
+    return (shape,) if isinstance(shape, e.Var) else ()
+
+
 def substitute_info(
     info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None
 ) -> s.StructInfo:

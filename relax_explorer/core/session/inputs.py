@@ -96,7 +96,7 @@ def _load(source: str, param: e.Var) -> Any:
 
 
 def _dims(fn: e.Function, loaded: Mapping[int, Any], shape: Mapping[str, int]) -> dict[p.PrimVar, int]:
-    from relax_explorer.core.exec.values import Mismatch, match
+    from relax_explorer.core.exec.match import Mismatch, match
 
     variables = {var for param in fn.params for var in info_vars(param.struct_info or s.OBJECT)}
     known = {var.name for var in variables}

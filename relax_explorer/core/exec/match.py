@@ -1,0 +1,198 @@
+"""Values held against StructInfo while a program runs: match_cast, parameters, results.
+
+A closure carries what its function says of its parameters and its result, with the lengths it captured: its run-time
+structural information. It is taken where that is certain to be enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.check.compatible import YES, compatible
+from relax_explorer.core.check.matching import instantiate
+from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.values import UNKNOWN, Closure, Dims, Shape, describe, kind_of, scalar_dtype
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import substitute_info
+
+Path = tuple[int, ...]
+
+
+class Mismatch(Exception):
+    """A value that is not what its StructInfo says: the sentence, which starts with the path to the part meant.
+
+    `position` says which of several values it is.
+    """
+
+    position = 0
+
+    def __init__(self, path: Path, sentence: str) -> None:
+        where = "".join([f".{index}" for index in path])
+        super().__init__(f"{where}: {sentence}" if where else sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What StructInfo may refer to at run time besides shape variables: variables that hold shapes, global functions."""
+
+    variable: Callable[[e.Var], Any] = lambda var: None
+    function: Callable[[str], e.Function | None] = lambda name: None
+
+
+NOWHERE = Scope()
+
+
+def match(value: Any, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) -> None:
+    """Check `value` against `info`, giving values to shape variables that have none; raises Mismatch.
+
+    Two passes (errata E-28): first the variables that stand alone are bound, left to right, then the rest is compared.
+    """
+    if value is not UNKNOWN and info is not s.OBJECT:
+        match_all((value,), (info,), dims, scope)
+
+
+def match_all(
+    values: Sequence[Any], infos: Sequence[s.StructInfo], dims: Dims, scope: Scope = NOWHERE
+) -> None:
+    """`match` for several values that share their shape variables, as the parameters of a function do."""
+    matching = _Matching(dims, scope)
+    try:
+        for number, (value, info) in enumerate(zip(values, infos, strict=True)):
+            matching.position = number
+            matching.part(value, info, ())
+        matching.finish()
+    except Mismatch as problem:
+        problem.position = matching.position
+        raise
+
+
+class _Matching:
+    def __init__(self, dims: Dims, scope: Scope) -> None:
+        self.dims, self.scope, self.position = dims, scope, 0
+        self.pending: list[tuple[int, Path, str, p.PrimExpr, int]] = []
+        self.functions: list[tuple[int, Path, s.FuncStructInfo, s.FuncStructInfo]] = []
+
+    def part(self, value: Any, info: s.StructInfo, path: Path) -> None:
+        """The first pass over a value."""
+        if value is not UNKNOWN and info is not s.OBJECT:
+            _MATCHERS[type(info)](self, value, info, path)
+
+    def finish(self) -> None:
+        """The second pass: lengths that are computed, and functions."""
+        for position, path, where, dim, length in self.pending:
+            self.position = position
+            wanted = evaluate(dim, self.dims)
+            if wanted is None:
+                raise Mismatch(path, f"{where}{dim} has no value yet")
+            if wanted != length:
+                text = f"expected {wanted}" if type(dim) is p.IntImm else f"{dim} = {wanted}"
+                raise Mismatch(path, f"{where}{text}, got {length}")
+        for position, path, have, want in self.functions:
+            self.position = position
+            self._compare(path, have, _with_lengths(want, self.dims))
+
+    def _lengths(self, lengths: tuple[int, ...], wanted: tuple[p.PrimExpr, ...], path: Path) -> None:
+        for number, (length, dim) in enumerate(zip(lengths, wanted, strict=True)):
+            if type(dim) is p.PrimVar and dim not in self.dims:
+                self.dims[dim] = int(length)
+            else:
+                self.pending.append((self.position, path, f"dim {number}: ", dim, int(length)))
+
+    def tensor(self, value: Any, info: s.TensorStructInfo, path: Path) -> None:
+        if not isinstance(value, np.ndarray):
+            raise Mismatch(path, f"expected a tensor, got {describe(value)}")
+        if info.dtype is not None and value.dtype.name != info.dtype.name:
+            raise Mismatch(path, f"dtype {value.dtype.name}, expected {info.dtype}")
+        if info.ndim not in (-1, value.ndim):
+            raise Mismatch(path, f"rank {value.ndim}, expected {info.ndim}")
+        if info.dims is not None:
+            self._lengths(value.shape, info.dims, path)
+        elif info.shape is not None:
+            self._held(value.shape, info.shape, path)
+
+    def _held(self, lengths: tuple[int, ...], var: Any, path: Path) -> None:
+        """A shape that a variable holds (errata E-53)."""
+        held = self.scope.variable(var)
+        if isinstance(held, Shape) and tuple(held) != tuple(lengths):
+            text = f"shape {tuple(map(int, lengths))} does not equal {var.name} = {tuple(held)}"
+            raise Mismatch(path, text)
+
+    def shape(self, value: Any, info: s.ShapeStructInfo, path: Path) -> None:
+        if not isinstance(value, Shape):
+            raise Mismatch(path, f"expected a shape, got {describe(value)}")
+        if info.ndim not in (-1, len(value)):
+            raise Mismatch(path, f"a shape of {len(value)} lengths, expected {info.ndim}")
+        if info.values is not None:
+            self._lengths(value, info.values, path)
+
+    def prim(self, value: Any, info: s.PrimStructInfo, path: Path) -> None:
+        if kind_of(value) != "prim":
+            raise Mismatch(path, f"expected a scalar, got {describe(value)}")
+        found = scalar_dtype(value, info.dtype)
+        if found is not info.dtype:
+            raise Mismatch(path, f"a scalar of {found}, expected {info.dtype}")
+        if type(info.value) is p.PrimVar and info.value not in self.dims:
+            self.dims[info.value] = int(value)
+        elif info.value is not None and info.dtype.is_int:
+            self.pending.append((self.position, path, "", info.value, int(value)))
+
+    def tuple(self, value: Any, info: s.TupleStructInfo, path: Path) -> None:
+        if kind_of(value) != "tuple" or len(value) != len(info.fields):
+            raise Mismatch(path, f"expected a tuple of {len(info.fields)}, got {describe(value)}")
+        for number, (item, field) in enumerate(zip(value, info.fields, strict=True)):
+            self.part(item, field, (*path, number))
+
+    def func(self, value: Any, info: s.FuncStructInfo, path: Path) -> None:
+        if isinstance(value, e.GlobalVar):
+            fn = self.scope.function(value.name)
+            have = None if fn is None else _signature(fn, {})
+        else:
+            have = _signature(value.function, value.dims) if isinstance(value, Closure) else None
+        if info.params is None:
+            if kind_of(value) != "packed":
+                raise Mismatch(path, f"expected a packed function, got {describe(value)}")
+        elif have is None:
+            raise Mismatch(path, f"expected a function of the language, got {describe(value)}")
+        else:
+            self.functions.append((self.position, path, have, info))
+
+    def _compare(self, path: Path, have: s.FuncStructInfo, want: s.FuncStructInfo) -> None:
+        if compatible(have, want) is YES:
+            return
+        params, given = have.params or (), want.params or ()
+        if len(params) != len(given):
+            raise Mismatch(path, f"a function of {len(params)} parameters, expected {len(given)}")
+        taken, ret = instantiate(have, given)
+        for number, (wanted, offered) in enumerate(zip(taken, given, strict=True), 1):
+            if compatible(offered, wanted) is not YES:
+                raise Mismatch(path, f"parameter {number} takes {wanted}, expected {offered}")
+        if compatible(ret, want.ret) is not YES:
+            raise Mismatch(path, f"the function returns {ret}, expected {want.ret}")
+        raise Mismatch(path, "the function may have effects, expected a pure one")
+
+
+def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
+    """What a function says of itself, with the lengths that its closure captured."""
+    params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+    return _with_lengths(s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, fn.pure is not False), dims)
+
+
+def _with_lengths(info: s.FuncStructInfo, dims: Dims) -> s.FuncStructInfo:
+    known: dict[p.PrimVar, p.PrimExpr] = {var: p.IntImm(value, var.dtype) for var, value in dims.items()}
+    params = tuple([substitute_info(param, known) for param in info.params or ()])
+    return s.FuncStructInfo(params, substitute_info(info.ret, known), info.pure)
+
+
+_MATCHERS: dict[type, Callable[[_Matching, Any, Any, Path], None]] = {
+    s.TensorStructInfo: _Matching.tensor,
+    s.ShapeStructInfo: _Matching.shape,
+    s.PrimStructInfo: _Matching.prim,
+    s.TupleStructInfo: _Matching.tuple,
+    s.FuncStructInfo: _Matching.func,
+}
