@@ -16,8 +16,10 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import info_vars, operands, sequences
+from relax_explorer.core.ops import find
 
 
 def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagnostic]:
@@ -82,7 +84,8 @@ class _Scopes:
             self.dims.update(dict.fromkeys(defined_dims(param.struct_info or s.OBJECT)))
         for param in fn.params:
             self._info(param.struct_info, param)
-        self._info(fn.ret_struct_info, fn)
+        self._dims(info_vars(fn.ret_struct_info or s.OBJECT), fn)
+        self._element(fn.ret_struct_info or s.OBJECT, fn)
         self._sequence(fn.body)
 
     def _define(self, var: e.Var, place: object) -> None:
@@ -95,7 +98,7 @@ class _Scopes:
         if info is None:
             return
         self._dims(info_vars(info), place)
-        self._scalar(info, place)
+        self._element(info, place)
         shape = info.shape if isinstance(info, s.TensorStructInfo) else None
         if isinstance(shape, e.Var):
             self._use(shape, place)
@@ -113,10 +116,14 @@ class _Scopes:
         if held is not None:
             self._say(codes.SHAPE_IS_NO_SHAPE, f"{shape.name!r} is {held}", place)
 
-    def _scalar(self, info: s.StructInfo, place: object) -> None:
-        if isinstance(info, s.TupleStructInfo):
+    def _element(self, info: s.StructInfo, place: object) -> None:
+        if isinstance(info, s.TensorStructInfo):
+            if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
+                text = f"no tensor has elements of type {info.dtype}"
+                self._say(codes.BAD_ELEMENT, text, place, spec_only=True)
+        elif isinstance(info, s.TupleStructInfo):
             for field in info.fields:
-                self._scalar(field, place)
+                self._element(field, place)
         elif isinstance(info, s.PrimStructInfo) and not (
             info.dtype.is_int or info.dtype.is_float or info.dtype.is_bool
         ):
@@ -207,6 +214,7 @@ class _Scopes:
             if kind is e.Var or kind is e.DataflowVar:
                 self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
             elif kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
+                self._tensor_operands(item, place)  # type: ignore[arg-type]  # as above
                 stack.extend(item.args)  # type: ignore[attr-defined]  # as above
                 continue
             else:
@@ -219,6 +227,17 @@ class _Scopes:
         if var.name not in self.module.functions:
             text = f"the module has no function {var.name!r}"
             self._say(codes.UNDEFINED_GLOBAL, text, var if var.span else place)
+
+    def _tensor_operands(self, call: e.Call, place: object) -> None:
+        """A length is no tensor (errata E-46)."""
+        scalars = [number for number, arg in enumerate(call.args) if type(arg) is e.PrimValue]
+        declared = find(call.op.name) if scalars else None  # type: ignore[attr-defined]  # the caller looked
+        for number in scalars if declared is not None else ():
+            value = call.args[number].value  # type: ignore[attr-defined]  # as above
+            kinds = [q.kind for q in declared.operands[number : number + 1]]  # type: ignore[union-attr]  # as above
+            if kinds and kinds[0].startswith("Tensor") and p.free_vars(value):
+                text = f"{value} is a scalar made of shape variables, where {call.op.name} takes a tensor"  # type: ignore[attr-defined]  # as above
+                self._say(codes.SHAPE_VAR_AS_TENSOR, text, place, spec_only=True)
 
     def _operator(self, op: e.OpRef, place: object) -> None:
         self._say(codes.OP_AS_VALUE, f"operator {op.name!r} is used as a value", place)

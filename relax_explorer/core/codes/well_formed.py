@@ -204,3 +204,38 @@ ORDINARY_IN_DATAFLOW = Code(
     "A sequence inside a dataflow block may have dataflow blocks only; an ordinary one could have side effects.",
     "Move the sequence before the dataflow block.",
 )
+BAD_ELEMENT = Code(
+    "RX0150",
+    "not the dtype of a tensor's elements",
+    "The elements of a tensor are scalars: no vectors of several lanes, and no handles. TVM allows both in annotations.",
+    "Name a scalar dtype; lanes become a dimension of their own.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32x4")):\n    return x\n',
+)
+SHAPE_VAR_AS_TENSOR = Code(
+    "RX0152",
+    "shape variable in place of a tensor",
+    "A shape variable stands in dimensions and in scalars; the specification has no tensor made of it. TVM takes the scalar.",
+    "Make it a tensor: R.shape_to_tensor(R.shape([...])).",
+    '@R.function\ndef f(x: R.Tensor(("n",), "int64")):\n    n = T.int64()\n    y = R.add(x, n)\n    return y\n',
+)
+NO_SHAPE_HELD = Code(
+    "RX0120",
+    "shape taken from a variable that holds none",
+    "The shape of a tensor may be given by a variable, which then has to hold a shape.",
+    "Use R.shape_of(x), or another value that is a shape.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32"), y: R.Tensor("float32")):\n'
+    '    z = R.match_cast(y, R.Tensor(x, "float32"))\n    return z\n',
+)
+DIRECT_KERNEL_CALL = Code(
+    "RX0121",
+    "PrimFunc called directly",
+    "A PrimFunc is no function of the language: it fills arrays that it is given. Only lowered programs, which allocate "
+    "these themselves, call it.",
+    "Use R.call_tir, which allocates the result.",
+    "@I.ir_module\nclass M:\n    @T.prim_func\n"
+    '    def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n'
+    "        for i in range(4):\n            B[i] = A[i]\n\n"
+    "    @R.function(pure=False)\n"
+    '    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):\n'
+    "        _ = M.k(x, y)\n        return y\n",
+)

@@ -19,6 +19,8 @@ _SMALL_FLOATS = {
     "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
 }  # fmt: skip
+_MOST_LANES = 65535  # DLPack counts them in 16 bits
+_UNKNOWN = frozenset({"", "void", "handle64x0"})
 _TABLE: dict[str, DType] = {}
 
 
@@ -96,6 +98,8 @@ def _make(name: str) -> DType:
         raise ValueError(f"{name!r} is not an element type")
     kind, digits, suffix, lanes_text = match.groups()
     lanes = int(lanes_text or 1)
+    if not 1 <= lanes <= _MOST_LANES:
+        raise ValueError(f"{name!r} is not an element type")
     base = f"{kind}{digits}{suffix or ''}"
     if kind in ("bool", "handle"):
         bits = 64 if kind == "handle" else 8
@@ -109,8 +113,15 @@ def _make(name: str) -> DType:
         raise ValueError(f"{name!r} is not an element type")
     if base == "handle64":
         return dtype("handle")
+    if base == "uint1":  # the specification's spelling of bool (errata E-57)
+        return _TABLE.setdefault(name, dtype("bool").with_lanes(lanes))
     made = DType(name, kind, bits, lanes)
     return _TABLE.setdefault(name, made)
+
+
+def element_type(name: str) -> DType | None:
+    """The element type that an annotation says; None where it says that it is unknown: empty, `void`, `handle64x0`."""
+    return None if name in _UNKNOWN else dtype(name)
 
 
 def from_numpy(array_dtype: np.dtype[Any]) -> DType:

@@ -9,7 +9,7 @@ from typing import Any
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64, DType, dtype
+from relax_explorer.core.ir.dtype import INT64, DType, dtype, element_type
 from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
@@ -112,13 +112,11 @@ class InfoReader:
         return found
 
     def dtype(self, node: ast.expr) -> DType | None:
-        """A dtype given as a string; None and "" and "void" are unknown."""
+        """A dtype given as a string; None is unknown, as are the names that say so."""
         if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, type(None))):
             raise self.ctx.fail(codes.BAD_DTYPE, f"{ast.unparse(node)[:40]!r} is no dtype", node)
-        if node.value in (None, "", "void"):
-            return None
         try:
-            return dtype(node.value)
+            return None if node.value is None else element_type(node.value)
         except ValueError as error:
             raise self.ctx.fail(codes.BAD_DTYPE, str(error)[:80], node, help=codes.BAD_DTYPE.fix) from None
 
