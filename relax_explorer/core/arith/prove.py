@@ -1,14 +1,25 @@
-"""Questions about dimensions, answered yes, no or unknown. Dimensions are at least 0."""
+"""Questions about dimensions, answered yes, no or unknown. Dimensions are at least 0.
+
+An answer is about every assignment for which evaluation succeeds: one that overflows int64 or divides by zero is an error of
+the running program, and no counterexample. So `n * 4 // 4` is `n`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import Enum
+from functools import lru_cache
 from math import gcd
 
-from relax_explorer.core.arith.simplify import Polynomial, combine, constant, polynomial
-from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.ir.prim import FloorDiv, FloorMod, IntImm, Mul, PrimExpr, PrimVar
+from relax_explorer.core.arith import cases
+from relax_explorer.core.arith.bounds import polynomial_bounds
+from relax_explorer.core.arith.polynomial import CANONICAL, Polynomial, combine, constant
+from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, PrimVar, substitute
+
+PROVERS = ("arithmetic", "alpha")
+_PROVER: ContextVar[str] = ContextVar("prover", default="arithmetic")
 
 
 class Answer(Enum):
@@ -22,57 +33,80 @@ class Answer(Enum):
         raise TypeError("compare an Answer with `is`; unknown is neither true nor false")
 
 
+@contextmanager
+def proving(prover: str) -> Iterator[None]:
+    """Within it, `equal` uses `arithmetic`, or `alpha`: only what is written alike is equal. Raises ValueError for another."""
+    if prover not in PROVERS:
+        raise ValueError(f"no prover {prover!r}; there are {' and '.join(PROVERS)}")
+    token = _PROVER.set(prover)
+    try:
+        yield
+    finally:
+        _PROVER.reset(token)
+
+
+def alike(a: PrimExpr, b: PrimExpr, names: Mapping[PrimVar, PrimVar] | None = None) -> Answer:
+    """Whether `a`, its variables renamed by `names`, is written as `b` is; literals that differ are a certain no."""
+    with proving("alpha"):
+        return equal(substitute(a, dict(names or {})), b)
+
+
 def equal(a: PrimExpr, b: PrimExpr) -> Answer:
     """Whether `a == b` for all, for no, or for some values of the variables."""
     if a is b:
         return Answer.YES
     if type(a) is IntImm and type(b) is IntImm:
         return Answer.YES if a.value == b.value else Answer.NO
-    difference = combine(polynomial(a), polynomial(b), -1)
+    if _PROVER.get() == "alpha":
+        return Answer.UNKNOWN
+    difference = combine(CANONICAL.polynomial(a), CANONICAL.polynomial(b), -1)
     if not difference:
         return Answer.YES
-    return Answer.NO if _never_zero(difference) else Answer.UNKNOWN
+    if _never_zero(difference):
+        return Answer.NO
+    return Answer.UNKNOWN if _only_variables(difference) else _equal_by_cases(a, b)
+
+
+@lru_cache(maxsize=4096)
+def _equal_by_cases(a: PrimExpr, b: PrimExpr) -> Answer:
+    left, right = CANONICAL.polynomial(a), CANONICAL.polynomial(b)
+    if cases.impossible(cases.equals(left, right)):
+        return Answer.NO
+    different = cases.at_least(left, right, 1), cases.at_least(right, left, 1)
+    return Answer.YES if all(cases.impossible(case) for case in different) else Answer.UNKNOWN
+
+
+def _only_variables(poly: Polynomial) -> bool:
+    return all(type(atom) is PrimVar for monomial in poly for atom in monomial)
 
 
 def _never_zero(poly: Polynomial) -> bool:
     value = constant(poly)
     if value is not None:
         return value != 0
-    rest = poly.get((), 0)
-    coefficients = [c for monomial, c in poly.items() if monomial]
-    if rest % gcd(*coefficients):  # 4n - 4m + 1: no integers make it zero
-        return True
-    if not all(_non_negative(monomial) for monomial in poly):
-        return False
-    one_sided = all(c > 0 for c in coefficients) or all(c < 0 for c in coefficients)
-    return one_sided and rest * coefficients[0] > 0
-
-
-def _non_negative(monomial: tuple[PrimExpr, ...]) -> bool:
-    return all(_atom_non_negative(atom) for atom in monomial)
-
-
-def _atom_non_negative(atom: PrimExpr) -> bool:
-    if type(atom) is PrimVar:
-        return atom.dtype is INT64  # in Relax each shape variable is a length
-    if isinstance(atom, (FloorDiv, FloorMod)) and isinstance(atom.b, IntImm) and atom.b.value > 0:
-        return type(atom) is FloorMod or at_least(atom.a, 0) is Answer.YES
-    return False
+    if poly.get((), 0) % gcd(*[c for monomial, c in poly.items() if monomial]):
+        return True  # 4n - 4m + 1: no integers make it zero
+    low, high = polynomial_bounds(poly)
+    return (low is not None and low > 0) or (high is not None and high < 0)
 
 
 def at_least(a: PrimExpr, bound: int) -> Answer:
     """Whether `a >= bound`, taking shape variables to be at least 0."""
-    poly = polynomial(a)
-    value = constant(poly)
-    if value is not None:
-        return Answer.YES if value >= bound else Answer.NO
-    rest = poly.get((), 0)
-    known = all(_non_negative(monomial) for monomial in poly)
-    if known and all(c > 0 for monomial, c in poly.items() if monomial) and rest >= bound:
+    poly = CANONICAL.polynomial(a)
+    low, high = polynomial_bounds(poly)
+    if low is not None and low >= bound:
         return Answer.YES
-    if known and all(c < 0 for monomial, c in poly.items() if monomial) and rest < bound:
+    if high is not None and high < bound:
         return Answer.NO
-    return Answer.UNKNOWN
+    return Answer.UNKNOWN if _only_variables(poly) else _at_least_by_cases(a, bound)
+
+
+@lru_cache(maxsize=4096)
+def _at_least_by_cases(a: PrimExpr, bound: int) -> Answer:
+    value, limit = CANONICAL.polynomial(a), cases.literal(bound)
+    if cases.impossible(cases.at_least(limit, value, 1)):
+        return Answer.YES
+    return Answer.NO if cases.impossible(cases.at_least(value, limit)) else Answer.UNKNOWN
 
 
 def shapes_equal(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> Answer:

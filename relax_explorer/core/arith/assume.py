@@ -1,0 +1,63 @@
+"""What follows from conditions that are assumed to hold (entailment), and what a variable must be for an equation to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_explorer.core.arith.bounds import ATOM_LIMIT
+from relax_explorer.core.arith.cases import both, holds, impossible
+from relax_explorer.core.arith.polynomial import CANONICAL, combine, rebuild, size
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir.prim import EQ, PrimExpr, PrimVar, free_vars, substitute
+
+
+def prove(condition: PrimExpr) -> Answer:
+    """Whether `condition` holds for all values of the variables, for none, or is not known."""
+    return prove_under((), condition)
+
+
+def prove_under(facts: Sequence[PrimExpr], condition: PrimExpr) -> Answer:
+    """Whether `condition` holds always, or never, wherever all of `facts` hold; contradictory facts prove everything.
+
+    Facts and condition are bools, as `n > 2` is (`GT(n, IntImm(2))`). A value that can't be computed makes no counterexample.
+    """
+    facts, condition = _with_values(list(facts), condition)
+    given = [holds(fact, True) for fact in facts]
+    if all(impossible(case) for case in both([*given, holds(condition, False)])):
+        return Answer.YES
+    if all(impossible(case) for case in both([*given, holds(condition, True)])):
+        return Answer.NO
+    return Answer.UNKNOWN
+
+
+def _with_values(facts: list[PrimExpr], condition: PrimExpr) -> tuple[list[PrimExpr], PrimExpr]:
+    """Replace variables that a fact says to be equal to something else, so that products of them are known too."""
+    exprs = [*facts, condition]
+    if any(size(expr) > ATOM_LIMIT for expr in exprs):
+        return facts, condition
+    for n in range(len(facts)):
+        found = _definition(exprs[n])
+        if found is not None and size(found[1]) == 1:
+            exprs = [fact if i == n else substitute(fact, dict([found])) for i, fact in enumerate(exprs)]
+    return exprs[:-1], exprs[-1]
+
+
+def _definition(fact: PrimExpr) -> tuple[PrimVar, PrimExpr] | None:
+    if type(fact) is not EQ or fact.a is fact.b:
+        return None
+    if type(fact.a) is PrimVar:
+        return fact.a, fact.b
+    return (fact.b, fact.a) if type(fact.b) is PrimVar else None
+
+
+def solve(equation: EQ, var: PrimVar) -> PrimExpr | Answer:
+    """The value of `var` for which an equation holds; NO when there is none, UNKNOWN when it is not found."""
+    if equal(equation.a, equation.b) is Answer.NO:
+        return Answer.NO
+    difference = combine(CANONICAL.polynomial(equation.a), CANONICAL.polynomial(equation.b), -1)
+    factor = difference.pop((var,), 0)
+    if not factor or any(c % factor for c in difference.values()):
+        return Answer.UNKNOWN
+    value = rebuild({monomial: -c // factor for monomial, c in difference.items()}, var.dtype)
+    return Answer.UNKNOWN if var in free_vars(value) else simplify(value)

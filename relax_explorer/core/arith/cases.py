@@ -1,0 +1,217 @@
+"""What quotients, minima, maxima and selections mean, as linear constraints: case by case, whether all of them can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from relax_explorer.core.arith import linear
+from relax_explorer.core.arith.bounds import ATOM_LIMIT, monomial_bounds, polynomial_bounds
+from relax_explorer.core.arith.polynomial import (
+    CANONICAL,
+    TERM_LIMIT,
+    Polynomial,
+    combine,
+    constant,
+    multiply,
+    size,
+)
+from relax_explorer.core.ir import prim as p
+
+CASE_LIMIT = 48
+ALTERNATIVE_LIMIT = 12
+
+
+class Case(NamedTuple):
+    """Constraints that hold together: polynomials that are at least 0, and polynomials that are 0."""
+
+    at_least_zero: tuple[Polynomial, ...] = ()
+    zero: tuple[Polynomial, ...] = ()
+
+    def __and__(self, other: Case) -> Case:
+        return Case(self.at_least_zero + other.at_least_zero, self.zero + other.zero)
+
+
+ALWAYS = Case()
+
+
+def impossible(case: Case) -> bool:
+    """Whether it is certain that no values of the variables satisfy the constraints."""
+    stack: list[tuple[Case, frozenset[p.PrimExpr]]] = [(case, frozenset())]
+    for _ in range(CASE_LIMIT):
+        if not stack:
+            return True
+        found, known = stack.pop()
+        atom = _next(found, known)
+        while atom is not None and type(atom) not in _SPLITS:
+            found, known = found & _meaning(atom)[0], known | {atom}
+            atom = _next(found, known)
+        if linear.impossible(*_with_bounds(found)):
+            continue
+        if atom is None:
+            return False
+        stack += [(found & part, known | {atom}) for part in _meaning(atom)]
+    return False
+
+
+def _next(case: Case, known: frozenset[p.PrimExpr]) -> p.PrimExpr | None:
+    """An atom whose meaning has not been used; those that need no distinction of cases come first."""
+    splitting = None
+    for poly in case.at_least_zero + case.zero:
+        for monomial in poly:
+            for atom in monomial:
+                if type(atom) in _MEANING and atom not in known and size(atom) <= ATOM_LIMIT:
+                    if type(atom) not in _SPLITS:
+                        return atom
+                    splitting = splitting or atom
+    return splitting
+
+
+def _with_bounds(case: Case) -> tuple[list[Polynomial], tuple[Polynomial, ...]]:
+    monomials = {monomial: None for poly in case.at_least_zero + case.zero for monomial in poly if monomial}
+    inequalities = list(case.at_least_zero)
+    for monomial in monomials:
+        low, high = monomial_bounds(monomial)
+        if low is not None:
+            inequalities.append({monomial: 1, (): -low})
+        if high is not None:
+            inequalities.append({monomial: -1, (): high})
+    return inequalities, case.zero
+
+
+def _meaning(atom: p.PrimExpr) -> list[Case]:
+    return _MEANING[type(atom)](atom)
+
+
+def _value(expr: p.PrimExpr) -> Polynomial:
+    return CANONICAL.polynomial(expr)
+
+
+def literal(value: int) -> Polynomial:
+    """The polynomial of a number."""
+    return {(): value} if value else {}
+
+
+def whole(atom: p.PrimExpr) -> Polynomial:
+    """The polynomial of an atom."""
+    return {(atom,): 1}
+
+
+def at_least(a: Polynomial, b: Polynomial, margin: int = 0) -> Case:
+    """`a >= b + margin`."""
+    return Case((combine(combine(a, b, -1), literal(margin), -1),))
+
+
+def equals(a: Polynomial, b: Polynomial) -> Case:
+    """`a == b`."""
+    return Case((), (combine(a, b, -1),))
+
+
+def _floor_div(atom: p.FloorDiv) -> list[Case]:
+    a, b = _value(atom.a), _value(atom.b)
+    sign = _sign(b)
+    if sign == 0 or len(b) > TERM_LIMIT:
+        return [ALWAYS]
+    product = multiply(whole(atom), b)
+    beyond = combine(product, b)
+    if sign > 0:  # q*b <= a < q*b + b
+        return [at_least(b, {}, 1) & at_least(a, product) & at_least(beyond, a, 1)]
+    return [at_least({}, b, 1) & at_least(product, a) & at_least(a, beyond, 1)]
+
+
+def _sign(divisor: Polynomial) -> int:
+    """1 or -1, or 0 where it is not known; where there is a quotient, the divisor is not 0."""
+    low, high = polynomial_bounds(divisor)
+    if not divisor or (low is None and high is None):
+        return 0
+    return 1 if low is not None and low >= 0 else -1 if high is not None and high <= 0 else 0
+
+
+def _div(atom: p.Div) -> list[Case]:
+    a, divisor = _value(atom.a), constant(_value(atom.b))
+    if not divisor:
+        return [ALWAYS]
+    width = literal(abs(divisor))
+    quotient = combine({}, whole(atom), 1 if divisor > 0 else -1)  # of `a` by the positive width
+    product = multiply(quotient, width)
+    positive = at_least(a, {}) & at_least(a, product) & at_least(combine(product, width), a, 1)
+    negative = at_least({}, a, 1) & at_least(product, a) & at_least(a, combine(product, width, -1), 1)
+    low, high = polynomial_bounds(a)
+    if low is not None and low >= 0:
+        return [positive]
+    return [negative] if high is not None and high < 0 else [positive, negative]
+
+
+def _min(atom: p.Min) -> list[Case]:
+    a, b, value = _value(atom.a), _value(atom.b), whole(atom)
+    return [equals(value, a) & at_least(b, a), equals(value, b) & at_least(a, b, 1)]
+
+
+def _max(atom: p.Max) -> list[Case]:
+    a, b, value = _value(atom.a), _value(atom.b), whole(atom)
+    return [equals(value, a) & at_least(a, b), equals(value, b) & at_least(b, a, 1)]
+
+
+def _select(atom: p.Select) -> list[Case]:
+    """The branch that is not taken is not evaluated, so nothing follows from it."""
+    value = whole(atom)
+    return [
+        *[case & equals(value, _value(atom.true_value)) for case in holds(atom.condition, True)],
+        *[case & equals(value, _value(atom.false_value)) for case in holds(atom.condition, False)],
+    ]
+
+
+_MEANING: dict[type, Callable[[Any], list[Case]]] = {
+    p.FloorDiv: _floor_div,
+    p.Div: _div,
+    p.Min: _min,
+    p.Max: _max,
+    p.Select: _select,
+}
+_SPLITS = (p.Div, p.Min, p.Max, p.Select)
+
+
+def holds(condition: p.PrimExpr, wanted: bool) -> list[Case]:
+    """The cases in which `condition` is `wanted`; ALWAYS stands for what is not understood."""
+    if size(condition) > ATOM_LIMIT:
+        return [ALWAYS]
+    if isinstance(condition, p.IntImm):
+        return [ALWAYS] if bool(condition.value) == wanted else []
+    if type(condition) is p.Not:
+        return holds(condition.a, not wanted)
+    if type(condition) in (p.And, p.Or):
+        return _junction(condition, wanted)  # type: ignore[arg-type]  # one of these two
+    if isinstance(condition, p.Comparison) and condition.a.dtype.kind == condition.b.dtype.kind == "int":
+        kind = type(condition) if wanted else _OPPOSITE[type(condition)]
+        return _COMPARED[kind](_value(condition.a), _value(condition.b))
+    return [ALWAYS]
+
+
+def _junction(condition: p.Binary, wanted: bool) -> list[Case]:
+    """`b` is evaluated only if `a` does not decide."""
+    deciding = type(condition) is p.Or
+    if wanted is deciding:
+        return holds(condition.a, deciding) + both(
+            [holds(condition.a, not deciding), holds(condition.b, deciding)]
+        )
+    return both([holds(condition.a, not deciding), holds(condition.b, not deciding)])
+
+
+def both(parts: Iterable[list[Case]]) -> list[Case]:
+    """The cases in which each of several alternatives holds; a part that makes them too many is left out."""
+    found = [ALWAYS]
+    for part in parts:
+        if not part or len(found) * len(part) <= ALTERNATIVE_LIMIT:
+            found = [a & b for a in found for b in part]
+    return found
+
+
+_OPPOSITE: dict[type, type] = {p.EQ: p.NE, p.NE: p.EQ, p.LT: p.GE, p.GE: p.LT, p.GT: p.LE, p.LE: p.GT}
+_COMPARED: dict[type, Callable[[Polynomial, Polynomial], list[Case]]] = {
+    p.EQ: lambda a, b: [equals(a, b)],
+    p.NE: lambda a, b: [at_least(a, b, 1), at_least(b, a, 1)],
+    p.LT: lambda a, b: [at_least(b, a, 1)],
+    p.LE: lambda a, b: [at_least(b, a)],
+    p.GT: lambda a, b: [at_least(a, b, 1)],
+    p.GE: lambda a, b: [at_least(a, b)],
+}

@@ -1,0 +1,103 @@
+"""Whether integers satisfy linear constraints, each monomial taken as a number of its own.
+
+Equations are solved for a term of coefficient 1, the inequalities that are left are combined pairwise (Fourier and Motzkin's
+method), rounded to integers on the way. Only "no" is certain, and within a limit: that is all a proof needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd
+
+from relax_explorer.core.arith.polynomial import Monomial, Polynomial, combine
+
+CONSTRAINT_LIMIT = 150
+
+
+class Contradiction(Exception):
+    """The constraints can't all hold."""
+
+
+def impossible(at_least_zero: Iterable[Polynomial], zero: Iterable[Polynomial]) -> bool:
+    """Whether it is certain that no integers satisfy `p >= 0` and `q == 0` for all of these polynomials."""
+    try:
+        system = _System(_solved(list(at_least_zero), list(zero)))
+        while system.rows and len(system.rows) <= CONSTRAINT_LIMIT and system.eliminate():
+            pass
+    except Contradiction:
+        return True
+    return False
+
+
+def _divisor(poly: Polynomial) -> int:
+    return gcd(*[c for monomial, c in poly.items() if monomial])
+
+
+def _equation(poly: Polynomial) -> Polynomial:
+    common, rest = _divisor(poly), poly.get((), 0)
+    if common == 0:
+        if rest:
+            raise Contradiction
+        return {}
+    if rest % common:
+        raise Contradiction
+    return {monomial: c // common for monomial, c in poly.items()}
+
+
+def _solved(inequalities: list[Polynomial], equations: list[Polynomial]) -> list[Polynomial]:
+    """The inequalities after every equation has been used up."""
+    while equations:
+        equation = _equation(equations.pop())
+        unit = next((monomial for monomial, c in equation.items() if monomial and abs(c) == 1), None)
+        if unit is None:
+            inequalities += [equation, {monomial: -c for monomial, c in equation.items()}]
+            continue
+        inequalities = [_without(poly, unit, equation) for poly in inequalities]
+        equations = [_without(poly, unit, equation) for poly in equations]
+    return inequalities
+
+
+def _without(poly: Polynomial, monomial: Monomial, equation: Polynomial) -> Polynomial:
+    factor = poly.get(monomial, 0)
+    return combine(poly, equation, -factor * equation[monomial]) if factor else poly
+
+
+class _System:
+    """Inequalities `terms + rest >= 0`, for each left side the strictest."""
+
+    def __init__(self, inequalities: Iterable[Polynomial]) -> None:
+        self.rows: dict[frozenset[tuple[Monomial, int]], int] = {}
+        for poly in inequalities:
+            self.add(poly)
+
+    def add(self, poly: Polynomial) -> None:
+        """Take in one inequality; raises Contradiction when it can't hold."""
+        common, rest = _divisor(poly), poly.get((), 0)
+        if common == 0:
+            if rest < 0:
+                raise Contradiction
+            return
+        left = frozenset([(monomial, c // common) for monomial, c in poly.items() if monomial])
+        rest //= common
+        self.rows[left] = min(rest, self.rows.get(left, rest))
+
+    def eliminate(self) -> bool:
+        """Combine away the monomial that makes the fewest new inequalities; False when there is none."""
+        signs: dict[Monomial, list[int]] = {}
+        for left in self.rows:
+            for monomial, c in left:
+                signs.setdefault(monomial, [0, 0])[c > 0] += 1
+        if not signs:
+            return False
+        victim = min(signs, key=lambda monomial: signs[monomial][0] * signs[monomial][1])
+        with_victim = [(dict(left), rest) for left, rest in self.rows.items() if victim in dict(left)]
+        self.rows = {left: rest for left, rest in self.rows.items() if victim not in dict(left)}
+        lower = [{**left, (): rest} for left, rest in with_victim if left[victim] > 0]
+        upper = [{**left, (): rest} for left, rest in with_victim if left[victim] < 0]
+        if len(lower) * len(upper) + len(self.rows) > 4 * CONSTRAINT_LIMIT:
+            return False
+        for a in lower:
+            for b in upper:
+                scaled = combine({}, a, -b[victim])
+                self.add(combine(scaled, b, a[victim]))
+        return True

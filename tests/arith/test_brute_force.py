@@ -1,0 +1,96 @@
+"""What simplify and the prover say, held against every assignment of small lengths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relax_explorer.core.arith.assume import prove_under
+from relax_explorer.core.arith.bounds import bounds
+from relax_explorer.core.arith.prove import Answer, at_least, equal
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+from tests.support.dimensions import conditions, expressions, grid, leaves, values
+
+GRID = grid()
+CONDITIONS = conditions(expressions(4))
+
+
+def holds_as_said(answer: Answer, outcomes: Any) -> None:
+    if answer is Answer.YES:
+        assert outcomes.all()
+    if answer is Answer.NO:
+        assert not outcomes.any()
+
+
+@given(expressions(12))
+@settings(max_examples=400, deadline=None)
+def test_simplify_keeps_the_value(expr: p.PrimExpr) -> None:
+    new = simplify(expr)
+    (old_values, known), (new_values, new_known) = values(expr, GRID), values(new, GRID)
+    assert (new_known | ~known).all(), "the simpler expression fails where the other does not"
+    assert (old_values == new_values)[known].all()
+    assert new.dtype is expr.dtype
+
+
+@given(CONDITIONS)
+@settings(max_examples=200, deadline=None)
+def test_simplify_keeps_the_truth(expr: p.PrimExpr) -> None:
+    (old_values, known), (new_values, _) = values(expr, GRID), values(simplify(expr), GRID)
+    assert (old_values.astype(bool) == new_values.astype(bool))[known].all()
+
+
+@given(expressions(12))
+@settings(max_examples=200, deadline=None)
+def test_simplify_is_done_after_one_step(expr: p.PrimExpr) -> None:
+    once = simplify(expr)
+    assert equal(once, expr) is not Answer.NO
+    assert simplify(simplify(once)) is simplify(once)
+
+
+@given(expressions(8), expressions(8))
+@settings(max_examples=500, deadline=None)
+def test_equal_is_right(a: p.PrimExpr, b: p.PrimExpr) -> None:
+    (x, known), (y, also_known) = values(a, GRID), values(b, GRID)
+    holds_as_said(equal(a, b), (x == y)[known & also_known])
+
+
+@given(expressions(8), st.integers(-6, 12))
+@settings(max_examples=300, deadline=None)
+def test_at_least_and_bounds_are_right(a: p.PrimExpr, bound: int) -> None:
+    found, known = values(a, GRID)
+    holds_as_said(at_least(a, bound), (found >= bound)[known])
+    low, high = bounds(a)
+    assert low is None or (found[known] >= low).all()
+    assert high is None or (found[known] <= high).all()
+
+
+@given(st.lists(conditions(leaves()) | CONDITIONS, max_size=3), CONDITIONS)
+@settings(max_examples=500, deadline=None)
+def test_what_is_proven_under_facts_holds_where_they_hold(facts: list[Any], condition: p.PrimExpr) -> None:
+    outcome, known = values(condition, GRID)
+    for fact in facts:
+        holds, defined = values(fact, GRID)
+        known = known & defined & holds.astype(bool)
+    holds_as_said(prove_under(facts, condition), outcome[known].astype(bool))
+
+
+@given(expressions(6))
+@settings(max_examples=200, deadline=None)
+def test_the_same_expression_in_another_order_is_equal(a: p.PrimExpr) -> None:
+    assert equal(turned(a), a) is Answer.YES
+
+
+def turned(expr: p.PrimExpr) -> p.PrimExpr:
+    """The operands of every sum and product exchanged."""
+    children = tuple(turned(child) for child in expr.children())
+    if isinstance(expr, (p.Add, p.Mul, p.Min, p.Max)):
+        children = children[::-1]
+    return expr.with_children(children)
+
+
+def test_the_grid_has_every_small_assignment() -> None:
+    assert len(np.unique(np.stack(list(GRID.values())).astype(int), axis=1).T) > 7**3

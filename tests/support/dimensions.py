@@ -1,0 +1,110 @@
+"""Random expressions over lengths, and their values for many assignments at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from relax_explorer.core.ir import prim as p
+
+N, M, K = p.PrimVar("n"), p.PrimVar("m"), p.PrimVar("k")
+VARIABLES = (N, M, K)
+_ARITHMETIC = (p.Add, p.Sub, p.Mul, p.FloorDiv, p.FloorMod, p.Div, p.Mod, p.Min, p.Max)
+_COMPARISONS = (p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE)
+Values = tuple[Any, Any]  # the numbers, and where they are defined
+
+
+def literals() -> st.SearchStrategy[p.PrimExpr]:
+    """Small integers, most of them positive."""
+    return st.one_of(st.integers(0, 8), st.integers(-6, 12)).map(p.IntImm)
+
+
+def leaves() -> st.SearchStrategy[p.PrimExpr]:
+    """Variables and literals."""
+    return st.one_of(st.sampled_from(VARIABLES), literals())
+
+
+def _binary(kinds: tuple[type, ...], operands: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(lambda kind, a, b: kind(a, b), st.sampled_from(kinds), operands, operands)
+
+
+def conditions(operands: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Comparisons, joined and negated."""
+    compared = _binary(_COMPARISONS, operands)
+    return st.one_of(compared, _binary((p.And, p.Or), compared), st.builds(p.Not, compared))
+
+
+def _larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    by_literal = st.builds(
+        lambda kind, a, b: kind(a, b),
+        st.sampled_from((p.FloorDiv, p.FloorMod, p.Mul, p.Div)),
+        inner,
+        literals(),
+    )
+    chosen = st.builds(p.Select, conditions(inner), inner, inner)
+    return st.one_of(_binary(_ARITHMETIC, inner), by_literal, by_literal, chosen)
+
+
+def expressions(most: int = 8) -> st.SearchStrategy[p.PrimExpr]:
+    """Integer expressions of up to `most` leaves."""
+    return st.recursive(leaves(), _larger, max_leaves=most)
+
+
+def values(expr: p.PrimExpr, given: dict[p.PrimVar, Any]) -> Values:
+    """The values of an expression for arrays of lengths, small enough not to overflow; and where it has one."""
+    if isinstance(expr, p.PrimVar):
+        return given[expr], np.ones_like(given[expr], dtype=bool)
+    parts = [values(child, given) for child in expr.children()]
+    if isinstance(expr, p.IntImm):
+        some = next(iter(given.values()))
+        return np.full_like(some, expr.value), np.ones_like(some, dtype=bool)
+    if isinstance(expr, p.Select):
+        (chosen, known), (yes, yes_known), (no, no_known) = parts
+        return np.where(chosen, yes, no), known & np.where(chosen, yes_known, no_known)
+    if isinstance(expr, p.Not):
+        return ~parts[0][0].astype(bool), parts[0][1]
+    (a, a_known), (b, b_known) = parts
+    if isinstance(expr, (p.And, p.Or)):
+        decided = a.astype(bool) == isinstance(expr, p.Or)
+        return np.where(decided, a, b), a_known & (decided | b_known)
+    known = a_known & b_known
+    if isinstance(expr, (p.FloorDiv, p.FloorMod, p.Div, p.Mod)):
+        known = known & (b != 0)
+        b = np.where(b == 0, 1, b)
+    return _OPERATORS[type(expr)](a, b), known
+
+
+def _truncated(a: Any, b: Any) -> Any:
+    return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    p.Add: np.add,
+    p.Sub: np.subtract,
+    p.Mul: np.multiply,
+    p.FloorDiv: np.floor_divide,
+    p.FloorMod: np.mod,
+    p.Div: _truncated,
+    p.Mod: lambda a, b: a - b * _truncated(a, b),
+    p.Min: np.minimum,
+    p.Max: np.maximum,
+    p.EQ: np.equal,
+    p.NE: np.not_equal,
+    p.LT: np.less,
+    p.LE: np.less_equal,
+    p.GT: np.greater,
+    p.GE: np.greater_equal,
+}
+
+
+def grid(most: int = 7) -> dict[p.PrimVar, Any]:
+    """Every assignment of lengths 0, 1, …, most - 1, and a few hundred larger ones."""
+    small = np.stack(np.meshgrid(*[np.arange(most)] * len(VARIABLES), indexing="ij")).reshape(
+        len(VARIABLES), -1
+    )
+    large = np.random.default_rng(0).integers(0, 51, (len(VARIABLES), 400))
+    columns = np.concatenate([small, large], axis=1).astype(object)
+    return dict(zip(VARIABLES, columns, strict=True))
