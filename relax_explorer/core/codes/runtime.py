@@ -76,6 +76,12 @@ DEPTH = Code(
     "More than 10,000 frames are open: a recursion without end.",
     "Look at the recursion's base case.",
 )
+OVERFLOW = Code(
+    "RX0515",
+    "a number is too large",
+    "The value of a dimension does not fit its dtype; it is reported instead of being wrapped around.",
+    "Use smaller lengths.",
+)
 BAD_INPUT_FILE = Code(
     "RX0514",
     "input file can't be read",

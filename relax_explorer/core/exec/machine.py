@@ -16,7 +16,7 @@ from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all
 from relax_explorer.core.exec.plan import Instruction, Plan, plan
-from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
@@ -24,7 +24,8 @@ from relax_explorer.core.exec.values import (
     Shape,
     as_argument,
     describe,
-    lengths,
+    negative_dimension,
+    shape_value,
     to_python,
 )
 from relax_explorer.core.ir import expr as e
@@ -164,7 +165,12 @@ class Machine:
             param, value = fn.params[problem.position], args[problem.position]
             text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
             raise Failure(
-                Diagnostic(codes.WRONG_INPUT, text, (Label(param, "", True),), help=codes.WRONG_INPUT.fix)
+                Diagnostic(
+                    problem.code or codes.WRONG_INPUT,
+                    text,
+                    (Label(param, "", True),),
+                    help=codes.WRONG_INPUT.fix,
+                )
             ) from None
 
     def _scope(self, frame: Frame) -> Scope:
@@ -286,10 +292,13 @@ class Machine:
             raise self.trap(codes.CAST_FAILED, f"{describe(whole)} has no field {at.node.index}", at)
 
     def _shape(self, frame: Frame, at: Instruction) -> None:
-        self._write(frame, at.target, Shape(lengths(at.node.values, frame.dims, at.node)))
+        self._write(frame, at.target, Shape(shape_value(at.node.values, frame.dims, at.node)))
 
     def _scalar(self, frame: Frame, at: Instruction) -> None:
-        value = evaluate(at.node.value, frame.dims)
+        try:
+            value = evaluate(at.node.value, frame.dims)
+        except Undefined as problem:
+            raise self.trap(problem.code, str(problem), at) from None
         if value is None:
             raise self.trap(codes.SHAPE_CHECK, f"{at.node.value} has no value here", at)
         self._write(frame, at.target, value)
@@ -311,7 +320,7 @@ class Machine:
             match(value, at.node.struct_info, dims, self._scope(frame))
         except Mismatch as problem:
             text = f"{describe(value)} is not {at.node.struct_info}: {problem}"
-            raise self.trap(codes.CAST_FAILED, text, at) from None
+            raise self.trap(problem.code or codes.CAST_FAILED, text, at) from None
         frame.dims.update(dims)
         self._write(frame, at.target, value)
 
@@ -404,6 +413,7 @@ class Machine:
         if any(arg is UNKNOWN for arg in args):
             self._write(frame, at.target, UNKNOWN)
             return None
+        self._check_lengths(args, at)
         missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
         function = op.evaluate
         with np.errstate(all="ignore"):
@@ -411,6 +421,13 @@ class Machine:
         # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
         self._write(frame, at.target, np.asarray(value) if isinstance(value, np.generic) else value)
         return None
+
+    def _check_lengths(self, args: Sequence[Any], at: Instruction) -> None:
+        """A shape value may hold numbers below 0, but no operator makes a tensor of it."""
+        for value, given in zip(args, at.node.args, strict=False):
+            if isinstance(value, Shape) and min(value, default=0) < 0:
+                written = given.values if isinstance(given, e.ShapeExpr) else None
+                raise self.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
 
     def _return(self, frame: Frame, at: Instruction) -> Event:
         value = frame.registers[at.args[0]]
@@ -433,7 +450,7 @@ class Machine:
             text = f"{frame.name} returns {describe(value)}, not {info}: {problem}"
             raise Failure(
                 Diagnostic(
-                    codes.CAST_FAILED,
+                    problem.code or codes.CAST_FAILED,
                     text,
                     (Label(frame.plan.function, "", True),),
                     help=codes.CAST_FAILED.fix,

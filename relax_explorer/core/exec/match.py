@@ -14,7 +14,8 @@ import numpy as np
 
 from relax_explorer.core.check.compatible import YES, compatible
 from relax_explorer.core.check.matching import instantiate
-from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.diagnostics import Code
+from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import UNKNOWN, Closure, Dims, Shape, describe, kind_of, scalar_dtype
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -32,7 +33,8 @@ class Mismatch(Exception):
 
     position = 0
 
-    def __init__(self, path: Path, sentence: str) -> None:
+    def __init__(self, path: Path, sentence: str, code: Code | None = None) -> None:
+        self.code = code  # of what is wrong with a dimension itself
         where = "".join([f".{index}" for index in path])
         super().__init__(f"{where}: {sentence}" if where else sentence)
 
@@ -87,7 +89,10 @@ class _Matching:
         """The second pass: lengths that are computed, and functions."""
         for position, path, where, dim, length in self.pending:
             self.position = position
-            wanted = evaluate(dim, self.dims)
+            try:
+                wanted = evaluate(dim, self.dims)
+            except Undefined as problem:
+                raise Mismatch(path, f"{where}{problem}", problem.code) from None
             if wanted is None:
                 raise Mismatch(path, f"{where}{dim} has no value yet")
             if wanted != length:

@@ -1,84 +1,154 @@
-"""Scalar expressions evaluated on Python numbers: the dimensions of a running program."""
+"""Scalar expressions evaluated on Python numbers: the dimensions of a running program.
+
+Integers never wrap: a result that its dtype can't hold is an error, as is a division by zero. Only what decides is evaluated:
+the taken side of a selection, the second operand of `and` and `or` if the first leaves the question open.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 
-
-def evaluate(expr: p.PrimExpr, dims: Mapping[p.PrimVar, Any]) -> Any:
-    """The number that `expr` is, None when a variable of it has no value or a division is by zero."""
-    if type(expr) is p.IntImm:
-        return expr.value
-    if type(expr) is p.PrimVar:
-        return dims.get(expr)
-    if type(expr) is p.FloatImm:
-        return expr.value
-    rule = _RULES.get(type(expr))
-    operands = [evaluate(child, dims) for child in expr.children()]
-    if rule is None or any(operand is None for operand in operands):
-        return None
-    return rule(expr, *operands)
+Dims = Mapping[p.PrimVar, Any]
 
 
-def _floor_div(expr: p.PrimExpr, a: Any, b: Any) -> Any:
-    return None if b == 0 else a // b
+class Undefined(Exception):
+    """An expression has no value for these lengths; carries the code of the problem and a sentence."""
+
+    def __init__(self, code: Code, expr: p.PrimExpr, what: str, dims: Dims) -> None:
+        known = [f"{var.name} = {dims[var]}" for var in p.free_vars(expr) if var in dims]
+        super().__init__(f"{expr} {what}" + (f" where {', '.join(known)}" if known else ""))
+        self.code = code
 
 
-def _floor_mod(expr: p.PrimExpr, a: Any, b: Any) -> Any:
-    return None if b == 0 else a % b
+def evaluate(expr: p.PrimExpr, dims: Dims) -> Any:
+    """The number that `expr` is, None when a variable that is needed has no value; raises Undefined."""
+    kind = type(expr)
+    if kind is p.IntImm or kind is p.FloatImm:
+        return expr.value  # type: ignore[attr-defined]  # as just seen
+    if kind is p.PrimVar:
+        return dims.get(expr)  # type: ignore[call-overload]  # as just seen
+    if kind in _OPERATORS:
+        return _operator(expr, dims)  # type: ignore[arg-type]  # the keys are binary operators
+    rule = _RULES.get(kind)
+    return None if rule is None else rule(expr, dims)
 
 
-def _div(expr: p.PrimExpr, a: Any, b: Any) -> Any:
-    if b == 0:
-        return None
-    if expr.dtype.is_float:
+def _operator(expr: p.Binary, dims: Dims) -> Any:
+    chain = [expr]  # no recursion along `a + b + c + …`
+    left = expr.a
+    while type(left) in _OPERATORS:
+        chain.append(left)  # type: ignore[arg-type]  # the keys are binary operators
+        left = chain[-1].a
+    value = evaluate(left, dims)
+    for node in reversed(chain):
+        other = None if value is None else evaluate(node.b, dims)
+        if other is None:
+            return None
+        try:
+            value = _OPERATORS[type(node)](value, other)
+        except ZeroDivisionError:
+            raise Undefined(codes.BAD_ARITHMETIC, node, "divides by zero", dims) from None
+        value = checked(node, value, dims)
+    return value
+
+
+def checked(expr: p.PrimExpr, value: Any, dims: Dims) -> Any:
+    """`value`, if the dtype of `expr` can hold it."""
+    if -0x80000000 <= value <= 0x7FFFFFFF and expr.dtype.bits == 64:
+        return value
+    low, high = limits(expr)
+    if low <= value <= high:
+        return value
+    raise Undefined(codes.OVERFLOW, expr, f"overflows {expr.dtype}", dims)
+
+
+def limits(expr: p.PrimExpr) -> tuple[float, float]:
+    """The least and the greatest value that the dtype of `expr` can hold."""
+    kind, bits = expr.dtype.kind, expr.dtype.bits
+    if kind == "int":
+        return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return (0, (1 << bits) - 1) if kind == "uint" else (float("-inf"), float("inf"))
+
+
+def _divided(a: Any, b: Any) -> Any:
+    if isinstance(a, float) or isinstance(b, float):
         return a / b
     quotient = abs(a) // abs(b)
     return quotient if (a >= 0) == (b >= 0) else -quotient
 
 
-def _mod(expr: p.PrimExpr, a: Any, b: Any) -> Any:
-    quotient = _div(expr, a, b)
-    return None if quotient is None else a - quotient * b
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    p.Add: lambda a, b: a + b,
+    p.Sub: lambda a, b: a - b,
+    p.Mul: lambda a, b: a * b,
+    p.Div: _divided,
+    p.Mod: lambda a, b: a - _divided(a, b) * b,
+    p.FloorDiv: lambda a, b: a // b,
+    p.FloorMod: lambda a, b: a % b,
+    p.Min: lambda a, b: a if a < b else b,
+    p.Max: lambda a, b: a if a > b else b,
+    p.EQ: lambda a, b: a == b,
+    p.NE: lambda a, b: a != b,
+    p.LT: lambda a, b: a < b,
+    p.LE: lambda a, b: a <= b,
+    p.GT: lambda a, b: a > b,
+    p.GE: lambda a, b: a >= b,
+}
 
 
-def _cast(expr: p.PrimExpr, a: Any) -> Any:
+def _junction(expr: p.Binary, dims: Dims) -> Any:
+    value = evaluate(expr.a, dims)
+    if value is None or bool(value) is (type(expr) is p.Or):
+        return None if value is None else bool(value)
+    other = evaluate(expr.b, dims)
+    return None if other is None else bool(other)
+
+
+def _not(expr: p.Not, dims: Dims) -> Any:
+    value = evaluate(expr.a, dims)
+    return None if value is None else not value
+
+
+def _taken(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr, dims: Dims) -> Any:
+    value = evaluate(condition, dims)
+    return None if value is None else evaluate(yes if value else no, dims)
+
+
+def _cast(expr: p.Cast, dims: Dims) -> Any:
+    value = evaluate(expr.value, dims)
+    if value is None or expr.dtype.is_float:
+        return None if value is None else float(value)
     if expr.dtype.is_bool:
-        return bool(a)
-    return float(a) if expr.dtype.is_float else int(a)
+        return bool(value)
+    if not isfinite(value):
+        raise Undefined(codes.OVERFLOW, expr, f"overflows {expr.dtype}", dims)
+    return checked(expr, int(value), dims)
 
 
-def _call(expr: p.PrimCall, *args: Any) -> Any:
-    if expr.op == "if_then_else" and len(args) == 3:
-        return args[1] if args[0] else args[2]
-    if expr.op == "ceildiv" and len(args) == 2 and args[1]:
-        return -(-args[0] // args[1])
+def _call(expr: p.PrimCall, dims: Dims) -> Any:
+    if expr.op == "if_then_else" and len(expr.args) == 3:
+        return _taken(*expr.args, dims)
+    if expr.op == "ceildiv" and len(expr.args) == 2:
+        a, b = [evaluate(arg, dims) for arg in expr.args]
+        if a is None or b is None:
+            return None
+        if b == 0:
+            raise Undefined(codes.BAD_ARITHMETIC, expr, "divides by zero", dims)
+        return checked(expr, -(-a // b), dims)
     return None
 
 
-_RULES: dict[type, Callable[..., Any]] = {
-    p.Add: lambda x, a, b: a + b,
-    p.Sub: lambda x, a, b: a - b,
-    p.Mul: lambda x, a, b: a * b,
-    p.Div: _div,
-    p.Mod: _mod,
-    p.FloorDiv: _floor_div,
-    p.FloorMod: _floor_mod,
-    p.Min: lambda x, a, b: a if a < b else b,
-    p.Max: lambda x, a, b: a if a > b else b,
-    p.EQ: lambda x, a, b: a == b,
-    p.NE: lambda x, a, b: a != b,
-    p.LT: lambda x, a, b: a < b,
-    p.LE: lambda x, a, b: a <= b,
-    p.GT: lambda x, a, b: a > b,
-    p.GE: lambda x, a, b: a >= b,
-    p.And: lambda x, a, b: bool(a) and bool(b),
-    p.Or: lambda x, a, b: bool(a) or bool(b),
-    p.Not: lambda x, a: not a,
+_RULES: dict[type, Callable[[Any, Dims], Any]] = {
+    p.And: _junction,
+    p.Or: _junction,
+    p.Not: _not,
+    p.Select: lambda expr, dims: _taken(expr.condition, expr.true_value, expr.false_value, dims),
     p.Cast: _cast,
-    p.Select: lambda x, c, a, b: a if c else b,
     p.PrimCall: _call,
 }

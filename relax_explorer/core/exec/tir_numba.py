@@ -16,7 +16,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import generate, shape_variables
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir.buffer import Buffer
@@ -121,7 +121,10 @@ class Kernel:
                         dims.setdefault(dim, length)
         for param, arg in zip(self.fn.params, args, strict=True):
             for dim, length in zip(param.shape, arg.shape, strict=True) if isinstance(param, Buffer) else ():
-                wanted = evaluate(dim, dims)
+                try:
+                    wanted = evaluate(dim, dims)
+                except Undefined as problem:
+                    raise self._fail(problem.code, str(problem)) from None
                 if wanted != length:
                     text = f"a length of buffer {param.name} is {length}, {dim} = {wanted} is needed"
                     raise self._fail(codes.SHAPE_CHECK, text)

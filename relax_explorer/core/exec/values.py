@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -119,18 +119,40 @@ def scalar_dtype(value: Any, wanted: DType) -> DType | None:
     return wanted if wanted.is_float else FLOAT64
 
 
-def lengths(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
-    """The dimensions as numbers; raises Failure when one has no value or is negative."""
+def shape_value(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
+    """The dimensions as numbers, which a shape value may hold below 0 too; raises Failure when one has no value."""
     found = []
     for dim in values:
-        number = dim.value if type(dim) is p.IntImm else evaluate(dim, dims)
-        if number is None or number < 0:
-            text = f"the dimension {dim} " + ("has no value here" if number is None else f"is {number}")
-            raise Failure(
-                Diagnostic(codes.SHAPE_CHECK, text, (Label(place, "", True),), help=codes.SHAPE_CHECK.fix)
-            )
+        try:
+            number = dim.value if type(dim) is p.IntImm else evaluate(dim, dims)
+        except Undefined as problem:
+            raise _failure(problem.code, str(problem), place) from None
+        if number is None:
+            raise _failure(codes.SHAPE_CHECK, f"the dimension {dim} has no value here", place)
         found.append(int(number))
     return tuple(found)
+
+
+def lengths(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
+    """The dimensions of something that is allocated: at least 0; raises Failure."""
+    found = shape_value(values, dims, place)
+    text = negative_dimension(found, values)
+    if text:
+        raise _failure(codes.SHAPE_CHECK, text, place)
+    return found
+
+
+def negative_dimension(found: tuple[int, ...], values: tuple[p.PrimExpr, ...] | None) -> str:
+    """What to say of a shape with a length below 0, which can't be allocated; empty when there is none."""
+    for n, length in enumerate(found):
+        if length < 0:
+            dim = values[n] if values is not None else None
+            return f"the dimension {length if dim is None or type(dim) is p.IntImm else f'{dim} = {length}'} is negative"
+    return ""
+
+
+def _failure(code: Code, text: str, place: Any) -> Failure:
+    return Failure(Diagnostic(code, text, (Label(place, "", True),), help=code.fix))
 
 
 def as_argument(value: Any, info: s.StructInfo | None) -> Any:

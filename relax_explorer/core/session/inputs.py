@@ -10,7 +10,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import Shape
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -122,7 +122,7 @@ def _make(info: s.StructInfo, source: str, dims: dict[p.PrimVar, int], param: e.
     if isinstance(info, s.ShapeStructInfo):
         return Shape(_length(dim, dims, param) for dim in info.values or ())
     if isinstance(info, s.PrimStructInfo):
-        known = evaluate(info.value, dims) if info.value is not None else None
+        known = _known(info.value, dims)
         return known if known is not None else _number(source, param)
     if isinstance(info, s.TensorStructInfo):
         lengths = (
@@ -136,8 +136,18 @@ def _make(info: s.StructInfo, source: str, dims: dict[p.PrimVar, int], param: e.
     raise _failure(f"parameter {param.name!r} is {info}: no value can be made for it", "give a file", param)
 
 
+def _known(value: p.PrimExpr | None, dims: dict[p.PrimVar, int]) -> Any:
+    try:
+        return None if value is None else evaluate(value, dims)
+    except Undefined:
+        return None
+
+
 def _length(dim: p.PrimExpr, dims: dict[p.PrimVar, int], param: e.Var) -> int:
-    value = evaluate(dim, dims)
+    try:
+        value = evaluate(dim, dims)
+    except Undefined as problem:
+        raise _failure(f"{problem} in {param.name!r}", "give other lengths with --shape", param) from None
     if value is None or value < 0:
         raise _failure(f"the dimension {dim} of {param.name!r} has no value", "give it with --shape", param)
     return int(value)
