@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-_EXPECT = re.compile(r"#\s*(revealed|error|warning|note):\s*(?:\[(\w+)\])?\s*(.*)$")
+_EXPECT = re.compile(r"#\s*(revealed|error|warning|note):\s*(?:\[(\w+)\])?\s*(.*?)\s*(?=# (?:error|warning|note):|$)")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,6 @@ def _program(name: str, lines: list[str], params: str) -> Case:
         lines = ["@R.function(pure=False)", f"def main({params}):", *body]
     expected = []
     for number, line in enumerate(lines, 1):
-        match = _EXPECT.search(line)
-        if match:
+        for match in _EXPECT.finditer(line):
             expected.append(Expectation(number, match[1], match[2] or "", match[3].strip().strip('"')))
     return Case(name, "\n".join(lines) + "\n", tuple(expected))

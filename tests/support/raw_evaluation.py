@@ -57,15 +57,14 @@ def evaluate(expr: e.Expr, values: dict[e.Expr, Any], log: Log) -> Any:
         inside = dict(values)
         for part in expr.blocks:
             for binding in part.bindings:
+                assert binding.var is not None  # these programs cast nothing
                 inside[binding.var] = evaluate(binding.value, inside, log)
         return evaluate(expr.body, inside, log)
     assert isinstance(expr, e.Call)
     arguments = [evaluate(arg, values, log) for arg in expr.args]
-    return (
-        arguments[0] + arguments[1]
-        if isinstance(expr.op, e.OpRef)
-        else logged(expr.op.name, arguments[0], log)
-    )
+    if isinstance(expr.op, e.ExternFunc):
+        return logged(expr.op.name, arguments[0], log)
+    return arguments[0] + arguments[1]
 
 
 def logged(name: str, value: Any, log: Log) -> Any:

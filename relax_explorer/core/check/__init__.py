@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relax_explorer.core.check import normal_form
+from relax_explorer.core.check import kernel_calls, normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
@@ -30,6 +30,7 @@ def check(module: IRModule, profile: str = "spec", normalized: bool = False) -> 
     found = Report()
     found.extend(report)
     found.extend(violations(normal, unsaid_is_pure=tvm))
+    found.extend(kernel_calls.violations(normal))
     found.extend(_unused(normal))
     return [_lenient(item) if tvm else item for item in found.sorted()]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from relax_explorer.core.check import claims, purity
+from relax_explorer.core.check import claims, held, purity
 from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.infer import Inferrer, Signature
 from relax_explorer.core.codes import well_formed as codes
@@ -128,6 +128,9 @@ class FunctionNormalizer:
             return
         value = self.value(binding.value)
         derived = self.infer.info(value)
+        if binding.annotation is not None:
+            wanted = held.settled(self.report, binding.annotation, self.vars, binding)
+            binding = replace(binding, annotation=wanted)
         if isinstance(value, e.Var) and value in self.infer.poisoned:
             self.infer.poisoned.add(binding.value)
         poisoned = value in self.infer.poisoned
@@ -140,6 +143,7 @@ class FunctionNormalizer:
     def _match_cast(self, binding: e.MatchCast) -> None:
         value = self.leaf(binding.value)
         if value not in self.infer.poisoned:
+        binding = held.settled_cast(self.report, binding, self.vars)
             claims.check_cast(self.report, binding, self.infer.info(value), self.dims)
         self.dims.update(defined_dims(binding.struct_info))
         info = claims.cast_annotation(self.report, binding)
@@ -213,6 +217,7 @@ class FunctionNormalizer:
         info = self.infer.call(expr)
         if not self.has_effect and purity.is_impure(expr, undeclared=False):
             self.has_effect = True
+        expr = held.settled_call(self.report, expr, self.vars)
         if expr.struct_info is info:
             return expr
         new = e.Call(expr.op, expr.args, expr.attrs, expr.sinfo_args, info, expr.span)
@@ -250,12 +255,14 @@ class FunctionNormalizer:
 
     def _if(self, expr: e.If) -> e.Expr:
         condition = self.leaf(expr.condition)
-        dims = set(self.dims)
+        dims, count = set(self.dims), len(self.vars)
         branches = []
         for branch in (expr.true_branch, expr.false_branch):
             branches.append(self.sequence(as_sequence(branch)))
             self.dims = set(dims)
-        infos = [erase(self.infer.info(branch.body), dims) for branch in branches]
+        params = self.fn.params if self.fn is not None else ()
+        infos = [self.infer.info(branch.body) for branch in branches]
+        infos = [erase(info, dims, held.visible(info, self.vars, count, params)) for info in infos]
         info = self.infer.branches(infos[0], infos[1])
         return replace(
             expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info

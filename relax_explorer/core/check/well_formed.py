@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import info_vars, operands, sequences
 from relax_explorer.core.ops import find
@@ -51,6 +51,14 @@ def _problem(code: Code, text: str, place: object, spec_only: bool = False) -> D
     return Diagnostic(code, text, (Label(place, "", True),), help=code.fix, spec_only=spec_only)
 
 
+_WIDTHS = frozenset(
+    dtype(name)
+    for name in (
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    )
+)  # fmt: skip
+
+
 class _Scopes:
     """Checks one function; `vars` and `dims` are what is in scope, kept as dictionaries so that leaving a scope is cheap."""
 
@@ -62,6 +70,7 @@ class _Scopes:
         self.vars: dict[e.Var, None] = {}
         self.dims: dict[p.PrimVar, None] = {}
         self.bound: set[e.Var] = set()
+        self.young: set[DType] = set()
         self.hidden: dict[e.Var, None] = {}  # dataflow variables of the blocks around a closure
 
     def check(self) -> list[Diagnostic]:
@@ -102,25 +111,19 @@ class _Scopes:
         shape = info.shape if isinstance(info, s.TensorStructInfo) else None
         if isinstance(shape, e.Var):
             self._use(shape, place)
-            self._shape_value(shape, info, place)  # type: ignore[arg-type]  # a tensor, or there were no shape
 
     def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:
         for var in variables:
             if var not in self.dims:
                 self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
 
-    def _shape_value(self, shape: e.Var, info: s.TensorStructInfo, place: object) -> None:
-        held = shape.struct_info
-        if isinstance(held, s.ShapeStructInfo) and (held.ndim == info.ndim or -1 in (held.ndim, info.ndim)):
-            return
-        if held is not None:
-            self._say(codes.SHAPE_IS_NO_SHAPE, f"{shape.name!r} is {held}", place)
-
     def _element(self, info: s.StructInfo, place: object) -> None:
         if isinstance(info, s.TensorStructInfo):
             if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
                 text = f"no tensor has elements of type {info.dtype}"
                 self._say(codes.BAD_ELEMENT, text, place, spec_only=True)
+            elif info.dtype is not None and info.dtype not in _WIDTHS:
+                self._width(info.dtype, place)
         elif isinstance(info, s.TupleStructInfo):
             for field in info.fields:
                 self._element(field, place)
@@ -128,6 +131,17 @@ class _Scopes:
             info.dtype.is_int or info.dtype.is_float or info.dtype.is_bool
         ):
             self._say(codes.BAD_SCALAR_TYPE, f"{info} names no scalar", place, spec_only=True)
+
+    def _width(self, element: DType, place: object) -> None:
+        """Report a width that the specification does not have; once per function for those that every model has."""
+        if element in self.young:
+            return
+        if element.is_float:
+            self.young.add(element)
+            text = f"{element} is younger than the specification"
+            self.report.say(codes.YOUNG_DTYPE, text, place, help=codes.YOUNG_DTYPE.fix)
+        else:
+            self._say(codes.BAD_WIDTH, f"the specification has no {element}", place, spec_only=True)
 
     def _sequence(self, seq: e.SeqExpr) -> None:
         for block in seq.blocks:

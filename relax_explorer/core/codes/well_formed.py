@@ -169,12 +169,6 @@ NO_PUBLIC_FUNCTION = Code(
     "Make one public: remove private=True.",
     '@R.function(private=True)\ndef f(x: R.Tensor((2,), "float32")):\n    return x\n',
 )
-SHAPE_IS_NO_SHAPE = Code(
-    "RX0145",
-    "variable in place of a shape holds no shape",
-    "The shape of a tensor is a list of dimensions, or a variable that holds a shape of the same rank.",
-    "Name a variable bound to a shape.",
-)
 SYMBOLIC_PRIM_VALUE = Code(
     "RX0146",
     "scalar value made of shape variables",
@@ -238,4 +232,19 @@ DIRECT_KERNEL_CALL = Code(
     "    @R.function(pure=False)\n"
     '    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):\n'
     "        _ = M.k(x, y)\n        return y\n",
+)
+BAD_WIDTH = Code(
+    "RX0152",
+    "width that the specification does not have",
+    "Integers have 8, 16, 32 or 64 bits, floats 16, 32 or 64. TVM allows others.",
+    "Use a wider dtype.",
+    '@R.function\ndef f(x: R.Tensor((2,), "uint4")):\n    return x\n',
+)
+YOUNG_DTYPE = Code(
+    "RX0153",
+    "dtype younger than the specification",
+    "bfloat16 and the floats of 8 bits and less are not in the specification; TVM has them, and they run here.",
+    "Nothing, if TVM is what runs the program: check with the profile tvm.",
+    '@R.function\ndef f(x: R.Tensor((2,), "bfloat16")):\n    return x\n',
+    Severity.NOTE,
 )

@@ -31,6 +31,13 @@ def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
     return _TABLE.setdefault(key, made)
 
 
+def _rank(dims: tuple[PrimExpr, ...], said: int) -> int:
+    """The number of dimensions; raises ValueError when another rank is said as well."""
+    if said != -1 and said != len(dims):
+        raise ValueError(f"the rank is said to be {said}, but {len(dims)} dimensions are given")
+    return len(dims)
+
+
 class ObjectStructInfo(StructInfo):
     """Any value at all."""
 
@@ -61,7 +68,7 @@ class ShapeStructInfo(StructInfo):
 
     def __new__(cls, values: tuple[PrimExpr, ...] | None = None, ndim: int = -1) -> ShapeStructInfo:
         if values is not None:
-            ndim = len(values)
+            ndim = _rank(values, ndim)
         key = (cls, values, ndim)
         return _TABLE.get(key) or _interned(key, values=values, ndim=ndim)  # type: ignore[no-any-return]  # as above
 
@@ -83,13 +90,15 @@ class TensorStructInfo(StructInfo):
         vdevice: str | None = None,
     ) -> TensorStructInfo:
         if type(shape) is tuple:
-            ndim = len(shape)
+            ndim = _rank(shape, ndim)
         elif shape is not None and ndim == -1:
             ndim = getattr(shape.struct_info, "ndim", -1)  # type: ignore[union-attr]  # a variable, being no tuple
         key = (cls, shape, dtype, ndim, vdevice)
         hit = _TABLE.get(key)
         if hit is not None:
             return hit  # type: ignore[no-any-return]  # as above
+        if shape is not None and type(shape) is not tuple and not hasattr(shape, "name"):
+            raise TypeError(f"a shape is a tuple of dimensions or a variable, not a {type(shape).__name__}")
         return _interned(key, shape=shape, dtype=dtype, ndim=ndim, vdevice=vdevice)  # type: ignore[no-any-return]
 
     @property
@@ -136,6 +145,8 @@ class FuncStructInfo(StructInfo):
     ) -> FuncStructInfo:
         key = (cls, params, ret, pure, derive_func)
         hit = _TABLE.get(key)
+        if hit is None and params is not None and derive_func is not None:
+            raise ValueError("a function has parameters or a derive function, not both")
         return hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)  # type: ignore[no-any-return]
 
 

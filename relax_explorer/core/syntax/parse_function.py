@@ -385,13 +385,6 @@ class FunctionReader:
     def _if(self, node: ast.If, blocks: Blocks) -> None:
         condition = self.expr.value(node.test)
         name = self._branch_target(node)
-        if self.output_names is not None:
-            raise self.ctx.fail(
-                codes.BAD_STATEMENT,
-                "a dataflow block has no control flow",
-                node,
-                help="move the if outside the block",
-            )
         true_branch, annotation = self._branch(node.body, name, "_then")
         false_branch, other = self._branch(node.orelse, name, "_else")
         found = annotation if annotation is other else None
@@ -429,8 +422,13 @@ class FunctionReader:
     ) -> tuple[e.SeqExpr, s.StructInfo | None]:
         before = dict(self.names)
         blocks = Blocks()
-        for statement in statements:
-            self.statement(statement, blocks)
+        # An If in a dataflow block is for the checker to refuse; its branches are ordinary blocks all the same.
+        outputs, self.output_names = self.output_names, None
+        try:
+            for statement in statements:
+                self.statement(statement, blocks)
+        finally:
+            self.output_names = outputs
         self.names.clear()
         self.names.update(before)
         last = blocks.bindings.pop() if blocks.bindings else None
@@ -491,9 +489,11 @@ def _is_output(node: ast.stmt) -> bool:
 
 
 def _targets(node: ast.stmt) -> list[str]:
-    """Names that a statement binds."""
+    """Names that a statement binds; an If binds what its branches end with."""
     if isinstance(node, ast.FunctionDef):
         return [node.name]
+    while isinstance(node, ast.If) and node.body:
+        node = node.body[-1]
     found: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         found = node.targets

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.codes import well_formed
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType, dtype, element_type
@@ -199,7 +200,11 @@ class InfoReader:
             value = self.dim(given["value"])
             return s.PrimStructInfo(value.dtype, value)
         found = self.dtype(given["dtype"]) if "dtype" in given else None
-        return s.PrimStructInfo(found) if found else s.OBJECT
+        if found is None:
+            fix = well_formed.BAD_SCALAR_TYPE.fix
+            self.ctx.say(well_formed.BAD_SCALAR_TYPE, f"{ast.unparse(node)[:60]} names no scalar", node, help=fix)
+            return s.OBJECT
+        return s.PrimStructInfo(found)
 
     def _object(self, node: ast.Call) -> s.StructInfo:
         return s.OBJECT
