@@ -1,0 +1,53 @@
+"""Shapes that a variable holds, as in `R.Tensor(s, "float32")`: the variable as it is called now, and in its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import info_holders, substitute_info
+
+Renamed = Mapping[e.Var, e.Var]
+
+
+def settled(report: Report, info: s.StructInfo, now: Renamed, place: object) -> s.StructInfo:
+    """`info` with the variables that hold its shapes as they are `now`; reported when what they hold is no shape."""
+    holders = info_holders(info)
+    if not holders:
+        return info
+    for var in holders:
+        held = now.get(var, var).struct_info
+        if held is not None and held is not s.OBJECT and not isinstance(held, s.ShapeStructInfo):
+            text = f"{var.name!r} is {held}, which is no shape"
+            report.say(codes.NO_SHAPE_HELD, text, place, help=codes.NO_SHAPE_HELD.fix)
+    return substitute_info(info, {}, dict(now))
+
+
+def settled_cast(report: Report, binding: e.MatchCast, now: Renamed) -> e.MatchCast:
+    """A match_cast whose StructInfo is `settled`, and its annotation."""
+    target = settled(report, binding.struct_info, now, binding)
+    wanted = binding.annotation
+    if wanted is not None:
+        wanted = settled(report, wanted, now, binding)
+    return replace(binding, struct_info=target, annotation=wanted)
+
+
+def settled_call(report: Report, call: e.Call, now: Renamed) -> e.Call:
+    """A call whose StructInfo arguments are `settled`."""
+    if not any(map(info_holders, call.sinfo_args)):
+        return call
+    infos = tuple([settled(report, info, now, call) for info in call.sinfo_args])
+    return replace(call, sinfo_args=infos)
+
+
+def visible(
+    info: s.StructInfo, now: Renamed, count: int, params: tuple[e.Var, ...]
+) -> tuple[e.Var, ...] | None:
+    """The variables of a scope that `info` may mention, the first `count` of `now` and the parameters; None for any."""
+    if not info_holders(info):
+        return None
+    return (*params, *list(now.values())[:count])

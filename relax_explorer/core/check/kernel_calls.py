@@ -1,0 +1,41 @@
+"""Direct calls of PrimFuncs: those belong in lowered programs, which allocate what the PrimFunc fills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.diagnostics import Diagnostic, Label
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.tir.stmt import PrimFunc
+
+# Only lowered programs allocate by operators of these families.
+_LOWERED = ("relax.builtin.", "relax.memory.", "relax.vm.")
+
+
+def violations(module: IRModule) -> Iterator[Diagnostic]:
+    """Each direct call of a PrimFunc, if nothing in the module shows that it is lowered."""
+    kernels = {name for name, fn in module.functions.items() if type(fn) is PrimFunc}
+    if not kernels:
+        return
+    found = []
+    for fn in module.relax_functions.values():
+        for binding in bindings(fn):
+            value = binding.value
+            if type(value) is not e.Call:
+                continue
+            if type(value.op) is e.OpRef and value.op.name.startswith(_LOWERED):
+                return
+            if type(value.op) is e.GlobalVar and value.op.name in kernels:
+                found.append(_direct(value, binding))
+    yield from found
+
+
+def _direct(call: e.Call, binding: e.Binding) -> Diagnostic:
+    name = getattr(call.op, "name", "")
+    place = call if call.span else binding
+    help = f"use R.call_tir({name}, (…), out_sinfo=…), which allocates the result"
+    text = f"the PrimFunc {name!r} is called directly"
+    return Diagnostic(codes.DIRECT_KERNEL_CALL, text, (Label(place, "", True),), help=help, spec_only=True)
