@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.decl import InferFailure, Op, Site
@@ -31,12 +32,18 @@ class Inferrer:
         self.report, self.signature = report, signature
         self.poisoned: set[e.Expr] = set()
         self.obligations: list[tuple[e.Call, p.PrimExpr, p.PrimExpr]] = []
+        self.captured: dict[e.Expr, frozenset[p.PrimVar]] = {}  # what local functions see of the function around them
         self._memo: dict[Any, s.StructInfo] = {}
 
     def info(self, expr: e.Expr) -> s.StructInfo:
         """The StructInfo of an operand."""
         known = expr.struct_info
         return known if known is not None else _INFO[type(expr)](self, expr)
+
+    def informed(self, leaf: e.Expr) -> e.Expr:
+        """A leaf with the StructInfo that it has by itself; a variable, an operator or a constant without data as it is."""
+        rule = _OWN.get(type(leaf))
+        return leaf if rule is None else replace(leaf, struct_info=rule(self, leaf))
 
     def call(self, call: e.Call) -> s.StructInfo:
         """The StructInfo of a call whose operands are known."""
@@ -116,7 +123,8 @@ class Inferrer:
 
     def _apply(self, call: e.Call, params: tuple[s.StructInfo, ...], ret: s.StructInfo) -> s.StructInfo:
         """Beta-reduction: the callee's shape variables become what the arguments make of them; none leaks."""
-        mapping: dict[p.PrimVar, p.PrimExpr] = {}
+        # What a local function captured has its value already, and is not bound anew (errata E-51).
+        mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in self.captured.get(call.op, ())}
         infos = [self.info(arg) for arg in call.args]
         for want, have in zip(params, infos, strict=True):
             match_dims(want, have, mapping)
@@ -168,4 +176,7 @@ _INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.Function: lambda i, x: x.struct_info or s.OBJECT,
     e.If: lambda i, x: s.OBJECT,
     e.SeqExpr: lambda i, x: s.OBJECT,
+}
+_OWN: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
+    kind: _INFO[kind] for kind in (e.ExternFunc, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm)
 }

@@ -54,7 +54,7 @@ class FunctionNormalizer:
         self.fn: e.Function | None = None
         self.has_effect = False
         if outer:
-            self.infer.poisoned = outer.infer.poisoned
+            self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
 
     def run(self, fn: e.Function) -> e.Function:
         """The function in normal form."""
@@ -154,6 +154,7 @@ class FunctionNormalizer:
         fn = binding.value
         assert isinstance(fn, e.Function)  # the caller looked
         early = self._var(binding.var, function_info(fn, True))  # a recursive closure sees itself
+        captured = self.infer.captured[early] = frozenset(self.dims)
         inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
         new = inner.run(fn)
         if fn.ret_struct_info is None and _mentions(new, early):
@@ -164,6 +165,7 @@ class FunctionNormalizer:
             final = self._var(binding.var, new.struct_info)
             new = substitute_vars(new, {early: final})
             early = final
+            self.infer.captured[final] = captured
         self.out.append(replace(binding, var=early, value=new))
 
     def _var(self, var: e.Var, info: s.StructInfo | None) -> e.Var:
@@ -184,7 +186,7 @@ class FunctionNormalizer:
         if kind is e.Var or kind is e.DataflowVar:
             return self.vars.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as `kind` says
         if kind in e.LEAVES:
-            return expr
+            return expr if expr.struct_info is not None else self.infer.informed(expr)
         value = self.value(expr)
         if kind is e.Tuple or type(value) in e.LEAVES:
             return value
@@ -229,7 +231,7 @@ class FunctionNormalizer:
 
     def _callee(self, op: e.Expr) -> e.Expr:
         kind = type(op)
-        if kind is e.OpRef or kind is e.ExternFunc:
+        if kind is e.OpRef:
             return op
         return self._global(op) if kind is e.GlobalVar else self.leaf(op)  # type: ignore[arg-type]  # as `kind` says
 
