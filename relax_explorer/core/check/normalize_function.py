@@ -48,6 +48,7 @@ class FunctionNormalizer:
         self.infer = Inferrer(report, signature)
         self.vars: dict[e.Var, e.Var] = dict(outer.vars) if outer else {}
         self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
+        self.bound: set[e.Var] = outer.bound if outer else set()
         self.out: list[e.Binding] = []
         self.dataflow = False
         self.used: set[str] | None = None
@@ -127,10 +128,10 @@ class FunctionNormalizer:
             self._nested(binding)  # type: ignore[arg-type]  # a MatchCast returned above
             return
         value = self.value(binding.value)
-        derived = self.infer.info(value)
         if binding.annotation is not None:
             wanted = held.settled(self.report, binding.annotation, self.vars, binding)
             binding = replace(binding, annotation=wanted)
+        derived = self.infer.info(value)
         if isinstance(value, e.Var) and value in self.infer.poisoned:
             self.infer.poisoned.add(binding.value)
         poisoned = value in self.infer.poisoned
@@ -142,8 +143,8 @@ class FunctionNormalizer:
 
     def _match_cast(self, binding: e.MatchCast) -> None:
         value = self.leaf(binding.value)
-        if value not in self.infer.poisoned:
         binding = held.settled_cast(self.report, binding, self.vars)
+        if value not in self.infer.poisoned:
             claims.check_cast(self.report, binding, self.infer.info(value), self.dims)
         self.dims.update(defined_dims(binding.struct_info))
         info = claims.cast_annotation(self.report, binding)
@@ -162,6 +163,7 @@ class FunctionNormalizer:
             fix = codes.RECURSION_UNANNOTATED.fix
             self.report.say(codes.RECURSION_UNANNOTATED, text, fn, help=fix, spec_only=True)
         if early.struct_info is not new.struct_info:
+            self.bound.discard(binding.var)
             final = self._var(binding.var, new.struct_info)
             new = substitute_vars(new, {early: final})
             early = final
@@ -170,6 +172,10 @@ class FunctionNormalizer:
 
     def _var(self, var: e.Var, info: s.StructInfo | None) -> e.Var:
         new = var if var.struct_info is info else type(var)(var.name, info, var.span)
+        if var in self.bound:
+            text = f"{var.name!r} is bound a second time"
+            self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
+        self.bound.add(var)
         self.vars[var] = new
         return new
 
@@ -213,13 +219,13 @@ class FunctionNormalizer:
         args = tuple([self.leaf(arg) for arg in expr.args])
         if op is not expr.op or any(a is not b for a, b in zip(args, expr.args, strict=True)):
             expr = e.Call(op, args, expr.attrs, expr.sinfo_args, None, expr.span)
+        expr = held.settled_call(self.report, expr, self.vars)
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is not None and declared.refine is not None:
             expr = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
         info = self.infer.call(expr)
         if not self.has_effect and purity.is_impure(expr, undeclared=False):
             self.has_effect = True
-        expr = held.settled_call(self.report, expr, self.vars)
         if expr.struct_info is info:
             return expr
         new = e.Call(expr.op, expr.args, expr.attrs, expr.sinfo_args, info, expr.span)
