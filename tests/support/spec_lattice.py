@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
 from relax_explorer.core.check.compatible import (
     NO,
     UNKNOWN,
@@ -16,14 +20,21 @@ from relax_explorer.core.check.compatible import (
     shape_var_mapping,
     unify,
 )
-from relax_explorer.core.check.derive import default_derive, derived, empty_derive
+from relax_explorer.core.check.derive import default_derive, derive_function, derived, empty_derive
 from relax_explorer.core.check.erase import erase
 from relax_explorer.core.check.types import erase_struct_info, glb, is_subtype, lub, wrap_type
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.match import Mismatch, match
+from relax_explorer.core.exec.packed import packed_function
+from relax_explorer.core.exec.values import Closure, Shape, kind_of
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir import types as t
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.ir.module import IRModule
 
 F32, F16, I32, I64, BOOL = map(dtype, ("float32", "float16", "int32", "int64", "bool"))
 
@@ -109,6 +120,37 @@ def _below(a: t.Type) -> dict[t.Type, None]:
     return dict.fromkeys([other for other in types_of_depth(1) if is_subtype(other, a)])
 
 
+def about(module: IRModule | None) -> dict[str, Any]:
+    """Ways to run the program above a block."""
+
+    def machine(*arguments: Any, function: str = "main") -> Machine:
+        """A machine that has run a function of the program to its end."""
+        assert module is not None
+        made = Machine(rxe.normalize(module), function, list(arguments))
+        while not made.done:
+            made.step()
+        return made
+
+    def debugger(*arguments: Any, function: str = "main") -> Debugger:
+        """A debugger at the start of a function of the program."""
+        assert module is not None
+        return Debugger(rxe.normalize(module), function, list(arguments))
+
+    def trap(*arguments: Any, function: str = "main") -> Diagnostic:
+        """What a run ends with that goes wrong."""
+        with pytest.raises(rxe.Failure) as caught:
+            machine(*arguments, function=function)
+        found: Diagnostic = caught.value.diagnostics[0]
+        return found
+
+    return {"machine": machine, "debugger": debugger, "trap": trap}
+
+
+def floats(*dims: int, element: str = "float32") -> Any:
+    """Zeros of a shape."""
+    return np.zeros(dims, element)
+
+
 NAMES: dict[str, Any] = {
     "T": _Tensors(), "S": _Shapes(), "Tup": lambda *fields: s.TupleStructInfo(fields), "Fn": function, "opaque": opaque,
     "Prim": lambda name, value=None: s.PrimStructInfo(dtype(name), value), "Object": s.OBJECT,
@@ -120,5 +162,7 @@ NAMES: dict[str, Any] = {
     "overlaps": overlaps, "unify": unify, "mapping": shape_var_mapping, "erase": erase,
     "erase_struct_info": erase_struct_info, "wrap_type": wrap_type, "is_subtype": is_subtype, "lub": lub, "glb": glb,
     "types_of_depth": types_of_depth, "above_both": above_both, "below_both": below_both,
+    "packed_function": packed_function, "kind_of": kind_of, "Shape": Shape, "Closure": Closure, "floats": floats,
+    "match": match, "Mismatch": Mismatch, "derive_function": derive_function,
     "derived": derived, "default_derive": default_derive, "empty_derive": empty_derive,
 }  # fmt: skip

@@ -23,6 +23,7 @@ def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, 
     names.update(_API)
     names.update(spec_lattice.NAMES)
     names.update(spec_trees.NAMES)
+    names.update(spec_lattice.about(module))
     names.update(_about(module, problems))
     return names
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.diagnostics import Code
+from relax_explorer.core.diagnostics import Code, Severity
 
 WRONG_INPUT = Code(
     "RX0501",
@@ -87,4 +87,11 @@ BAD_INPUT_FILE = Code(
     "input file can't be read",
     "The file is no .npy or .npz file of plain arrays.",
     "Save the arrays with numpy.save or numpy.savez.",
+)
+PLAIN_RESULT = Code(
+    "RX0516",
+    "packed function returned a plain Python value",
+    "A packed function gives tensors, tuples, shapes and objects. A number is taken as a scalar, text as a string; said once.",
+    "Return a numpy array of rank 0, or use what it gives as a scalar.",
+    severity=Severity.WARNING,
 )

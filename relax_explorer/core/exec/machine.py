@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
     Dims,
+    Opaque,
     Shape,
     as_argument,
     describe,
@@ -106,6 +108,9 @@ class Machine:
         self.output: list[str] = []  # what R.print wrote
         fn = module.functions.get(function)
         if type(fn) is not e.Function:
+        self.warnings: list[Diagnostic] = []
+        self.globals = self._globals()
+        self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
             names = ", ".join(module.relax_functions) or "none"
             raise Failure(
                 Diagnostic(
@@ -124,6 +129,14 @@ class Machine:
 
     @property
     def frame(self) -> Frame:
+    def _globals(self) -> Mapping[str, Any]:
+        """The value of each function of the module, fixed before anything runs: closures that capture nothing, kernels."""
+        values = {
+            name: Closure(fn, name, {}, {}) if type(fn) is e.Function else Opaque(f"kernel {name}")
+            for name, fn in self.module.functions.items()
+        }
+        return MappingProxyType(values)
+
         """The innermost frame."""
         return self.frames[-1]
 
@@ -329,8 +342,8 @@ class Machine:
         name = at.binding.var.name if at.binding is not None and at.binding.var is not None else "closure"
         captured = {var: frame.registers[slot] for var, slot in zip(free_variables(fn), at.args, strict=True)}
         made = Closure(fn, name, captured, dict(frame.dims))
-        if at.binding is not None and at.binding.var is not None:
-            captured[at.binding.var] = made  # a closure may call itself
+        if at.binding is not None and at.binding.var in captured:
+            captured[at.binding.var] = made  # a closure that calls itself
         self._write(frame, at.target, made)
 
     def _global(self, frame: Frame, at: Instruction) -> Event | None:
@@ -377,6 +390,10 @@ class Machine:
         self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
         return Event("enter", name, len(self.frames), at.binding)
 
+        if callable(callee):
+            name = getattr(callee, "__name__", "a packed function")
+            self._write(frame, at.target, self._foreign(callee, name, args, at))
+            return None
     def _packed(self, frame: Frame, at: Instruction) -> None:
         args = [frame.registers[slot] for slot in at.args]
         self._write(frame, at.target, self.packed(at.node.op.name, args, at))
@@ -392,9 +409,7 @@ class Machine:
                 codes.UNKNOWN_PACKED, f"no packed function {name!r} is registered", at, f"registered: {near}"
             )
         result = self.guard(at, lambda: function(*args))
-        if isinstance(
-            result, np.generic
-        ):  # what numpy makes of a tensor of rank 0; a plain Python number is a scalar
+        if isinstance(result, np.generic):  # what numpy makes of a tensor of rank 0
             return np.asarray(result)
         return () if result is None else result
 
@@ -406,11 +421,18 @@ class Machine:
             return own(self, frame, at, args)  # type: ignore[no-any-return]  # typed by the table it comes from
         op = find(name)
         if op is None or op.evaluate is None:
+        return self._foreign(function, name, args, at)
+
+    def _foreign(self, function: Callable[..., Any], name: str, args: Sequence[Any], at: Instruction) -> Any:
             reason = op.no_evaluate if op is not None else "it is not known"
             raise self.trap(
                 codes.NO_EVALUATION, f"{name} can't be run here: {reason or 'it has no evaluation'}", at
             )
         if any(arg is UNKNOWN for arg in args):
+        if isinstance(result, (int, float, str)) and not self.warnings:
+            text = f"{name} returned {result!r}, a plain Python {type(result).__name__}; it is taken as a scalar or string"
+            label = Label(at.binding or at.node, "", True)
+            self.warnings.append(Diagnostic(codes.PLAIN_RESULT, text, (label,), help=codes.PLAIN_RESULT.fix))
             self._write(frame, at.target, UNKNOWN)
             return None
         self._check_lengths(args, at)

@@ -61,6 +61,13 @@ class Closure:
     captured: dict[e.Var, Any]
     dims: Dims
 
+    @property
+    def env(self) -> dict[str, Any]:
+        """What it captured, by name: variables, then shape variables, its own name last."""
+        values = {var.name: value for var, value in self.captured.items()}
+        own = {self.name: values.pop(self.name)} if values.get(self.name) is self else {}
+        return {**values, **{var.name: length for var, length in self.dims.items()}, **own}
+
     def __repr__(self) -> str:
         return f"closure({self.name})"
 

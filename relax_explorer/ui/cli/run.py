@@ -54,6 +54,8 @@ def run(
             machine.step()
         for line in machine.output:
             click.echo(line, err=True)
+        for warning in machine.warnings:
+            click.echo(f"warning[{warning.code}]: {warning.message}", err=True)
         results = _flat(to_python(machine.result))
     _print(results, format)
     if output_ is not None:
