@@ -86,7 +86,8 @@ class Frame:
 class Machine:
     """Runs one call of one function of a module in normal form.
 
-    With `record`, each step is kept so that it can be undone; without, registers are freed after their last use.
+    With `record`, each step is kept so that it can be undone; without, registers are freed after their last use. With
+    `check_annotations`, a value that is not what its binding's annotation says stops the program (errata E-44).
     """
 
     def __init__(
@@ -96,8 +97,9 @@ class Machine:
         args: Sequence[Any],
         record: bool = False,
         cache: Path | None = None,
+        check_annotations: bool = False,
     ) -> None:
-        self.module, self.record = module, record
+        self.module, self.record, self.check_annotations = module, record, check_annotations
         self.kernels = Kernels(cache)
         self.frames: list[Frame] = []
         self.result: Any = None
@@ -106,11 +108,11 @@ class Machine:
         self.position = 0  # steps of the log that are in effect
         self._change: Change | None = None
         self.output: list[str] = []  # what R.print wrote
-        fn = module.functions.get(function)
-        if type(fn) is not e.Function:
         self.warnings: list[Diagnostic] = []
         self.globals = self._globals()
         self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
+        fn = module.functions.get(function)
+        if type(fn) is not e.Function:
             names = ", ".join(module.relax_functions) or "none"
             raise Failure(
                 Diagnostic(
@@ -127,8 +129,6 @@ class Machine:
         values = [as_argument(arg, param.struct_info) for arg, param in zip(args, fn.params, strict=True)]
         self._enter(fn, function, values, {}, None, None, {})
 
-    @property
-    def frame(self) -> Frame:
     def _globals(self) -> Mapping[str, Any]:
         """The value of each function of the module, fixed before anything runs: closures that capture nothing, kernels."""
         values = {
@@ -137,6 +137,8 @@ class Machine:
         }
         return MappingProxyType(values)
 
+    @property
+    def frame(self) -> Frame:
         """The innermost frame."""
         return self.frames[-1]
 
@@ -273,9 +275,22 @@ class Machine:
                 return event
             if instruction.binding is not None:
                 value = frame.registers[instruction.target]
+                if self.check_annotations:
+                    self._check_annotation(frame, instruction.binding, value)
                 self._release(frame, instruction)
                 return Event("bind", frame.name, len(self.frames), instruction.binding, value)
             self._release(frame, instruction)
+
+    def _check_annotation(self, frame: Frame, binding: e.Binding, value: Any) -> None:
+        if binding.annotation is None or value is UNKNOWN:
+            return
+        try:
+            match(value, binding.annotation, dict(frame.dims))
+        except Mismatch as problem:
+            name = binding.var.name if binding.var is not None else "the value"
+            text = f"{name} is {describe(value)}, its annotation says {binding.annotation}: {problem}"
+            label = Label(binding, "", True)
+            raise Failure(Diagnostic(codes.CAST_FAILED, text, (label,), help=codes.CAST_FAILED.fix)) from None
 
     def _release(self, frame: Frame, instruction: Instruction) -> None:
         if not self.record:
@@ -375,6 +390,10 @@ class Machine:
         if isinstance(callee, e.ExternFunc):
             self._write(frame, at.target, self.packed(callee.name, args, at))
             return None
+        if callable(callee):
+            name = getattr(callee, "__name__", "a packed function")
+            self._write(frame, at.target, self._foreign(callee, name, args, at))
+            return None
         raise self.trap(codes.CAST_FAILED, f"{describe(callee)} is no function", at)
 
     def _call(
@@ -390,10 +409,6 @@ class Machine:
         self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
         return Event("enter", name, len(self.frames), at.binding)
 
-        if callable(callee):
-            name = getattr(callee, "__name__", "a packed function")
-            self._write(frame, at.target, self._foreign(callee, name, args, at))
-            return None
     def _packed(self, frame: Frame, at: Instruction) -> None:
         args = [frame.registers[slot] for slot in at.args]
         self._write(frame, at.target, self.packed(at.node.op.name, args, at))
@@ -408,9 +423,16 @@ class Machine:
             raise self.trap(
                 codes.UNKNOWN_PACKED, f"no packed function {name!r} is registered", at, f"registered: {near}"
             )
+        return self._foreign(function, name, args, at)
+
+    def _foreign(self, function: Callable[..., Any], name: str, args: Sequence[Any], at: Instruction) -> Any:
         result = self.guard(at, lambda: function(*args))
         if isinstance(result, np.generic):  # what numpy makes of a tensor of rank 0
             return np.asarray(result)
+        if isinstance(result, (int, float, str)) and not self.warnings:
+            text = f"{name} returned {result!r}, a plain Python {type(result).__name__}; it is taken as a scalar or string"
+            label = Label(at.binding or at.node, "", True)
+            self.warnings.append(Diagnostic(codes.PLAIN_RESULT, text, (label,), help=codes.PLAIN_RESULT.fix))
         return () if result is None else result
 
     def _op(self, frame: Frame, at: Instruction) -> Event | None:
@@ -421,18 +443,11 @@ class Machine:
             return own(self, frame, at, args)  # type: ignore[no-any-return]  # typed by the table it comes from
         op = find(name)
         if op is None or op.evaluate is None:
-        return self._foreign(function, name, args, at)
-
-    def _foreign(self, function: Callable[..., Any], name: str, args: Sequence[Any], at: Instruction) -> Any:
             reason = op.no_evaluate if op is not None else "it is not known"
             raise self.trap(
                 codes.NO_EVALUATION, f"{name} can't be run here: {reason or 'it has no evaluation'}", at
             )
         if any(arg is UNKNOWN for arg in args):
-        if isinstance(result, (int, float, str)) and not self.warnings:
-            text = f"{name} returned {result!r}, a plain Python {type(result).__name__}; it is taken as a scalar or string"
-            label = Label(at.binding or at.node, "", True)
-            self.warnings.append(Diagnostic(codes.PLAIN_RESULT, text, (label,), help=codes.PLAIN_RESULT.fix))
             self._write(frame, at.target, UNKNOWN)
             return None
         self._check_lengths(args, at)
@@ -528,13 +543,21 @@ _RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {
 }
 
 
-def run(module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None) -> Any:
+def run(
+    module: IRModule,
+    function: str = "main",
+    args: Sequence[Any] = (),
+    cache: Path | None = None,
+    check_annotations: bool = False,
+) -> Any:
     """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
 
     Returns a numpy array, a tuple, or a tuple of int for a shape; raises Failure when the program is wrong or traps. `cache`
-    is a directory for compiled kernels.
+    is a directory for compiled kernels; `check_annotations` holds every value against the annotation of its binding.
     """
-    machine = Machine(normalize(module), function, list(args), cache=cache)
+    machine = Machine(
+        normalize(module), function, list(args), cache=cache, check_annotations=check_annotations
+    )
     while not machine.done:
         machine.step()
     return to_python(machine.result)
