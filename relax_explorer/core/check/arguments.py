@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.conversion import Conversion, cast_operand, conversion, without_shapes
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Edit, Label, Report
@@ -53,11 +54,11 @@ def _is_kernel(call: e.Call) -> bool:
 
 
 def _only_dims(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """Whether kind, rank and dtype fit: then TVM accepts the call, and learns of the lengths when it runs."""
-    return (
-        conversion(without_shapes(have), without_shapes(want)) is Conversion.FITS
-        and conversion(have, want) is not Conversion.NEVER
-    )
+    """Whether the parameter alone would take the argument: then TVM accepts the call, and learns of the lengths when it runs."""
+    if conversion(without_shapes(have), without_shapes(want)) is not Conversion.FITS:
+        return False
+    pairs = zip(_dims(have) or (), _dims(want) or (), strict=False)
+    return not any(type(a) is type(b) is p.IntImm and a is not b for a, b in pairs)
 
 
 class _Argument:
@@ -109,7 +110,7 @@ class _Argument:
         conflict = _conflict(have, param, self.dims)
         if conflict is not None:
             axis, given, wanted = conflict
-            value = p.substitute(wanted, self.dims)
+            value = simplify(p.substitute(wanted, self.dims))
             said = f"{wanted}" if value is wanted else f"{wanted} = {value}"
             text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {said}, got {given}"
             labels = self._origins(wanted)

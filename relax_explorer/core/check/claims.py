@@ -46,14 +46,14 @@ def _check_annotation(
         report.say(codes.MAYBE_ANNOTATION, text, binding, help=cast, edits=cast_binding(binding, wanted))
 
 
-def check_return(report: Report, fn: e.Function, value: e.Expr, derived: s.StructInfo) -> None:
+def check_return(report: Report, fn: e.Function, derived: s.StructInfo) -> None:
     """Report a result that is not, or not provably, what the return annotation of `fn` says; TVM does not look."""
     wanted = fn.ret_struct_info
     assert wanted is not None  # the caller looked
     verdict = conversion(derived, wanted)
     if verdict is Conversion.FITS:
         return
-    place = value if value.span else fn
+    place = fn.body if fn.body.span else fn
     if verdict is Conversion.MAYBE:
         text = f"the function returns {derived}; whether it is {wanted} is known only at run time"
         report.say(op_codes.MAYBE_RETURN, text, place, help=op_codes.MAYBE_RETURN.fix)

@@ -52,10 +52,11 @@ def without_shapes(info: s.StructInfo) -> s.StructInfo:
 
 def cast_binding(binding: e.VarBinding, want: s.StructInfo) -> tuple[Edit, ...]:
     """The edit that makes an annotated binding a match_cast."""
-    if binding.span is None or binding.value.span is None:
+    value = binding.value
+    written = value.name if isinstance(value, e.Var) else value.span.text if value.span else ""
+    if binding.span is None or not written:
         return ()
-    text = f"{binding.var.name} = R.match_cast({binding.value.span.text}, {want})"
-    return (Edit(binding.span, text),)
+    return (Edit(binding.span, f"{binding.var.name} = R.match_cast({written}, {want})"),)
 
 
 def cast_operand(

@@ -21,7 +21,7 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.ops.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.rules import on_device
 
-EXTERN = s.FuncStructInfo(None, s.OBJECT, False)
+EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")
 Signature = Callable[[str], s.StructInfo | None]
 
 
@@ -32,7 +32,9 @@ class Inferrer:
         self.report, self.signature = report, signature
         self.poisoned: set[e.Expr] = set()
         self.obligations: list[tuple[e.Call, p.PrimExpr, p.PrimExpr]] = []
-        self.captured: dict[e.Expr, frozenset[p.PrimVar]] = {}  # what local functions see of the function around them
+        self.captured: dict[
+            e.Expr, frozenset[p.PrimVar]
+        ] = {}  # what local functions see of the function around them
         self._memo: dict[Any, s.StructInfo] = {}
 
     def info(self, expr: e.Expr) -> s.StructInfo:

@@ -70,7 +70,7 @@ class FunctionNormalizer:
         if ret is None:
             ret = erase(derived, params_dims, fn.params)
         elif body.body not in self.infer.poisoned and seq.body not in self.infer.poisoned:
-            claims.check_return(self.report, fn, seq.body, derived)
+            claims.check_return(self.report, fn, derived)
         new = replace(fn, body=body, ret_struct_info=ret)
         info = function_info(new, self.unsaid_is_pure or not self.has_effect)
         return new if new.struct_info is info else replace(new, struct_info=info)

@@ -160,10 +160,3 @@ NEEDLESS_CAST = Code(
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor(ndim=1))\n    return y\n',
     Severity.NOTE,
 )
-NO_INFERENCE = Code(
-    "RX0242",
-    "operator without inference",
-    "The operator does not say what it returns, so its result is taken as Object.",
-    "Annotate with a match_cast.",
-    severity=Severity.WARNING,
-)

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
@@ -50,7 +51,7 @@ class FunctionReader:
             None  # inside a dataflow block: the names that R.output lists
         )
         self._infos: dict[str, s.StructInfo] = {}
-        self._returned = False
+        self._returned: Span | None = None
 
     # -- names ----------------------------------------------------------------------------------------------------
 
@@ -91,7 +92,7 @@ class FunctionReader:
         if name:
             self.attrs = {"global_symbol": name, **self.attrs}
         attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
-        sequence = e.SeqExpr(blocks.close(), body, None, self.ctx.span(node))
+        sequence = e.SeqExpr(blocks.close(), body, None, self._returned or self.ctx.span(node))
         return e.Function(params, sequence, ret, pure, attrs, None, self.ctx.span(node))
 
     def decorator_options(self, node: ast.expr) -> tuple[bool | None, bool]:
@@ -175,7 +176,7 @@ class FunctionReader:
                 continue
             self.statement(statement, blocks)
         if result is None:
-            if not self._returned:
+            if self._returned is None:
                 place = statements[-1] if statements else node
                 self.ctx.say(
                     codes.MISSING_RETURN,
@@ -187,7 +188,7 @@ class FunctionReader:
         return result
 
     def _return(self, node: ast.Return) -> e.Expr:
-        self._returned = True
+        self._returned = self.ctx.span(node.value or node)
         if node.value is None:
             return e.Tuple((), None, self.ctx.span(node))
         try:
@@ -285,7 +286,8 @@ class FunctionReader:
     ) -> None:
         span = self.ctx.span(node)
         if type(value) is ast.Call and dotted(value.func) in MATCH_CASTS:
-            self._match_cast(target, value, annotation, span, blocks)
+            thrown_away = target.id == "_" and annotation is None  # as TVM wants a cast written that binds nothing
+            self._match_cast(None if thrown_away else target, value, annotation, span, blocks)
             return
         bound = self.expr.bound_value(value, annotation)
         var = self.new_var(target.id, annotation, target)
