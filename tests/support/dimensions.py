@@ -27,30 +27,41 @@ def leaves() -> st.SearchStrategy[p.PrimExpr]:
     return st.one_of(st.sampled_from(VARIABLES), literals())
 
 
-def _binary(kinds: tuple[type, ...], operands: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.builds(lambda kind, a, b: kind(a, b), st.sampled_from(kinds), operands, operands)
+def _binary(draw: Callable[..., Any], kinds: tuple[type, ...], depth: int) -> Any:
+    return draw(st.sampled_from(kinds))(_expression(draw, depth), _expression(draw, depth))
 
 
-def conditions(operands: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _expression(draw: Callable[..., Any], depth: int) -> Any:
+    shape = draw(st.integers(0, 9)) if depth > 0 else 0
+    if shape <= 2:
+        return draw(leaves())
+    if shape <= 5:
+        return _binary(draw, _ARITHMETIC, depth - 1)
+    if shape <= 8:
+        by_literal = draw(st.sampled_from((p.FloorDiv, p.FloorMod, p.Mul, p.Div)))
+        return by_literal(_expression(draw, depth - 1), draw(literals()))
+    return p.Select(_condition(draw, depth - 1), _expression(draw, depth - 1), _expression(draw, depth - 1))
+
+
+def _condition(draw: Callable[..., Any], depth: int) -> Any:
+    shape = draw(st.integers(0, 5)) if depth > 0 else 0
+    if shape <= 2:
+        return _binary(draw, _COMPARISONS, depth)
+    if shape == 3:
+        return p.Not(_condition(draw, depth - 1))
+    return draw(st.sampled_from((p.And, p.Or)))(_condition(draw, depth - 1), _condition(draw, depth - 1))
+
+
+@st.composite
+def expressions(draw: Callable[..., Any], depth: int = 3) -> p.PrimExpr:
+    """Integer expressions, nested up to `depth`."""
+    return _expression(draw, depth)  # type: ignore[no-any-return]  # hypothesis draws Any
+
+
+@st.composite
+def conditions(draw: Callable[..., Any], depth: int = 2) -> p.PrimExpr:
     """Comparisons, joined and negated."""
-    compared = _binary(_COMPARISONS, operands)
-    return st.one_of(compared, _binary((p.And, p.Or), compared), st.builds(p.Not, compared))
-
-
-def _larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    by_literal = st.builds(
-        lambda kind, a, b: kind(a, b),
-        st.sampled_from((p.FloorDiv, p.FloorMod, p.Mul, p.Div)),
-        inner,
-        literals(),
-    )
-    chosen = st.builds(p.Select, conditions(inner), inner, inner)
-    return st.one_of(_binary(_ARITHMETIC, inner), by_literal, by_literal, chosen)
-
-
-def expressions(most: int = 8) -> st.SearchStrategy[p.PrimExpr]:
-    """Integer expressions of up to `most` leaves."""
-    return st.recursive(leaves(), _larger, max_leaves=most)
+    return _condition(draw, depth)  # type: ignore[no-any-return]  # hypothesis draws Any
 
 
 def values(expr: p.PrimExpr, given: dict[p.PrimVar, Any]) -> Values:

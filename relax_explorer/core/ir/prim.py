@@ -395,6 +395,15 @@ def as_prim(value: PrimExpr | float, dtype: DType | None = None) -> PrimExpr:
     return FloatImm(value, dtype or FLOAT32)
 
 
+def as_dim(value: PrimExpr) -> PrimExpr:
+    """`value` as a dimension, which is an int64: narrower integers are widened; raises TypeError for anything else."""
+    if value.dtype is INT64:
+        return value
+    if value.dtype.kind not in ("int", "uint") or value.dtype.bits > 64:
+        raise TypeError(f"a dimension is an int64, {value} is {value.dtype}")
+    return IntImm(value.value, INT64) if type(value) is IntImm else Cast(INT64, value)
+
+
 def free_vars(*exprs: PrimExpr) -> list[PrimVar]:
     """The variables in `exprs`, in order of first occurrence."""
     found: dict[PrimVar, None] = {}
@@ -422,5 +431,5 @@ def substitute(expr: PrimExpr, mapping: dict[PrimVar, PrimExpr]) -> PrimExpr:
 __all__ = [
     "EQ", "GE", "GT", "INT32", "INT64_MAX", "INT64_MIN", "LE", "LT", "NE", "Add", "And", "Binary", "Cast", "Comparison", "Div",
     "FloatImm", "FloorDiv", "FloorMod", "IntImm", "Max", "Min", "Mod", "Mul", "Not", "Or", "PrimCall", "PrimExpr", "PrimString",
-    "PrimVar", "Select", "Sub", "as_prim", "free_vars", "substitute",
+    "PrimVar", "Select", "Sub", "as_dim", "as_prim", "free_vars", "substitute",
 ]  # fmt: skip

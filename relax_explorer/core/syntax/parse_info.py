@@ -148,7 +148,7 @@ class InfoReader:
 
     def _shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
         if isinstance(node, (ast.Tuple, ast.List)):
-            return tuple([self.dim(item) for item in node.elts])
+            return tuple([p.as_dim(self.dim(item)) for item in node.elts])
         if isinstance(node, ast.Constant) and node.value is None:
             return None
         if isinstance(node, ast.Name):
@@ -157,7 +157,7 @@ class InfoReader:
                 return found
         if dotted(getattr(node, "func", node)) == "R.shape" and isinstance(node, ast.Call) and node.args:
             return self._shape_argument(node.args[0])
-        return (self.dim(node),)
+        return (p.as_dim(self.dim(node)),)
 
     def _shape(self, node: ast.Call) -> s.StructInfo:
         given = self._keywords(node, "values", "ndim")
@@ -165,7 +165,7 @@ class InfoReader:
             given.setdefault("values", node.args[0])
         values = given.get("values")
         if isinstance(values, (ast.Tuple, ast.List)):
-            return s.ShapeStructInfo(tuple([self.dim(item) for item in values.elts]))
+            return s.ShapeStructInfo(tuple([p.as_dim(self.dim(item)) for item in values.elts]))
         return s.ShapeStructInfo(None, self._integer(given["ndim"]) if "ndim" in given else -1)
 
     def _tuple(self, node: ast.Call) -> s.StructInfo:

@@ -1,0 +1,145 @@
+"""The compiled half of `shape_code`: runs a program of instructions over a heap of int64, noting what has no value.
+
+One kernel serves every program, for compiling takes a second and dimensions are many. Nothing branches on errors: each slot
+of the heap has an error beside it, 0 where its number is good, and an operation hands on the first error among its operands.
+Sums and products are made of unsigned numbers: of signed ones LLVM may assume that they never wrap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+OVERFLOW, ZERO_DIVISION = 1, 2
+(
+    ADD,
+    SUB,
+    MUL,
+    FLOOR_DIV,
+    FLOOR_MOD,
+    DIV,
+    MOD,
+    CEIL_DIV,
+    MIN,
+    MAX,
+    EQ,
+    NE,
+    LT,
+    LE,
+    GT,
+    GE,
+    AND,
+    OR,
+    NOT,
+    SELECT,
+) = range(20)
+LEAST = -(1 << 63)
+
+
+@njit(error_model="numpy")
+def _sum(kind: int, a: int, b: int) -> Any:
+    """Each operation gives its number, and an error or 0."""
+    if kind == ADD:
+        total = np.int64(np.uint64(a) + np.uint64(b))
+        return total, OVERFLOW if ((a ^ total) & (b ^ total)) < 0 else 0
+    total = np.int64(np.uint64(a) - np.uint64(b))
+    return total, OVERFLOW if ((a ^ b) & (a ^ total)) < 0 else 0
+
+
+@njit(error_model="numpy")
+def _product(a: int, b: int) -> Any:
+    if a == 0 or b == 0:
+        return 0, 0
+    if (a == -1 and b == LEAST) or (b == -1 and a == LEAST):
+        return 0, OVERFLOW
+    product = np.int64(np.uint64(a) * np.uint64(b))
+    return product, OVERFLOW if product // b != a else 0
+
+
+@njit(error_model="numpy")
+def _quotient(kind: int, a: int, b: int) -> Any:
+    if b == 0:
+        return 0, ZERO_DIVISION
+    if a == LEAST and b == -1:
+        return 0, OVERFLOW
+    quotient = a // b
+    if a % b != 0 and (kind == CEIL_DIV or (kind == DIV and (a < 0) != (b < 0))):
+        quotient += 1
+    return quotient, 0
+
+
+@njit(error_model="numpy")
+def _remainder(kind: int, a: int, b: int) -> Any:
+    if b == 0:
+        return 0, ZERO_DIVISION
+    if b == -1:
+        return 0, 0
+    rest = a % b
+    if kind == MOD and rest != 0 and (a < 0) != (b < 0):
+        rest -= b  # with the sign of `a`
+    return rest, 0
+
+
+@njit(error_model="numpy")
+def _compared(kind: int, a: int, b: int) -> Any:
+    if kind == EQ:
+        return a == b
+    if kind == NE:
+        return a != b
+    if kind == LT:
+        return a < b
+    if kind == LE:
+        return a <= b
+    return a > b if kind == GT else a >= b
+
+
+@njit(error_model="numpy")
+def _strict(kind: int, a: int, b: int) -> Any:
+    """An operation that needs both operands."""
+    if kind <= SUB:
+        return _sum(kind, a, b)
+    if kind == MUL:
+        return _product(a, b)
+    if kind in (FLOOR_DIV, DIV, CEIL_DIV):
+        return _quotient(kind, a, b)
+    if kind in (FLOOR_MOD, MOD):
+        return _remainder(kind, a, b)
+    if kind == MIN:
+        return min(a, b), 0
+    return (max(a, b), 0) if kind == MAX else (int(_compared(kind, a, b)), 0)
+
+
+@njit(error_model="numpy")
+def interpret(program: Any, heap: Any, errors: Any) -> None:
+    """Run instructions (kind, target, a, b, c) on a heap; `errors` is as long as the heap."""
+    for n in range(len(program)):
+        kind, target, a, b, c = program[n, 0], program[n, 1], program[n, 2], program[n, 3], program[n, 4]
+        if errors[a] != 0:
+            heap[target], errors[target] = 0, errors[a]
+        elif kind == NOT:
+            heap[target], errors[target] = 1 - heap[a], 0
+        elif kind == SELECT:
+            taken = b if heap[a] != 0 else c
+            heap[target], errors[target] = heap[taken], errors[taken]
+        elif kind in (AND, OR):
+            taken = a if (heap[a] != 0) == (kind == OR) else b
+            heap[target], errors[target] = heap[taken], errors[taken]
+        elif errors[b] != 0:
+            heap[target], errors[target] = 0, errors[b]
+        else:
+            heap[target], errors[target] = _strict(kind, heap[a], heap[b])
+
+
+@njit(error_model="numpy")
+def interpret_rows(program: Any, start: Any, rows: Any, results: Any, found: Any, bad: Any) -> None:
+    """Run a program for each row of variables: the heap starts as `start`, `results` are the slots to keep."""
+    errors = start * 0
+    for row in range(len(rows)):
+        heap = start.copy()
+        errors[:] = 0
+        heap[: rows.shape[1]] = rows[row]
+        interpret(program, heap, errors)
+        for n in range(len(results)):
+            found[row, n], bad[row, n] = heap[results[n]], errors[results[n]]
