@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "parse": "core.syntax.parser",
     "load": "core.syntax.load",
+    "to_json": "core.syntax.dump",
+    "from_json": "core.syntax.dump",
     "normalize": "core.check.normalize",
     "check": "core.check",
     "well_formed": "core.check",

@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir import types as t
+from relax_explorer.core.ir.expr import Expr
 
 _ERASED: dict[s.StructInfo, t.Type] = {}
 
@@ -17,6 +18,11 @@ def erase_struct_info(info: s.StructInfo) -> t.Type:
     if hit is None:
         hit = _ERASED[info] = _ERASE[type(info)](info)
     return hit
+
+
+def checked_type(expr: Expr) -> t.Type | None:
+    """The type of an expression of a normalized program; None before it is checked, and of an operator."""
+    return None if expr.struct_info is None else erase_struct_info(expr.struct_info)
 
 
 def _erase_func(info: s.FuncStructInfo) -> t.Type:

@@ -172,3 +172,9 @@ EXECUTES_PYTHON = Code(
     "Print the module with TVM (`mod.script(show_meta=True)`) and open that text.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.emit_te(topi.add, x, x)\n',
 )
+BAD_DUMP = Code(
+    "RX0027",
+    "not a dump of a module",
+    "The JSON text was not written by this program, or by another version of it, or it is damaged.",
+    "Write it again with to_json, or open the TVMScript text instead.",
+)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -27,6 +25,7 @@ class _Comparer:
         self.left: dict[Any, Any] = {}
         self.right: dict[Any, Any] = {}
         self.infos: set[tuple[Any, Any]] = set()
+        self.defining = False  # inside a function, whose first mention of a shape variable defines it
 
     def equal(self, a: Any, b: Any) -> bool:
         if isinstance(a, IRModule) and isinstance(b, IRModule):
@@ -85,6 +84,8 @@ class _Comparer:
         known = self.left.get(a)
         if known is not None or b in self.right:
             return known is b
+        if not self.defining:
+            return a is b or (self.map_free_vars and self.bind(a, b))
         return self.bind(a, b)  # first mention on both sides: a definition
 
     def info(self, a: s.StructInfo | None, b: s.StructInfo | None) -> bool:
@@ -182,12 +183,7 @@ class _Comparer:
             return True
         if a.data.dtype != b.data.dtype or a.data.shape != b.data.shape:
             return False
-        return bool(
-            np.array_equal(
-                a.data.view(np.uint8) if a.data.ndim else a.data.tobytes(),
-                b.data.view(np.uint8) if b.data.ndim else b.data.tobytes(),
-            )
-        )
+        return bool(a.data.tobytes() == b.data.tobytes())
 
     def _if(self, a: e.If, b: e.If) -> bool:
         return (
@@ -233,6 +229,7 @@ class _Comparer:
             or (a.pure is False) is not (b.pure is False)
         ):
             return False
+        self.defining = True
         for x, y in zip(a.params, b.params, strict=True):
             if not self.info(x.struct_info, y.struct_info):
                 return False

@@ -175,6 +175,10 @@ class VarBinding:
     annotation: StructInfo | None = None
     span: Span | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.var, Var):
+            raise TypeError(f"a binding gives a value to a Var, not to a {type(self.var).__name__}")
+
 
 @node
 class MatchCast:

@@ -19,7 +19,9 @@ import numpy as np
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir.attrs import Verbatim
 from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
+from relax_explorer.core.syntax import metadata_old
 from relax_explorer.core.syntax.context import Context
+from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
 
 MAGIC = 0xDD5E40F096B4A13F
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
@@ -28,17 +30,14 @@ _FLOAT8 = {
     7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2",
     13: "float8_e5m2fnuz", 14: "float8_e8m0fnu",
 }  # fmt: skip
-_DEPTH_LIMIT = 200
 
 
 def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
     """Fill `ctx.metadata` from the JSON text; raises Skip after reporting a damaged block."""
     try:
         graph = json.loads(text)
-        nodes = graph["nodes"]
-        root = nodes[graph["root_index"]]
-        pairs = _pairs(nodes, root)
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        found = metadata_old.entries(graph) if metadata_old.is_old(graph) else _entries(graph)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ctx.fail(
             codes.BAD_METADATA,
             f"the metadata block can't be read: {str(error)[:80]}",
@@ -46,35 +45,41 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
             help=codes.BAD_METADATA.fix,
         ) from None
     ctx.has_metadata = True
-    for key, items in pairs:
-        ctx.metadata[key] = [_item(nodes, index, ctx, node) for index in items]
+    for key, items in found:
+        ctx.metadata[key] = [_item(item, number, ctx, node) for number, item in enumerate(items)]
 
 
-def _pairs(nodes: list[Any], root: Any) -> list[tuple[str, list[int]]]:
-    """(key, node indices) of the root map, in either version of the JSON."""
-    if isinstance(root.get("data"), list):
-        flat = root["data"]
-        return [(nodes[flat[i]]["data"], nodes[flat[i + 1]]["data"]) for i in range(0, len(flat), 2)]
-    keys, data = root["keys"], root["data"]  # the older graph: a Map node with keys
-    return [(key, nodes[index]["data"]) for key, index in zip(keys, data, strict=True)]
+def _entries(graph: Any) -> list[tuple[str, list[Any]]]:
+    """(key, items) of the block; an item is the base64 text of an array, or the node of something else."""
+    nodes = graph["nodes"]
+    flat = nodes[graph["root_index"]]["data"]
+    found = []
+    for at in range(0, len(flat), 2):
+        items = [nodes[number] for number in nodes[flat[at + 1]]["data"]]
+        found.append((str(nodes[flat[at]]["data"]), [_array_text(item, nodes) for item in items]))
+    return found
 
 
-def _item(nodes: list[Any], index: int, ctx: Context, node: ast.AST) -> Any:
-    entry = nodes[index]
-    kind = entry.get("type") or entry.get("type_key")
+def _array_text(entry: dict[str, Any], nodes: list[Any]) -> Any:
+    if entry["type"] in CONSTANT_KEYS:
+        fields = entry["data"]
+        return str(nodes[fields["value"] if "value" in fields else fields["data"]]["data"])
+    return str(entry["data"]) if entry["type"] == "ffi.Tensor" else entry
+
+
+def _item(item: Any, number: int, ctx: Context, node: ast.AST) -> Any:
+    if not isinstance(item, str):
+        return Verbatim(json.dumps(item)[:200])
     try:
-        if kind in ("ir.GenericConst", "relax.expr.Constant"):
-            return _tensor(nodes[entry["data"]["value"]]["data"])
-        if kind == "ffi.Tensor":
-            return _tensor(entry["data"])
-    except (ValueError, KeyError, TypeError, IndexError, struct.error, binascii.Error) as error:
+        return tensor_from_text(item)
+    except (ValueError, KeyError, TypeError, struct.error, binascii.Error) as error:
         raise ctx.fail(
-            codes.BAD_METADATA, f"constant {index} of the metadata block is damaged: {str(error)[:80]}", node
+            codes.BAD_METADATA, f"constant {number} of the metadata block is damaged: {str(error)[:80]}", node
         ) from None
-    return Verbatim(json.dumps(entry)[:200])
 
 
-def _tensor(text: str) -> Any:
+def tensor_from_text(text: str) -> Any:
+    """The array in a base64 DLTensor, not to be written to; raises ValueError or struct.error for a damaged one."""
     raw = base64.b64decode(text, validate=True)
     magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
     if magic != MAGIC:
@@ -98,13 +103,16 @@ def _dtype(code: int, bits: int) -> DType:
     return dtype("bool" if kind == "bool" or (kind == "uint" and bits == 1) else f"{kind}{bits}")
 
 
-def _tensor_text(array: Any) -> str:
+def tensor_text(array: Any, old: bool = False) -> str:
+    """An array as a base64 DLTensor; in the older form bool is uint1."""
     found = from_numpy(array.dtype)
-    code = _CODE_OF.get(found.kind, 2)
+    code, bits = _CODE_OF.get(found.kind, 2), found.bits
+    if found.is_bool and old:
+        code, bits = _CODE_OF["uint"], 1
     if found.name.startswith("float8"):
         code = next(number for number, name in _FLOAT8.items() if name == found.name)
     data = np.ascontiguousarray(array).tobytes()
-    head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, found.bits, 1)
+    head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
     sizes = struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data))
     return base64.b64encode(head + sizes + data).decode("ascii")
 
@@ -126,8 +134,10 @@ class _Graph:
         return len(self.nodes) - 1
 
 
-def write_metadata(arrays: Sequence[Any]) -> str:
-    """The JSON text that TVM 0.27 reads `arrays` from, as `metadata["ir.GenericConst"][i]`."""
+def write_metadata(arrays: Sequence[Any], old: bool = False) -> str:
+    """The JSON text that TVM reads `arrays` from, as `metadata["ir.GenericConst"][i]`, or in the older form."""
+    if old:
+        return metadata_old.write(arrays, [tensor_text(array, old=True) for array in arrays])
     graph = _Graph()
     name = graph.add("ffi.String", "ir.GenericConst")
     none = graph.add("None", share=True)
@@ -156,5 +166,5 @@ def _write_constant(graph: _Graph, array: Any, none: int, int64: int) -> int:
         "relax.TensorType",
         {"span": none, "shape": shape, "dtype": element, "vdevice": none, "ndim": array.ndim},
     )
-    tensor = graph.add("ffi.Tensor", _tensor_text(array))
+    tensor = graph.add("ffi.Tensor", tensor_text(array))
     return graph.add("ir.GenericConst", {"span": none, "ty": info, "value": tensor})

@@ -67,8 +67,9 @@ class _ModulePrinter:
         return self.printed
 
     def _head(self) -> Iterable[str]:
-        if self.constants.arrays and self.with_metadata and not self.dialect.old:
-            text = write_metadata(self.constants.arrays).replace("\\", "\\\\").replace('"', '\\"')
+        if self.constants.arrays and self.with_metadata:
+            text = write_metadata(self.constants.arrays, self.dialect.old)
+            text = text.replace("\\", "\\\\").replace('"', '\\"')
             yield from f'metadata = tvm.ir.load_json("""{text}""")'.split("\n")
         if self.type_vars:
             yield "# from typing import TypeVar"
@@ -153,7 +154,7 @@ class FunctionPrinter:
 
     def print(self, name: str, fn: e.Function, symbol: str = "", depth: int = 0) -> list[Line]:
         """Lines of the function, the decorator first."""
-        names, dialect_ = self.text.names, self.text.dialect
+        names = self.text.names
         options = []
         if depth == 0 and fn.is_private:
             options.append("private=True")
@@ -177,31 +178,31 @@ class FunctionPrinter:
         ret = "" if fn.ret_struct_info is None else f" -> {self.text.signature.write(fn.ret_struct_info)}"
         self._line(depth, decorator, fn)
         self._line(depth, f"def {name}({params}){ret}:", fn)
-        self._prologue(fn, signature, symbol, depth + 1, not dialect_.type_vars)
-        self.sequence(fn.body, depth + 1)
-        self._line(depth + 1, f"return {self.text.write(fn.body.body)}", fn.body)
+        self._body(fn, signature, symbol, depth + 1)
         return self.lines
 
     def _line(self, depth: int, text: str, node: Any = None) -> None:
         self.lines.append(Line(INDENT * depth + text, node))
 
-    def _prologue(
-        self, fn: e.Function, signature: list[p.PrimVar], symbol: str, depth: int, declare_signature: bool
-    ) -> None:
+    def _body(self, fn: e.Function, signature: list[p.PrimVar], symbol: str, depth: int) -> None:
+        """The lines inside a function; which shape variables it has to declare is known when they are written."""
+        declared, mentioned, lines = self.declared, self.text.mentioned, self.lines
+        self.declared = {*declared, *mentioned, *(signature if self.text.dialect.type_vars else ())}
+        self.text.mentioned, self.lines = dict.fromkeys(signature), []
         attrs = fn.attrs.without("global_symbol") if fn.attrs.get("global_symbol") == symbol else fn.attrs
-        declared = [
-            *(signature if declare_signature else []),
-            *[var for var in body_vars(fn) if var not in signature],
-        ]
-        for var in declared:
-            if var not in self.declared and not self._is_scalar_param(fn, var):
-                self.declared.add(var)
-                self._line(depth, f"{self.text.names(var)} = T.{var.dtype}()")
-        self.declared.update(signature)
         if attrs:
             self._line(depth, f"R.func_attr({self.text.constant(attrs)})")
         if depth == 1 and _calls_globals(fn):
             self._line(depth, "cls = Module")
+        self.sequence(fn.body, depth)
+        self._line(depth, f"return {self.text.write(fn.body.body)}", fn.body)
+        for var in self.text.mentioned:
+            if var not in self.declared and not self._is_scalar_param(fn, var):
+                lines.append(Line(f"{INDENT * depth}{self.text.names(var)} = T.{var.dtype}()"))
+        lines.extend(self.lines)
+        self.declared, self.text.mentioned, self.lines = declared, mentioned, lines
+        if depth > 1:
+            self.text.forget()
 
     def _is_scalar_param(self, fn: e.Function, var: p.PrimVar) -> bool:
         return any(
@@ -240,12 +241,18 @@ class FunctionPrinter:
             self._line(depth, self._plain(binding), binding)  # type: ignore[arg-type]  # the other kind was handled above
 
     def _plain(self, binding: e.VarBinding) -> str:
-        value = self.text.write(binding.value)
         var = binding.var
-        info = var.struct_info
-        if info is s.VOID and type(binding.value) is e.Call:
-            return value
-        return f"{self._target(var, binding.value)} = {value}"
+        if var.struct_info is s.VOID and type(binding.value) is e.Call:
+            return self.text.write(binding.value)
+        return f"{self._target(var, binding.value)} = {self._bound(var, binding.value)}"
+
+    def _bound(self, var: e.Var, value: e.Expr) -> str:
+        """The right side of a binding, where a bare number would be a constant tensor unless the annotation is a scalar's."""
+        text = self.text.write(value)
+        if type(value) is e.PrimValue and type(value.value) is p.IntImm and not text.startswith(("T.", "R.")):
+            said = self.text.annotate and isinstance(var.struct_info, s.PrimStructInfo)
+            return text if said else f"R.prim_value({text})"
+        return text
 
     def _target(self, var: e.Var, value: e.Expr) -> str:
         name = self.text.names(var)
@@ -288,31 +295,13 @@ class FunctionPrinter:
         if isinstance(branch, e.SeqExpr):
             self.sequence(branch, depth)
             body = branch.body
-        self._line(depth, f"{self._target(binding.var, body)} = {self.text.write(body)}")
+        self._line(depth, f"{self._target(binding.var, body)} = {self._bound(binding.var, body)}")
 
 
 _VALUE_WRITERS: dict[type, Callable[[FunctionPrinter, e.VarBinding, int], None]] = {
     e.Function: FunctionPrinter._function,
     e.If: FunctionPrinter._if,
 }
-
-
-def body_vars(fn: e.Function) -> list[p.PrimVar]:
-    """Shape variables that match_casts of the body bind, or that its text mentions without binding them, in order."""
-    found: dict[p.PrimVar, None] = {}
-    stack: list[e.SeqExpr] = [fn.body]
-    while stack:
-        for block in stack.pop().blocks:
-            for binding in block.bindings:
-                if type(binding) is e.MatchCast:
-                    found.update(dict.fromkeys(info_vars(binding.struct_info)))
-                elif type(binding.value) is e.If:
-                    stack += [
-                        b
-                        for b in (binding.value.true_branch, binding.value.false_branch)
-                        if isinstance(b, e.SeqExpr)
-                    ]
-    return list(found)
 
 
 def _calls_globals(fn: e.Function) -> bool:

@@ -48,13 +48,23 @@ class ExprText:
     ) -> None:
         self.names, self.dialect, self.constants, self.module_alias = names, dialect, constants, module_alias
         self.annotate = annotate  # whether bindings say their StructInfo
-        self.prim = PrimText(names)
+        self.mentioned: dict[p.PrimVar, None] = {}  # the shape variables of what was written, in order
+        self.prim = PrimText(self._shape_var)
         self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old)
         self.signature = StructInfoText(
             self.prim, names, dialect.object_name, dialect.old, quote=True, quote_all=dialect.old
         )
         self._infos: dict[s.StructInfo, str] = {}
         self._attrs: dict[Attrs, str] = {}
+
+    def _shape_var(self, var: p.PrimVar) -> str:
+        self.mentioned[var] = None
+        return self.names(var)
+
+    def forget(self) -> None:
+        """Write each StructInfo anew, so that what it mentions is noted: the function it was written in has ended."""
+        self._infos.clear()
+        self._attrs.clear()
 
     def info_text(self, info: s.StructInfo) -> str:
         """A StructInfo in the body of the function."""

@@ -1,0 +1,179 @@
+"""A module as JSON and back: every node in a list, each after those that it refers to, so that sharing and identity survive.
+
+A reference is `{"#": index}`, a constant array a base64 DLTensor, an element type its name; places in a text are left out.
+"""
+
+from __future__ import annotations
+
+import binascii
+import inspect
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import ParseError, Report
+from relax_explorer.core.ir import expr, prim, struct_info
+from relax_explorer.core.ir import module as modules
+from relax_explorer.core.ir.attrs import Attrs, Verbatim
+from relax_explorer.core.ir.dtype import DType, dtype
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.metadata import tensor_from_text, tensor_text
+from relax_explorer.core.tir import buffer, stmt
+from relax_explorer.core.tir import expr as tir_expr
+
+FORMAT = "relax-explorer 1"
+_ROOMS = (expr, prim, struct_info, modules, buffer, stmt, tir_expr)
+_CLASSES: dict[str, type] = {
+    name: made
+    for room in _ROOMS
+    for name, made in vars(room).items()
+    if isinstance(made, type) and made.__module__ == room.__name__
+}
+_LEFT_OUT = frozenset({"span", "source"})
+_PLAIN = (bool, int, type(None))
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    """What a node of this class is made of."""
+    hit = _FIELDS.get(kind)
+    if hit is None:
+        names = inspect.signature(kind).parameters
+        hit = _FIELDS[kind] = tuple([name for name in names if name not in _LEFT_OUT])
+    return hit
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def to_json(module: IRModule) -> str:
+    """The module as JSON text, which `from_json` reads."""
+    writer = _Writer()
+    root = writer.number(module)
+    return json.dumps({"format": FORMAT, "root": root, "nodes": writer.nodes}, allow_nan=False)
+
+
+class _Writer:
+    """Numbers nodes; those that a node refers to come before it, without recursion."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self._numbers: dict[int, int] = {}
+
+    def number(self, root: object) -> int:
+        """The index of a node, after everything that it refers to."""
+        stack = [root]
+        while stack:
+            item = stack[-1]
+            if id(item) in self._numbers:
+                stack.pop()
+                continue
+            values = {name: getattr(item, name) for name in _fields(type(item))}
+            missing = [
+                part for value in values.values() for part in _parts(value) if id(part) not in self._numbers
+            ]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            said = {name: self._value(value) for name, value in values.items() if value is not None}
+            self._numbers[id(item)] = len(self.nodes)
+            self.nodes.append({"node": type(item).__name__, **said})
+            stack.pop()
+        return self._numbers[id(root)]
+
+    def _value(self, value: Any) -> Any:
+        if type(value) in _PLAIN or type(value) is str:
+            return value
+        writer = _VALUES.get(type(value))
+        return writer(self, value) if writer is not None else {"#": self._numbers[id(value)]}
+
+
+def _parts(value: Any) -> list[Any]:
+    """The nodes that a field refers to."""
+    if isinstance(value, (tuple, list)):
+        return [part for item in value for part in _parts(item)]
+    if isinstance(value, (dict, Attrs)):
+        return [part for item in value.values() for part in _parts(item)]
+    simple = type(value) in _PLAIN or type(value) is str or type(value) in _VALUES
+    return [] if simple else [value]
+
+
+_VALUES: dict[type, Callable[[_Writer, Any], Any]] = {
+    float: lambda out, value: {"float": value.hex()},
+    Verbatim: lambda out, value: {"verbatim": str(value)},
+    DType: lambda out, value: {"dtype": value.name},
+    np.ndarray: lambda out, value: {"tensor": tensor_text(value)},
+    tuple: lambda out, value: [out._value(item) for item in value],
+    dict: lambda out, value: {"dict": [[name, out._value(item)] for name, item in value.items()]},
+    Attrs: lambda out, value: {"attrs": [[name, out._value(item)] for name, item in value.items()]},
+}
+
+
+def from_json(text: str) -> IRModule:
+    """The module that `to_json` wrote; raises ParseError for any other text."""
+    try:
+        document = json.loads(text)
+        if document["format"] != FORMAT:
+            raise ValueError(f"the format is {document['format']!r}, not {FORMAT!r}")
+        reader = _Reader()
+        for entry in document["nodes"]:
+            reader.nodes.append(reader.node(entry))
+        root = reader.nodes[document["root"]]
+        if not isinstance(root, IRModule):
+            raise ValueError("its root is no module")
+        return root
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+        struct.error,
+        binascii.Error,
+    ) as error:
+        report = Report()
+        source = Source(text[:80].split("\n")[0], "<json>")
+        report.say(
+            codes.BAD_DUMP,
+            f"this is no dump of a module: {str(error)[:80]}",
+            source.span(1, 0),
+            help=codes.BAD_DUMP.fix,
+        )
+        raise ParseError(*report.items) from None
+
+
+class _Reader:
+    """Makes the nodes again, in order."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+
+    def node(self, entry: dict[str, Any]) -> Any:
+        """One node."""
+        kind = _CLASSES[entry["node"]]
+        return kind(**{name: self.value(entry.get(name)) for name in _fields(kind)})
+
+    def value(self, said: Any) -> Any:
+        """What a field holds."""
+        if isinstance(said, list):
+            return tuple([self.value(item) for item in said])
+        if not isinstance(said, dict):
+            return said
+        ((how, inner),) = said.items()
+        return _READERS[how](self, inner)
+
+
+_READERS: dict[str, Callable[[_Reader, Any], Any]] = {
+    "#": lambda reader, inner: reader.nodes[inner],
+    "float": lambda reader, inner: float.fromhex(inner),
+    "verbatim": lambda reader, inner: Verbatim(inner),
+    "dtype": lambda reader, inner: dtype(inner),
+    "tensor": lambda reader, inner: tensor_from_text(inner),
+    "dict": lambda reader, inner: {name: reader.value(item) for name, item in inner},
+    "attrs": lambda reader, inner: Attrs([(name, reader.value(item)) for name, item in inner]),
+}

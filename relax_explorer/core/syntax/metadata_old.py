@@ -1,0 +1,76 @@
+"""The metadata block as TVM wrote it before 0.22: attributes are strings, and arrays stand in a list of their own.
+
+The text is `{"root": index, "nodes": [{"type_key": …, "attrs": {…}}], "b64ndarrays": […]}`; node 0 is the null object, the `data`
+of a constant counts in `b64ndarrays`. The arrays are the base64 DLTensors of the newer block, but bool is uint1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from relax_explorer.core.ir.dtype import from_numpy
+
+KEY = "relax.expr.Constant"
+
+
+def is_old(graph: Any) -> bool:
+    """Whether a block is of the older form."""
+    return isinstance(graph, dict) and "root" in graph and "root_index" not in graph
+
+
+def entries(graph: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+    """(key, items) of the block; an item is the base64 text of an array, or the node of something else.
+
+    Raises what a damaged block raises: KeyError, IndexError, TypeError, ValueError, AttributeError.
+    """
+    nodes, arrays = graph["nodes"], graph.get("b64ndarrays", [])
+    root = nodes[_index(graph["root"], nodes)]
+    found = []
+    for key, at in zip(root["keys"], root["data"], strict=True):
+        items = [nodes[_index(item, nodes)] for item in nodes[_index(at, nodes)]["data"]]
+        found.append((str(key), [_item(item, arrays) for item in items]))
+    return found
+
+
+def _index(said: Any, items: list[Any]) -> int:
+    number = int(said)
+    if not 0 <= number < len(items):
+        raise IndexError(f"no entry {number}")
+    return number
+
+
+def _item(node: dict[str, Any], arrays: list[Any]) -> Any:
+    if node.get("type_key") != KEY:
+        return node
+    return str(arrays[_index(node["attrs"]["data"], arrays)])
+
+
+def write(arrays: Sequence[Any], texts: Sequence[str]) -> str:
+    """The block for constants `arrays`, whose base64 forms are `texts`."""
+    nodes: list[dict[str, Any]] = [{"type_key": ""}, {"type_key": "Map", "keys": [KEY], "data": [2]}]
+    listed: dict[str, Any] = {"type_key": "Array", "data": []}
+    nodes.append(listed)
+    for number, array in enumerate(arrays):
+        listed["data"].append(_write_constant(nodes, array, number))
+    document = {"root": 1, "nodes": nodes, "b64ndarrays": list(texts), "attrs": {"tvm_version": "0.19.0"}}
+    return json.dumps(document, indent=2)
+
+
+def _write_constant(nodes: list[dict[str, Any]], array: Any, number: int) -> int:
+    element, rank = from_numpy(array.dtype).name, str(array.ndim)
+
+    def add(kind: str, **attrs: str) -> str:
+        nodes.append({"type_key": kind, "attrs": {"span": "0", **attrs}})
+        return str(len(nodes) - 1)
+
+    dims = [int(add("IntImm", dtype="int64", value=str(int(length)))) for length in array.shape]
+    nodes.append({"type_key": "Array", "data": dims} if dims else {"type_key": "Array"})
+    values = str(len(nodes) - 1)
+    shape_type = add("relax.ShapeType", ndim=rank)
+    shape_info = add("relax.ShapeStructInfo", values=values, ndim=rank)
+    shape = add("relax.expr.ShapeExpr", values=values, struct_info_=shape_info, _checked_type_=shape_type)
+    info = add("relax.TensorStructInfo", shape=shape, dtype=element, ndim=rank, vdevice="0")
+    kind = add("relax.DynTensorType", dtype=element, ndim=rank)
+    return int(add(KEY, data=str(number), struct_info_=info, _checked_type_=kind))
