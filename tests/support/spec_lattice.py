@@ -120,6 +120,32 @@ def _below(a: t.Type) -> dict[t.Type, None]:
     return dict.fromkeys([other for other in types_of_depth(1) if is_subtype(other, a)])
 
 
+@cache
+def struct_infos() -> list[s.StructInfo]:
+    """A grid of StructInfo over two shape variables, with a sample of tuples and functions."""
+    n, m = NAMES["n"], NAMES["m"]
+    dims = [(), (2,), (3,), (n,), (m,), (n + 1,), (2, n), (n, n)]
+    shapes: list[s.StructInfo] = [s.ShapeStructInfo(_dims(shape)) for shape in dims]
+    tensors: list[s.StructInfo] = [
+        s.TensorStructInfo(_dims(shape), kind) for shape in dims for kind in (None, F32)
+    ]
+    tensors += [s.TensorStructInfo(None, kind, rank) for kind in (None, F32) for rank in (-1, 1, 2)]
+    shapes += [s.ShapeStructInfo(None, rank) for rank in (-1, 1, 2)]
+    flat = [
+        s.OBJECT,
+        s.PrimStructInfo(I64),
+        s.PrimStructInfo(BOOL),
+        s.PrimStructInfo(I64, n),
+        *shapes,
+        *tensors,
+    ]
+    few = [s.OBJECT, tensors[0], tensors[3], tensors[7], tensors[9], tensors[-2], shapes[3]]
+    nested: list[s.StructInfo] = [s.TupleStructInfo((a, b)) for a in few for b in few[:4]]
+    nested += [s.FuncStructInfo((a,), b, pure) for a in few for b in few for pure in (True, False)]
+    nested += [opaque(), opaque("d"), opaque("e"), opaque(None, few[2]), s.VOID]
+    return flat + nested
+
+
 def about(module: IRModule | None) -> dict[str, Any]:
     """Ways to run the program above a block."""
 
@@ -164,5 +190,5 @@ NAMES: dict[str, Any] = {
     "types_of_depth": types_of_depth, "above_both": above_both, "below_both": below_both,
     "packed_function": packed_function, "kind_of": kind_of, "Shape": Shape, "Closure": Closure, "floats": floats,
     "match": match, "Mismatch": Mismatch, "derive_function": derive_function,
-    "derived": derived, "default_derive": default_derive, "empty_derive": empty_derive,
+    "struct_infos": struct_infos, "derived": derived, "default_derive": default_derive, "empty_derive": empty_derive,
 }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
 from relax_explorer.core.check.erase import erase
-from relax_explorer.core.check.matching import defined_dims, instantiate, match_dims, shape_var_mapping
+from relax_explorer.core.check.matching import apart, defined_dims, instantiate, match_dims, shape_var_mapping
 from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specific
 from relax_explorer.core.check.types import erase_struct_info, is_subtype
 from relax_explorer.core.check.unify import unify
@@ -96,8 +96,9 @@ def _fits_func(have: s.FuncStructInfo, want: s.FuncStructInfo) -> Answer:
         return UNKNOWN if have.params is not want.params else _fits_opaque(have, want)
     if len(have.params) != len(want.params):
         return NO
-    params, ret = instantiate(have, want.params)
-    answer = both(map(fits, want.params, params))  # parameters are contravariant
+    have, want = apart(have, want)
+    params, ret = instantiate(have, want.params or ())
+    answer = both(map(fits, want.params or (), params))  # parameters are contravariant
     return NO if answer is NO else both((answer, fits(ret, want.ret)))
 
 

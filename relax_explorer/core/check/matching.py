@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import substitute_info
+from relax_explorer.core.ir.walk import info_vars, substitute_info
 
 Mapping = dict[p.PrimVar, p.PrimExpr]
 
@@ -52,6 +52,46 @@ def _match(want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | N
         for a, b in zip(want, have, strict=True):
             if type(a) is p.PrimVar:
                 found.setdefault(a, b)
+
+
+_OWN: dict[s.FuncStructInfo, frozenset[p.PrimVar]] = {}
+_FREE: dict[s.StructInfo, frozenset[p.PrimVar]] = {}
+
+
+def own_dims(function: s.FuncStructInfo) -> frozenset[p.PrimVar]:
+    """The shape variables that the parameters of a function info bind."""
+    hit = _OWN.get(function)
+    if hit is None:
+        bound = [var for param in function.params or () for var in defined_dims(param)]
+        hit = _OWN[function] = frozenset(bound)
+    return hit
+
+
+def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
+    """The shape variables that a StructInfo takes from around it; function infos included, except for what they bind."""
+    hit = _FREE.get(info)
+    if hit is None:
+        if isinstance(info, s.TupleStructInfo):
+            hit = frozenset().union(*map(free_dims, info.fields))
+        elif isinstance(info, s.FuncStructInfo):
+            hit = frozenset().union(*map(free_dims, (*(info.params or ()), info.ret))) - own_dims(info)
+        else:
+            hit = frozenset(info_vars(info))
+        _FREE[info] = hit
+    return hit
+
+
+def apart(a: s.FuncStructInfo, b: s.FuncStructInfo) -> tuple[s.FuncStructInfo, s.FuncStructInfo]:
+    """The same functions, with other names for shape variables that one of them binds and the other takes from around it."""
+    if not own_dims(a).isdisjoint(free_dims(b)):
+        a = _renamed(a)
+    return a, b if own_dims(b).isdisjoint(free_dims(a)) else _renamed(b)
+
+
+def _renamed(function: s.FuncStructInfo) -> s.FuncStructInfo:
+    fresh: Mapping = {var: p.PrimVar(var.name, var.dtype) for var in own_dims(function)}
+    params = tuple([substitute_info(param, fresh) for param in function.params or ()])
+    return s.FuncStructInfo(params, substitute_info(function.ret, fresh), function.pure, function.derive_func)
 
 
 def instantiate(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
-from relax_explorer.core.check.matching import instantiate
+from relax_explorer.core.check.matching import apart, instantiate
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 
@@ -75,8 +75,9 @@ def _func(a: s.FuncStructInfo, b: s.FuncStructInfo) -> Answer:
         return NO if a.params is not b.params else _opaque(a, b)
     if len(a.params) != len(b.params):
         return NO
-    params, ret = instantiate(a, b.params)
-    answer = both(map(more_specific, b.params, params))  # parameters are contravariant
+    a, b = apart(a, b)
+    params, ret = instantiate(a, b.params or ())
+    answer = both(map(more_specific, b.params or (), params))  # parameters are contravariant
     return NO if answer is NO else both((answer, more_specific(ret, b.ret)))
 
 

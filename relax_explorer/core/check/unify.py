@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.arith.prove import equal, shapes_equal
-from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.matching import apart, match_params
 from relax_explorer.core.check.order import YES, both, more_specific
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -57,16 +57,18 @@ def _func(a: s.FuncStructInfo, b: s.FuncStructInfo) -> s.StructInfo:
         return s.OBJECT if a.params is not b.params else _opaque(a, b, pure)
     if len(a.params) != len(b.params):
         return s.OBJECT
-    renamed = _renaming(b.params, a.params)
+    a, b = apart(a, b)
+    first, second = a.params or (), b.params or ()
+    renamed = _renaming(second, first)
     if renamed is None:
         return s.OBJECT
-    params = [substitute_info(param, renamed) for param in b.params]
+    params = [substitute_info(param, renamed) for param in second]
     if (
-        both(map(more_specific, a.params, params)) is not YES
-        or both(map(more_specific, params, a.params)) is not YES
+        both(map(more_specific, first, params)) is not YES
+        or both(map(more_specific, params, first)) is not YES
     ):
         return s.OBJECT
-    return s.FuncStructInfo(a.params, unify(a.ret, substitute_info(b.ret, renamed)), pure)
+    return s.FuncStructInfo(first, unify(a.ret, substitute_info(b.ret, renamed)), pure)
 
 
 def _opaque(a: s.FuncStructInfo, b: s.FuncStructInfo, pure: bool) -> s.StructInfo:

@@ -11,7 +11,10 @@ from relax_explorer.core.ir import prim as p
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """One step: `kind` is bind (a binding got its value), enter, return, done or trap."""
+    """One step: `kind` is bind (a binding got its value), enter, return, done or trap.
+
+    `check` says of the arguments of an entered function whether that they fit was proved before the run, or only now checked.
+    """
 
     kind: str
     function: str
@@ -19,6 +22,7 @@ class Event:
     binding: e.Binding | None = None
     value: Any = None
     dims: tuple[tuple[p.PrimVar, int], ...] = ()  # shape variables bound by this step
+    check: str = ""
 
     def __str__(self) -> str:
         name = self.binding.var.name if self.binding is not None and self.binding.var is not None else ""

@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.kernels import Kernels
-from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all
+from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
 from relax_explorer.core.exec.plan import Instruction, Plan, plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
@@ -408,7 +408,8 @@ class Machine:
         dims: Dims,
     ) -> Event:
         self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
-        return Event("enter", name, len(self.frames), at.binding)
+        check = ("proved" if proved(at.node) else "checked") if self.record else ""
+        return Event("enter", name, len(self.frames), at.binding, check=check)
 
     def _packed(self, frame: Frame, at: Instruction) -> None:
         args = [frame.registers[slot] for slot in at.args]

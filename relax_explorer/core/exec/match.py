@@ -182,6 +182,21 @@ class _Matching:
         raise Mismatch(path, "the function may have effects, expected a pure one")
 
 
+def proved(call: e.Call) -> bool:
+    """Whether what is known of the arguments of a call suffices for the parameters of the global function it calls.
+
+    Lengths are compared all the same: an annotation that is not proved may have been believed on the way (errata E-44).
+    """
+    callee = call.op.struct_info if isinstance(call.op, e.GlobalVar) else None
+    if not isinstance(callee, s.FuncStructInfo) or callee.params is None:
+        return False
+    given = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+    params, _ = instantiate(callee, given)
+    return len(params) == len(given) and all(
+        compatible(have, want) is YES for have, want in zip(given, params, strict=True)
+    )
+
+
 def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
     """What a function says of itself, with the lengths that its closure captured."""
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
