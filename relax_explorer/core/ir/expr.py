@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.node import node, owner_node, replace
-from relax_explorer.core.ir.prim import PrimExpr
+from relax_explorer.core.ir.prim import PrimExpr, as_dim
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.source import Span
 
@@ -90,11 +90,17 @@ class Constant(Expr):
 
 @node
 class ShapeExpr(Expr):
-    """A shape built from scalar expressions."""
+    """A shape built from scalar expressions of int64: narrower integers are widened, anything else raises TypeError."""
 
     values: tuple[PrimExpr, ...]
     struct_info: StructInfo | None = None
     span: Span | None = None
+
+    def __post_init__(self) -> None:
+        for value in self.values:
+            if value.dtype is not INT64:
+                object.__setattr__(self, "values", tuple([as_dim(value) for value in self.values]))
+                return
 
 
 @node
