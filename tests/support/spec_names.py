@@ -12,7 +12,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import dtype, expr, prim, struct_info
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
-from tests.support import spec_lattice, spec_trees
+from tests.support import spec_dims, spec_lattice, spec_trees
 
 
 def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, 
     names.update(_API)
     names.update(spec_lattice.NAMES)
     names.update(spec_trees.NAMES)
+    names.update(spec_dims.NAMES)
     names.update(spec_lattice.about(module))
     names.update(_about(module, problems))
     return names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from relax_explorer.core.arith.prove import proving
 from relax_explorer.core.check import kernel_calls, normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
@@ -12,12 +13,15 @@ from relax_explorer.core.diagnostics import Diagnostic, Report, Severity
 from relax_explorer.core.ir.module import IRModule
 
 
-def check(module: IRModule, profile: str = "spec", normalized: bool = False) -> list[Diagnostic]:
+def check(
+    module: IRModule, profile: str = "spec", normalized: bool = False, prover: str = "arithmetic"
+) -> list[Diagnostic]:
     """Everything that is wrong or doubtful in a module: StructInfo, well-formedness, purity, unused values; by place.
 
     `profile` is `spec` (the language specification) or `tvm` (what TVM 0.27 accepts: rules that only the specification has
     become warnings). With `normalized` the module must be in normal form already: if it is not, that is all that is said.
-    Raises ValueError for another profile.
+    `prover` is `arithmetic`, or `alpha`: dimensions are equal only if they are written alike.
+    Raises ValueError for another profile or prover.
     """
     if profile not in ("spec", "tvm"):
         raise ValueError(f"no profile {profile!r}; there are spec and tvm")
@@ -25,7 +29,11 @@ def check(module: IRModule, profile: str = "spec", normalized: bool = False) -> 
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
-    tvm = profile == "tvm"
+    with proving(prover):
+        return _check(module, profile == "tvm")
+
+
+def _check(module: IRModule, tvm: bool) -> list[Diagnostic]:
     normal, report = normalize_with(module, unsaid_is_pure=tvm)
     found = Report()
     found.extend(report)

@@ -126,6 +126,13 @@ COMMANDS: tuple[Command, ...] = (
                 "spec",
                 choices=("spec", "tvm"),
             ),
+            Argument(
+                "--prover",
+                "how dimensions are compared: by arithmetic, or alpha, as they are written",
+                "choice",
+                "arithmetic",
+                choices=("arithmetic", "alpha"),
+            ),
             Argument("--select", "only codes that start so (RX02,RX0105)", metavar="CODE,…"),
             Argument("--ignore", "no codes that start so", metavar="CODE,…"),
             Argument(

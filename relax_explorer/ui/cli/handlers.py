@@ -67,7 +67,12 @@ def show(
 
 
 def check(
-    inputs: tuple[str, ...], profile: str, select: str | None, ignore: str | None, output_format: str
+    inputs: tuple[str, ...],
+    profile: str,
+    prover: str,
+    select: str | None,
+    ignore: str | None,
+    output_format: str,
 ) -> int:
     """Report problems of several files."""
     from relax_explorer.ui.cli.check_output import print_problems
@@ -75,7 +80,7 @@ def check(
     found: list[Diagnostic] = []
     unreadable = False
     for path in inputs:
-        problems, readable = _check_one(path, profile)
+        problems, readable = _check_one(path, profile, prover)
         found += [item for item in problems if _selected(item, select, ignore)]
         unreadable |= not readable
     print_problems(found, output_format, len(inputs))
@@ -84,11 +89,11 @@ def check(
     return output.FOUND if any(item.is_error for item in found) else output.OK
 
 
-def _check_one(path: str, profile: str) -> tuple[list[Diagnostic], bool]:
+def _check_one(path: str, profile: str, prover: str) -> tuple[list[Diagnostic], bool]:
     from relax_explorer.core import check as rules
 
     try:
-        return rules.check(output.read(path), profile), True
+        return rules.check(output.read(path), profile, prover=prover), True
     except ParseError as failure:
         codes = {item.code.id for item in failure.diagnostics}
         return list(failure.diagnostics), not codes & {"RX0001", "RX0003", "RX0004"}
