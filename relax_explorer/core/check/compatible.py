@@ -37,7 +37,10 @@ def compatible(have: s.StructInfo, want: s.StructInfo) -> Answer:
 
 
 def fits(have: s.StructInfo, want: s.StructInfo) -> Answer:
-    """Whether every value described by `have` is described by `want`: always, never, or perhaps (known only at run time)."""
+    """Whether every value described by `have` is described by `want`: always, never, or perhaps (known only at run time).
+
+    Perhaps, too, for an opaque function and one of known parameters: TVM takes one for the other, the language does not.
+    """
     if have is want or want is s.OBJECT:
         return YES
     if have is s.OBJECT:
