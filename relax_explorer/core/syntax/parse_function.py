@@ -13,6 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.source import Span
+from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
@@ -214,6 +215,16 @@ class FunctionReader:
             for name in _targets(node):
                 self.names[name] = e.Var(name, s.OBJECT, self.ctx.span(node))
 
+    def _run(self, node: pieces.Run, blocks: Blocks) -> None:
+        outside = self.ctx.line_offset, self.ctx.column_offset
+        try:
+            for lines, statements in node.pieces():
+                self.ctx.line_offset, self.ctx.column_offset = lines, node.indent
+                for statement in statements:
+                    self.statement(statement, blocks)
+        finally:
+            self.ctx.line_offset, self.ctx.column_offset = outside
+
     def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
         """A variable of the block that is being read."""
         inside = self.output_names is not None and name not in self.output_names
@@ -286,7 +297,9 @@ class FunctionReader:
     ) -> None:
         span = self.ctx.span(node)
         if type(value) is ast.Call and dotted(value.func) in MATCH_CASTS:
-            thrown_away = target.id == "_" and annotation is None  # as TVM wants a cast written that binds nothing
+            thrown_away = (
+                target.id == "_" and annotation is None
+            )  # as TVM wants a cast written that binds nothing
             self._match_cast(None if thrown_away else target, value, annotation, span, blocks)
             return
         bound = self.expr.bound_value(value, annotation)
@@ -467,6 +480,7 @@ class FunctionReader:
 
 _INT64 = p.IntImm(0).dtype
 _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
+    pieces.Run: FunctionReader._run,
     ast.AnnAssign: FunctionReader._ann_assign,
     ast.Assign: FunctionReader._assign,
     ast.Expr: FunctionReader._expression,
@@ -494,6 +508,8 @@ def _targets(node: ast.stmt) -> list[str]:
     """Names that a statement binds; an If binds what its branches end with."""
     if isinstance(node, ast.FunctionDef):
         return [node.name]
+    if isinstance(node, pieces.Run):
+        return node.targets()
     while isinstance(node, ast.If) and node.body:
         node = node.body[-1]
     found: list[ast.expr] = []

@@ -18,7 +18,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.expr import ExternFunc, OpaqueFunction
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax import dialects
+from relax_explorer.core.syntax import dialects, pieces
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_function import FunctionReader
@@ -40,24 +40,36 @@ def parse(text: str, filename: str = "<text>") -> IRModule:
 def read(text: str, filename: str = "<text>") -> tuple[IRModule | None, Report]:
     """The module as far as it can be read (None when there is no telling), and what is wrong with it."""
     source = Source(text.removeprefix("\ufeff"), filename)
-    report = Report()
     was_enabled = gc.isenabled()
     gc.disable()  # the tree is large, and nothing of it is garbage until the end: collecting doubles the time
     try:
-        tree = _tree(source, report)
-        if tree is None:
-            return None, report
+        skeleton, runs = pieces.cut(source.text)
         try:
-            return _ModuleReader(Context(source, report)).read(tree), report
-        except RecursionError:
-            report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.span(1, 0))
-            return None, report
+            return _read(source, skeleton, runs)
+        except pieces.NotInPieces:
+            return _read(source, source.text, {})
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _tree(source: Source, report: Report) -> ast.Module | None:
+def _read(source: Source, text: str, runs: dict[int, pieces.Run]) -> tuple[IRModule | None, Report]:
+    """Read `source`, of which `text` is left when the runs are taken out."""
+    report = Report()
+    tree = _tree(source, text, report)
+    if tree is None:
+        if runs:
+            raise pieces.NotInPieces
+        return None, report
+    pieces.put_back(tree, runs)
+    try:
+        return _ModuleReader(Context(source, report)).read(tree), report
+    except RecursionError:
+        report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.span(1, 0))
+        return None, report
+
+
+def _tree(source: Source, text: str, report: Report) -> ast.Module | None:
     control = _CONTROL.search(source.text)
     if control is not None:
         line, column = source.position(control.start())
@@ -71,7 +83,7 @@ def _tree(source: Source, report: Report) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's remarks on odd literals say nothing of TVMScript
-            return ast.parse(source.text)
+            return ast.parse(text)
     except SyntaxError as error:
         _syntax_error(source, report, error)
     except (RecursionError, MemoryError):
