@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.ir.walk import bindings, operands, sequences
 
 Graph = dict[str, tuple[str, ...]]
 
@@ -17,7 +17,22 @@ def call_graph(module: IRModule) -> Graph:
 
 def mentioned(fn: e.Function) -> tuple[str, ...]:
     """The names of the global functions that a function mentions, inner functions and branches included."""
-    return tuple(dict.fromkeys(item.name for item in exprs(fn) if type(item) is e.GlobalVar))
+    found: dict[str, None] = {}
+    stack: list[e.Expr] = [fn.body.body]
+    for binding in bindings(fn):
+        stack.append(binding.value)
+        stack.extend([seq.body for seq in sequences(binding.value)])
+        while stack:
+            item = stack.pop()
+            kind = type(item)
+            if kind is e.GlobalVar:
+                found[item.name] = None  # type: ignore[attr-defined]  # as `kind` says
+            elif kind not in _NAMELESS:
+                stack.extend(operands(item))
+    return tuple(found)
+
+
+_NAMELESS = frozenset({e.Var, e.DataflowVar, e.OpRef, e.Constant})
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:
