@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from relax_explorer.core.check.compatible import NO, YES, defined_dims, erase, fits
+from relax_explorer.core.check.compatible import YES, defined_dims, erase, fits, overlaps
 from relax_explorer.core.check.conversion import Conversion, cast_binding, conversion
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import well_formed as codes
@@ -67,7 +67,7 @@ def check_cast(report: Report, binding: e.MatchCast, have: s.StructInfo, dims: C
     """Report a match_cast that always fails, or never (errata E-14, E-15); `dims` are the shape variables in scope."""
     want = binding.struct_info
     new = [dim for dim in defined_dims(want) if dim not in dims]
-    if fits(have, erase(want, dims)) is NO or (not new and fits(have, want) is NO):
+    if not overlaps(have, erase(want, dims)) or (not new and not overlaps(have, want)):
         text = f"the value is {have} and can never be {want}"
         report.say(op_codes.IMPOSSIBLE_CAST, text, binding, help=op_codes.IMPOSSIBLE_CAST.fix)
     elif not new and fits(have, want) is YES:
