@@ -1,0 +1,75 @@
+"""TVM is asked about every program of the chapters: does it accept what the profile `tvm` accepts?"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.syntax.parser import read as read_program
+from tests.support.mdtest import Case, read
+from tests.support.oracle import Oracle
+
+CASES = [
+    case
+    for path in sorted((Path(__file__).parent.parent / "spec").glob("*.md"))
+    for case in read(path)
+    if case.program
+]
+HEAD = "from tvm.script import ir as I, relax as R, tirx as T\n"
+
+WE_ACCEPT = {
+    "An unknown operator is an Object and a warning": "TVM has no way to read an operator that it does not know",
+    "A misspelled operator": "as above; the warning names the operator that was meant",
+    "An operator without inference gives Object": "as above",
+    "A match_cast that can never succeed is a warning": "E-15: a warning by specification, an error in TVM",
+    "A cast that always fails is a warning": "E-14: likewise",
+    "A cast that always fails, or never": "E-15: likewise",
+    "Conditions over lengths": "E-03: comparisons are part of our grammar of dimensions",
+    "A handle is no element either": "TVM has no dtype of 0 lanes, and none of one lane that it writes so",
+    "A match_cast need not be bound": "the grammar says so; TVM's reader wants a variable",
+    "A derive function runs while the program is checked": "TVM's environment functions get another argument list",
+    "A shape variable is no tensor": "TVM refuses at the operator; the profile knows the rule as a warning",
+    "A failed check ends the program and says why": "as for a cast that always fails",
+    "A result forgets what only the sequence knows": "TVM's names of shape variables end with the dataflow block",
+    "A packed call is impure unless it says otherwise": "TVM has R.call_pure_packed, and no attribute `pure`",
+    "A scalar is a number or a truth value": "TVM has no scalar that is a handle; ours is a warning in this profile",
+}
+TVM_ACCEPTS = {
+    "Element types are named in quotes": "TVM takes float99; nothing computes with it",
+    "A plain annotation binds no shape variable": "E-13: TVM forgets the annotation, and with it the variable",
+    "A scalar is a number or a truth value": "TVM takes R.Prim('void')",
+    "Widths that exist": "TVM takes int12 and float128; nothing computes with them",
+    "A wider annotation sticks": "E-13: TVM forgets the annotation",
+    "A function returns what its body gives": "TVM replaces a return annotation by what the body gives",
+    "Dimensions are int64": "TVM takes a bool for a dimension",
+    "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
+}
+
+
+def as_module(text: str) -> str:
+    """The program as TVM wants it: a class, and the imports."""
+    if "@I.ir_module" in text:
+        return HEAD + text
+    return f"{HEAD}@I.ir_module\nclass Module:\n{textwrap.indent(text, '    ')}"
+
+
+def accepted(text: str) -> bool:
+    """Whether the profile `tvm` finds no error."""
+    module, report = read_program(text, "chapter.py")
+    return module is not None and not report.errors and rxe.well_formed(module, profile="tvm")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: re.sub(r"\(.*?\)", "", case.name))
+def test_the_verdict_is_tvms_or_there_is_a_reason(oracle: Oracle, case: Case) -> None:
+    text = as_module(case.program)
+    ours = accepted(text)
+    answer = oracle.well_formed(text)
+    theirs = answer.ok and answer.get().well_formed
+    if ours is not theirs:
+        reasons = WE_ACCEPT if ours else TVM_ACCEPTS
+        heading = case.name.split(": ", 1)[1]
+        assert any(heading.startswith(known) for known in reasons), f"{heading}: we say {ours}, TVM {theirs}"
