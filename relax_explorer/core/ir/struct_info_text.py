@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.prim import IntImm, PrimExpr, PrimVar
-from relax_explorer.core.ir.prim_text import PrimText
+from relax_explorer.core.ir.prim_text import PrimText, quoted
 
 
 class StructInfoText:
@@ -38,7 +38,7 @@ class StructInfoText:
         text = self.prim.write(expr)
         if type(expr) is IntImm or (type(expr) is PrimVar and not self.quote_all):
             return text
-        return f'"{text}"' if self.quote or self.quote_all else text
+        return quoted(text) if self.quote or self.quote_all else text
 
     def dims(self, values: tuple[PrimExpr, ...]) -> str:
         """Dimensions in parentheses, as a Python tuple."""
@@ -54,7 +54,9 @@ def _prim(out: StructInfoText, info: s.PrimStructInfo) -> str:
     if not out.old:
         return f"T.{info.dtype}"
     return (
-        f'R.Prim("{info.dtype}")' if info.value is None else f'R.Prim(value="{out.prim.write(info.value)}")'
+        f'R.Prim("{info.dtype}")'
+        if info.value is None
+        else f"R.Prim(value={quoted(out.prim.write(info.value))})"
     )
 
 

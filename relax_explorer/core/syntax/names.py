@@ -20,6 +20,11 @@ def usable(hint: str) -> str:
     return f"{name}_" if name in RESERVED else name
 
 
+def function_name(name: str) -> str:
+    """The name of a function of the module as Python can write it: nothing hides it, and it hides nothing."""
+    return name if name.isidentifier() and not keyword.iskeyword(name) else usable(name)
+
+
 class Names:
     """Gives each variable of a scope a name of its own: the first to ask gets its hint, a later one `hint_1`."""
 

@@ -393,13 +393,11 @@ class ExprReader:
         if isinstance(node, (ast.List, ast.Tuple)):
             return tuple([self.constant(item) for item in node.elts])
         if isinstance(node, ast.Dict):
-            return freeze(
-                {
-                    str(self.constant(key)): self.constant(value)
-                    for key, value in zip(node.keys, node.values, strict=True)
-                    if key is not None
-                }
-            )
+            pairs = [
+                (key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None
+            ]
+            found = {str(self.constant(key)): self.constant(value) for key, value in pairs}
+            return freeze(dict(sorted(found.items())))  # as they are printed
         if (
             isinstance(node, ast.UnaryOp)
             and isinstance(node.op, ast.USub)

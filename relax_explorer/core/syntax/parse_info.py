@@ -197,12 +197,14 @@ class InfoReader:
         if node.args:
             given.setdefault("dtype", node.args[0])
         if "value" in given:
-            value = self.dim(given["value"])
+            value = self._scalar(given["value"])
             return s.PrimStructInfo(value.dtype, value)
         found = self.dtype(given["dtype"]) if "dtype" in given else None
         if found is None:
             fix = well_formed.BAD_SCALAR_TYPE.fix
-            self.ctx.say(well_formed.BAD_SCALAR_TYPE, f"{ast.unparse(node)[:60]} names no scalar", node, help=fix)
+            self.ctx.say(
+                well_formed.BAD_SCALAR_TYPE, f"{ast.unparse(node)[:60]} names no scalar", node, help=fix
+            )
             return s.OBJECT
         return s.PrimStructInfo(found)
 
@@ -235,19 +237,28 @@ class InfoReader:
             ) from None
 
     def _quoted(self, node: ast.Constant) -> p.PrimExpr:
+        return self._inside(node, self.dim)
+
+    def _inside(self, node: ast.Constant, read: Callable[[ast.expr], p.PrimExpr]) -> p.PrimExpr:
+        """What stands in quotes, read by `read`; places inside the quotes are reported at the quotes."""
         try:
             inner = ast.parse(str(node.value).strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no dimension", node
             ) from None
-        for child in ast.walk(inner):  # places inside the quotes are reported at the quotes
+        for child in ast.walk(inner):
             ast.copy_location(child, node)
         was, self.in_signature = self.in_signature, True
         try:
-            return self.dim(inner)
+            return read(inner)
         finally:
             self.in_signature = was
+
+    def _scalar(self, node: ast.expr) -> p.PrimExpr:
+        """The value of a scalar, perhaps in quotes."""
+        quoted = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        return self._inside(node, self.prim) if quoted else self.prim(node)  # type: ignore[arg-type]  # a Constant, as `quoted` says
 
     def prim(self, node: ast.expr) -> p.PrimExpr:
         """A scalar expression; integer literals are int64."""
@@ -308,7 +319,9 @@ class InfoReader:
             return p.Not(self.prim(node.operand))
         if isinstance(node.op, ast.USub):
             inner = node.operand
-            if isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float)):
+            if isinstance(inner, ast.Constant) and type(inner.value) is int:
+                return self._literal(-inner.value, node)
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
                 return p.as_prim(-inner.value)
             return -self.prim(inner)
         raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
@@ -318,6 +331,13 @@ class InfoReader:
         found = dtype_of_prefix(name)
         if found is not None and len(node.args) == 1:
             return self.literal_of(found, node.args[0])
+        if found is not None and not node.args:
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION,
+                f"{name}() declares a shape variable and is no value",
+                node,
+                help=f"declare it on a line of its own: n = {name}()",
+            )
         if name == "T.Cast" and len(node.args) == 2:
             return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
         args = [self.prim(arg) for arg in node.args]

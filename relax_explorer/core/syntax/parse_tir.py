@@ -74,11 +74,10 @@ class _FunctionReader:
             )
         if symbol:
             self.attrs.setdefault("global_symbol", symbol)
+        s_tir = bool(self.attrs.pop("s_tir", False)) or self.s_tir or self.has_blocks
         attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
         ret = self._return_type(node)
-        return t.PrimFunc(
-            tuple(self.params), body, ret, attrs, self.s_tir or self.has_blocks, None, self.ctx.span(node)
-        )
+        return t.PrimFunc(tuple(self.params), body, ret, attrs, s_tir, None, self.ctx.span(node))
 
     def _return_type(self, node: ast.FunctionDef) -> s.StructInfo | None:
         found = dtype_of_prefix(dotted(node.returns)) if node.returns is not None else None

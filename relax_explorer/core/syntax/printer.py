@@ -11,11 +11,11 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.prim_text import quoted
-from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.ir.walk import exprs, info_vars
 from relax_explorer.core.syntax.dialects import Dialect, dialect
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata import write_metadata
-from relax_explorer.core.syntax.names import Names, usable
+from relax_explorer.core.syntax.names import Names, function_name, usable
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.syntax.printer_tir import print_prim_func, shape_vars
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -129,7 +129,7 @@ class _ModulePrinter:
         self.printed.names[name] = names
         text = ExprText(names, self.dialect, self.constants, annotate=self.annotate)
         writer = FunctionPrinter(text, self.module)
-        return writer.print(usable(name), fn, name)
+        return writer.print(function_name(name), fn, name)
 
 
 def signature_vars(fn: e.Function) -> list[p.PrimVar]:
@@ -151,10 +151,13 @@ class FunctionPrinter:
         self.text, self.module = text, module
         self.lines: list[Line] = []
         self.declared: set[p.PrimVar] = set()
+        self.root: e.Function | None = None
+        self._uses: set[e.Expr] | None = None
 
     def print(self, name: str, fn: e.Function, symbol: str = "", depth: int = 0) -> list[Line]:
         """Lines of the function, the decorator first."""
         names = self.text.names
+        self.root = self.root or fn
         options = []
         if depth == 0 and fn.is_private:
             options.append("private=True")
@@ -242,9 +245,16 @@ class FunctionPrinter:
 
     def _plain(self, binding: e.VarBinding) -> str:
         var = binding.var
-        if var.struct_info is s.VOID and type(binding.value) is e.Call:
+        if var.struct_info is s.VOID and type(binding.value) is e.Call and var not in self._used():
             return self.text.write(binding.value)
         return f"{self._target(var, binding.value)} = {self._bound(var, binding.value)}"
+
+    def _used(self) -> set[e.Expr]:
+        """The variables whose values something needs."""
+        if self._uses is None:
+            assert self.root is not None  # set before the first line
+            self._uses = {expr for expr in exprs(self.root) if isinstance(expr, e.Var)}
+        return self._uses
 
     def _bound(self, var: e.Var, value: e.Expr) -> str:
         """The right side of a binding, where a bare number would be a constant tensor unless the annotation is a scalar's."""

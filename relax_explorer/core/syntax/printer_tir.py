@@ -11,7 +11,7 @@ from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT32, INT64
 from relax_explorer.core.ir.prim_text import ATOM, PrimText, quoted
 from relax_explorer.core.syntax.dialects import Dialect
-from relax_explorer.core.syntax.names import Names, usable
+from relax_explorer.core.syntax.names import Names, function_name
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.expr import BufferPtr, Let, Ramp
@@ -33,7 +33,15 @@ def shape_vars(fn: t.PrimFunc) -> list[p.PrimVar]:
 
 def print_prim_func(fn: t.PrimFunc, name: str, dialect: Dialect, chosen: dict[p.PrimVar, str]) -> list[str]:
     """The lines of a PrimFunc, the decorator first; `chosen` are the names of its shape variables."""
-    return _Printer(fn, dialect, chosen).print(usable(name), name)
+    return _Printer(fn, dialect, chosen).print(function_name(name), name)
+
+
+def _has_blocks(fn: t.PrimFunc) -> bool:
+    return any(type(item) is t.SBlock for item in statements(fn.body))
+
+
+def _older_key(key: str) -> str:
+    return key.replace("tirx.", "tir.", 1) if key.startswith("tirx.") else key
 
 
 class _Printer:
@@ -42,9 +50,17 @@ class _Printer:
         self.names: Any = Names()
         for var, text in chosen.items():
             self.names.fix(var, text)
-        self.text = PrimText(self.names, INT32)
+        self.text = PrimText(self._name, INT32)
+        self.free: dict[
+            p.PrimVar, None
+        ] = {}  # used, but bound nowhere: an ill-formed function, which is printed all the same
         self.lines: list[str] = []
         self.block = "block" if dialect.old else "sblock"
+
+    def _name(self, var: p.PrimVar) -> str:
+        if not self.names.known(var) and type(var) is p.PrimVar:
+            self.free[var] = None
+        return self.names(var)  # type: ignore[no-any-return]  # typed by the table it comes from
 
     def line(self, depth: int, text: str) -> None:
         """Append a line."""
@@ -67,9 +83,12 @@ class _Printer:
         for text in late:
             self.line(1, text)
         before = len(self.lines)
+        self.free.clear()
         self._root()
         if len(self.lines) == before:
             self.line(1, "pass")
+        declared = [f"{INDENT}{self.names(var)} = T.{var.dtype}()" for var in self.free]
+        self.lines[before:before] = declared
         return self.lines
 
     def _parameter(self, param: Buffer | p.PrimVar, handle: bool) -> str:
@@ -137,13 +156,15 @@ class _Printer:
             if self.fn.attrs.get("global_symbol") == symbol
             else self.fn.attrs
         )
+        if self.dialect.old and self.fn.s_tir and not _has_blocks(self.fn):
+            attrs = attrs.having(s_tir=True)  # the older decorator has no word for it, and no block shows it
         if attrs:
             self.line(1, f"T.func_attr({self.constant(attrs)})")
 
     def constant(self, value: Any) -> str:
         """A compile-time constant of an attribute."""
         if isinstance(value, Attrs):
-            rename = (lambda key: key.replace("tirx.", "tir.", 1)) if self.dialect.old else str
+            rename = _older_key if self.dialect.old else str
             return (
                 "{"
                 + ", ".join([f"{quoted(rename(key))}: {self.constant(value[key])}" for key in sorted(value)])
@@ -170,7 +191,7 @@ class _Printer:
         ):
             self.statement(root if root is not None else body, 1)
             return
-        if root is not None or any(type(item) is t.SBlock for item in statements(inner)):
+        if root is not None or _has_blocks(self.fn):
             self.line(1, f'# with T.{self.block}("root"):')
         if root is not None:
             self._allocations(root, 1)

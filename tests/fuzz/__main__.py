@@ -1,0 +1,72 @@
+"""`python -m tests.fuzz --runs 100000 --seed 1`: many trials; each new fault is kept as a file."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.fuzz.mutations import Mutator, programs
+from tests.fuzz.trial import Finding, trial
+
+MOST_BYTES = 1 << 30
+
+
+def main() -> int:
+    """Run the trials; 1 when something was found."""
+    arguments = _arguments()
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    mutator = Mutator(arguments.seed, programs())
+    counts: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    start = time.monotonic()
+    for run in range(1, arguments.runs + 1):
+        outcome = trial(mutator.text())
+        counts.update(parsed=outcome.parsed, clean=outcome.clean)
+        if outcome.finding is not None:
+            found[outcome.finding.what] += 1
+            if found[outcome.finding.what] <= arguments.keep:
+                _keep(arguments.out, outcome.finding, arguments.seed, run)
+        if run % 5000 == 0 or run == arguments.runs:
+            _progress(run, counts, found, time.monotonic() - start)
+        if arguments.seconds and time.monotonic() - start > arguments.seconds:
+            _progress(run, counts, found, time.monotonic() - start)
+            break
+    for what, count in found.most_common():
+        print(f"{count:>6}  {what}")
+    return int(bool(found))
+
+
+def _progress(run: int, counts: Counter[str], found: Counter[str], seconds: float) -> None:
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"{run} runs, {run / seconds:.0f} a second: {counts['parsed']} read, {counts['clean']} without errors, "
+        f"{sum(found.values())} faults of {len(found)} kinds; {kilobytes // 1024} MB",
+        flush=True,
+    )
+
+
+def _keep(out: Path, finding: Finding, seed: int, run: int) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    name = "".join(c if c.isalnum() else "-" for c in finding.what)[:60]
+    path = out / f"{name}-{seed}-{run}"
+    path.with_suffix(".py").write_text(finding.text, encoding="utf-8", errors="surrogatepass")
+    path.with_suffix(".txt").write_text(finding.details, encoding="utf-8", errors="surrogatepass")
+    print(f"new: {finding.what}  {path}.py", file=sys.stderr, flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0, help="stop after this time")
+    parser.add_argument("--keep", type=int, default=3, help="how many texts to keep of each kind of fault")
+    parser.add_argument("--out", type=Path, default=Path("fuzz-findings"), help="where to keep them")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
