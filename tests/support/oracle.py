@@ -108,6 +108,20 @@ class WellFormed(NamedTuple):
     message: str
 
 
+class Relation(NamedTuple):
+    """How the types of a function's last two parameters are related.
+
+    `check` is how the first may stand for the second (PASS, FAIL_L2: perhaps, FAIL_L1: when cast, FAIL_L0: never), `common`
+    their least upper bound; `static` and `erased` are the first without lengths, and without shape variables.
+    """
+
+    function: str
+    check: str
+    common: str
+    static: str
+    erased: str
+
+
 class Applied(NamedTuple):
     """A module after passes: TVM's print of it, and the module itself for further questions."""
 
@@ -182,6 +196,11 @@ class Oracle:
         """List the Relax functions by name with the types of their parameters and results."""
         answer: Answer[list[list[Any]]] = self._ask("signatures", seconds, program=self._wire(program))
         return _converted(answer, lambda rows: [Signature(*row) for row in rows])
+
+    def lattice(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[list[Relation]]:
+        """Relate the types of the last two parameters of every Relax function, functions by name."""
+        answer: Answer[list[dict[str, str]]] = self._ask("lattice", seconds, program=self._wire(program))
+        return _converted(answer, lambda rows: [Relation(**row) for row in rows])
 
     def well_formed(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[WellFormed]:
         """Ask whether the module is well formed; text is parsed without that check."""

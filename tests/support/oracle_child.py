@@ -202,6 +202,23 @@ def ask_time(program: dict[str, str], what: list[str], repeat: int) -> dict[str,
     return medians
 
 
+def ask_lattice(program: dict[str, str]) -> list[dict[str, Any]]:
+    """For each function the types of its last two parameters: base check, what they have in common, and erased."""
+    rows = []
+    for name, function in relax_functions(PROGRAMS.get(program)):
+        derived, base = [param.ty for param in function.params][-2:]
+        rows.append(
+            {
+                "function": name,
+                "check": relax.analysis.BaseCheckResult(relax.analysis.type_base_check(base, derived)).name,
+                "common": str(relax.analysis.type_lca(derived, base)),
+                "static": str(relax.analysis.get_static_type(derived)),
+                "erased": str(relax.analysis.erase_to_well_defined(derived)),
+            }
+        )
+    return rows
+
+
 def ask_die(signal: int) -> None:
     """End as a crash of TVM would, so that the tests can see what the other side makes of it."""
     os.kill(os.getpid(), signal)
@@ -220,6 +237,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_apply,
         ask_run,
         ask_time,
+        ask_lattice,
         ask_die,
     )
 }
