@@ -176,6 +176,8 @@ class Form:
         largest = (1 << (expr.dtype.bits - 1)) - 1
         if any(not -largest <= c <= largest for c in poly.values()):
             return {(expr,): 1}  # coefficients that no literal of this dtype can hold
+        if any(size(atom) > SIZE_LIMIT for monomial in poly for atom in monomial):
+            return {(expr,): 1}
         return poly
 
     def sum(self, expr: PrimExpr) -> Polynomial:

@@ -43,17 +43,19 @@ def _simplify(expr: PrimExpr) -> PrimExpr:
     if expr.dtype.kind != "int":
         return expr
     new = rebuild(polynomial(expr), expr.dtype, expr)
-    return new if _cost(new) <= _cost(expr) else expr
+    if size(new) != size(expr):
+        return new if size(new) < size(expr) else expr
+    return new if _occurrences(new) <= _occurrences(expr) else expr
 
 
-def _cost(expr: PrimExpr) -> tuple[int, int]:
-    """The number of nodes, then of variables, each as often as it is written."""
-    variables, stack = 0, [expr]
+def _occurrences(expr: PrimExpr) -> int:
+    """How often variables are written in an expression."""
+    count, stack = 0, [expr]
     while stack:
         node = stack.pop()
-        variables += type(node) is PrimVar
+        count += type(node) is PrimVar
         stack.extend(node.children())
-    return size(expr), variables
+    return count
 
 
 __all__ = ["SIZE_LIMIT", "Polynomial", "combine", "constant", "polynomial", "rebuild", "simplify"]

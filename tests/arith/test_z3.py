@@ -1,0 +1,173 @@
+"""Answers of the prover held against z3, which knows all integers, and all of int64 with its wrapping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relax_explorer.core.arith.assume import prove_under
+from relax_explorer.core.arith.prove import Answer, at_least, equal
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+from tests.support.dimensions import VARIABLES, M, N, conditions, expressions, literals
+
+z3 = pytest.importorskip("z3")
+LENGTHS = {var: z3.Int(var.name) for var in VARIABLES}
+WORDS = {var: z3.BitVec(var.name, 64) for var in VARIABLES}
+Meaning = tuple[Any, Any]  # the term, and where it is defined
+
+
+def meaning(expr: p.PrimExpr) -> Meaning:
+    """An expression over unbounded integers."""
+    if isinstance(expr, p.PrimVar):
+        return LENGTHS[expr], z3.BoolVal(True)
+    if isinstance(expr, p.IntImm):
+        return z3.BoolVal(bool(expr.value)) if expr.dtype.is_bool else z3.IntVal(expr.value), z3.BoolVal(True)
+    parts = [meaning(child) for child in expr.children()]
+    if isinstance(expr, p.Not):
+        return z3.Not(parts[0][0]), parts[0][1]
+    if isinstance(expr, p.Select):
+        (test, known), (yes, yes_known), (no, no_known) = parts
+        return z3.If(test, yes, no), z3.And(known, z3.If(test, yes_known, no_known))
+    (a, a_known), (b, b_known) = parts
+    if isinstance(expr, p.And):
+        return z3.And(a, b), z3.And(a_known, z3.Or(z3.Not(a), b_known))
+    if isinstance(expr, p.Or):
+        return z3.Or(a, b), z3.And(a_known, z3.Or(a, b_known))
+    known = z3.And(a_known, b_known)
+    if isinstance(expr, (p.FloorDiv, p.FloorMod, p.Div, p.Mod)):
+        known = z3.And(known, b != 0)
+    return OPERATORS[type(expr)](a, b), known
+
+
+def floored(a: Any, b: Any) -> Any:
+    return z3.If(b > 0, a / b, (-a) / (-b))  # z3 rounds down when the divisor is positive
+
+
+def truncated(a: Any, b: Any) -> Any:
+    return z3.If(a >= 0, z3.If(b > 0, a / b, -(a / -b)), z3.If(b > 0, -(-a / b), -a / -b))
+
+
+OPERATORS = {
+    p.Add: lambda a, b: a + b,
+    p.Sub: lambda a, b: a - b,
+    p.Mul: lambda a, b: a * b,
+    p.FloorDiv: floored,
+    p.FloorMod: lambda a, b: a - b * floored(a, b),
+    p.Div: truncated,
+    p.Mod: lambda a, b: a - b * truncated(a, b),
+    p.Min: lambda a, b: z3.If(a < b, a, b),
+    p.Max: lambda a, b: z3.If(a > b, a, b),
+    p.EQ: lambda a, b: a == b,
+    p.NE: lambda a, b: a != b,
+    p.LT: lambda a, b: a < b,
+    p.LE: lambda a, b: a <= b,
+    p.GT: lambda a, b: a > b,
+    p.GE: lambda a, b: a >= b,
+}
+
+
+def found(*constraints: Any, milliseconds: int = 300) -> Any:
+    """Lengths that satisfy all constraints: sat, unsat, or unknown when it takes too long."""
+    solver = z3.Solver()
+    solver.set("timeout", milliseconds)
+    solver.add(*[length >= 0 for length in LENGTHS.values()], *constraints)
+    return solver.check()
+
+
+def agree(answer: Answer, outcome: Any, *known: Any) -> None:
+    if answer is Answer.YES:
+        assert found(*known, z3.Not(outcome)) != z3.sat
+    if answer is Answer.NO:
+        assert found(*known, outcome) != z3.sat
+
+
+@given(expressions(3), expressions(3))
+@settings(max_examples=150, deadline=None)
+def test_equal_agrees(a: p.PrimExpr, b: p.PrimExpr) -> None:
+    (x, known), (y, also_known) = meaning(a), meaning(b)
+    agree(equal(a, b), x == y, known, also_known)
+
+
+@given(expressions(3))
+@settings(max_examples=100, deadline=None)
+def test_simplify_agrees(expr: p.PrimExpr) -> None:
+    (x, known), (y, still_known) = meaning(expr), meaning(simplify(expr))
+    assert found(known, z3.Or(z3.Not(still_known), x != y)) != z3.sat
+
+
+@given(expressions(3), st.integers(-4, 8))
+@settings(max_examples=100, deadline=None)
+def test_at_least_agrees(expr: p.PrimExpr, bound: int) -> None:
+    value, known = meaning(expr)
+    agree(at_least(expr, bound), value >= bound, known)
+
+
+@given(st.lists(conditions(1), max_size=3), conditions(2))
+@settings(max_examples=150, deadline=None)
+def test_prove_under_agrees(facts: list[Any], condition: p.PrimExpr) -> None:
+    outcome, known = meaning(condition)
+    given = [part for fact in facts for part in meaning(fact)]
+    agree(prove_under(facts, condition), outcome, known, *given)
+
+
+@st.composite
+def sums(draw: Any) -> p.PrimExpr:
+    """Linear expressions with quotients by literals, which the prover should decide as z3 does."""
+    total: p.PrimExpr = draw(literals())
+    for _ in range(draw(st.integers(1, 3))):
+        term = draw(st.sampled_from((N, M))) * draw(st.integers(1, 6)) + draw(st.integers(0, 5))
+        if draw(st.booleans()):
+            term = draw(st.sampled_from((p.FloorDiv, p.FloorMod)))(term, p.IntImm(draw(st.integers(2, 4))))
+        total = draw(st.sampled_from((p.Add, p.Sub)))(total, term)
+    return total
+
+
+@given(sums(), st.integers(0, 3))
+@settings(max_examples=100, deadline=None)
+def test_what_follows_from_the_sign_of_a_quotient_is_found(a: p.PrimExpr, more: int) -> None:
+    assert equal(a, a + more + 1) is Answer.NO
+    assert equal(a * 2, a + a) is Answer.YES
+
+
+def word(expr: p.PrimExpr) -> Any:
+    """An expression over int64 that wraps."""
+    if isinstance(expr, p.PrimVar):
+        return WORDS[expr]
+    if isinstance(expr, p.IntImm):
+        return z3.BitVecVal(expr.value, 64)
+    a, b = [word(child) for child in expr.children()]
+    return {p.Add: a + b, p.Sub: a - b, p.Mul: a * b}[type(expr)]
+
+
+RING = st.recursive(
+    st.one_of(st.sampled_from(VARIABLES), st.integers(-5, 9).map(p.IntImm)),
+    lambda inner: st.builds(
+        lambda kind, a, b: kind(a, b), st.sampled_from((p.Add, p.Sub, p.Mul)), inner, inner
+    ),
+    max_leaves=5,
+)
+
+
+@given(RING)
+@settings(max_examples=60, deadline=None)
+def test_identities_of_sums_and_products_hold_with_wrapping_too(expr: p.PrimExpr) -> None:
+    solver = z3.Solver()
+    solver.set("timeout", 300)
+    solver.add(word(expr) != word(simplify(expr)))
+    assert solver.check() != z3.sat
+
+
+def test_a_quotient_is_exact_only_without_wrapping() -> None:
+    """Which is why overflow has to be an error: the prover says that `n * 4 // 4` is `n`."""
+    assert equal(N * 4 // 4, N) is Answer.YES
+    word_n, four = WORDS[N], z3.BitVecVal(4, 64)
+    differs = word_n * four / four != word_n
+    wrapping, checked = z3.Solver(), z3.Solver()
+    wrapping.add(word_n >= 0, differs)
+    checked.add(word_n >= 0, differs, z3.BVMulNoOverflow(word_n, four, True))
+    assert wrapping.check() == z3.sat
+    assert checked.check() == z3.unsat
