@@ -1,0 +1,132 @@
+"""Ask TVM about random programs: `python -m tests.oracle.random_programs [-n 10000] [--seed 0]`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from random import Random
+from typing import Any
+
+import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.syntax.parser import read
+from tests.support.oracle import Oracle
+from tests.support.random_programs import random_program
+
+UNEXPLAINED = ("we accept", "TVM accepts", "another StructInfo", "other bindings")
+
+
+def ours(text: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """Our errors in the profile `tvm`, and the StructInfo of each binding."""
+    module, report = read(text, "random.py")
+    if module is None or report.errors:
+        return [str(item) for item in report.errors], []
+    errors = [str(item) for item in rxe.check(module, profile="tvm") if item.is_error]
+    if errors:
+        return errors, []
+    functions = rxe.normalize(module).relax_functions.values()
+    found = [b.var for fn in functions for b in bindings(fn) if b.var is not None]
+    return [], [(var.name, str(var.struct_info)) for var in found]
+
+
+def compare(oracle: Oracle, seed: int) -> tuple[str, str]:
+    """The outcome for one program (`agree`, `both refuse`, …) and the details of a difference."""
+    text = random_program(seed)
+    errors, infos = ours(text)
+    answer = oracle.types(text)
+    if not answer.ok:
+        if errors:
+            return "both refuse", ""
+        problem = str(answer.error)
+        return (
+            ("a cast that always fails (E-15)", "")
+            if "match_cast" in problem
+            else ("we accept", problem[-300:])
+        )
+    if errors:
+        return "TVM accepts", errors[0]
+    mine = sorted(map(_row, infos))
+    theirs = sorted(_row((row.name, _relax(row.type))) for row in answer.get())
+    if mine == theirs:
+        return "agree", ""
+    wrong = [pair for pair in zip(mine, theirs, strict=False) if pair[0] != pair[1]]
+    if len(mine) != len(theirs) or any(a[0] != b[0] for a, b in wrong):
+        return "other bindings", f"{wrong[:1]}"
+    kinds = [_difference(a[1], b[1]) for a, b in wrong]
+    worst = min(kinds, key=_KINDS.index)
+    return worst, f"{wrong[kinds.index(worst)]}" if worst is _KINDS[0] else ""
+
+
+_KINDS = ["another StructInfo", "TVM has a negative length", "more precise", "agree, written otherwise"]
+
+
+def _difference(mine: str, theirs: str) -> str:
+    """What kind of difference two texts are, judged by the values of the shape variables that are tried."""
+    pairs = [(_value(mine, seed), _value(theirs, seed)) for seed in range(20)]
+    if all(a == b for a, b in pairs):
+        return _KINDS[3]
+    if all(_sharper(a, b) for a, b in pairs):
+        return _KINDS[2]
+    return _KINDS[1] if all(a == b or "-" in str(b) for a, b in pairs) else _KINDS[0]
+
+
+def _sharper(mine: Any, theirs: Any) -> bool:
+    """Whether ours is a tensor of known shape where TVM knows only the rank."""
+    known = dict(theirs[2]) if isinstance(theirs, tuple) and theirs[0] == "tensor" and not theirs[1] else {}
+    if "ndim" not in known or not isinstance(mine, tuple) or not mine[1]:
+        return False
+    return len(mine[1][0]) == known["ndim"] and dict(mine[2]).get("dtype") == known.get("dtype")
+
+
+def _row(row: tuple[str, str]) -> tuple[str, str]:
+    """Names that the normalizers made up are not compared, nor is the order of branches."""
+    name, info = row
+    return (name if name.startswith("v") else "", info)
+
+
+class _Say:
+    """`R` and `T` of a StructInfo whose dimensions are numbers: calls give what they were told."""
+
+    Any, Tensor, Shape, Tuple = "any", "tensor", "shape", "tuple"
+
+    def __getattr__(self, name: str) -> Any:
+        return {"min": min, "max": max}.get(name) or (
+            lambda *args, **more: (name, args, sorted(more.items()))
+        )
+
+
+def _value(text: str, seed: int) -> object:
+    names = set(re.findall(r"\b[a-z]\w*\b", re.sub(r"[RT]\.\w+|\w+=|\"\w+\"", " ", text)))
+    random = Random(seed)
+    numbers = {name: random.choice([0, 1, 2, 3, 7, 100]) for name in sorted(names)}
+    return eval(
+        re.sub(r"R\.(Tensor|Shape|Tuple)\(", lambda m: m[0].lower().replace("r.", "R."), text),
+        {"R": _Say(), "T": _Say(), **numbers},
+    )
+
+
+def _relax(text: str) -> str:
+    return re.sub(r"T\.int64\((\d+)\)", r"\1", text).replace("T.Tuple(", "R.Tuple(")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle.random_programs", description=__doc__)
+    parser.add_argument("-n", type=int, default=1000, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--show", type=int, default=10, help="how many differences to print")
+    arguments = parser.parse_args()
+    oracle, counts, shown = Oracle(), Counter[str](), 0
+    for seed in range(arguments.seed, arguments.seed + arguments.n):
+        kind, details = compare(oracle, seed)
+        counts[kind] += 1
+        shown += bool(details)
+        if details and shown <= arguments.show:
+            print(f"seed {seed}: {kind}: {details}", flush=True)
+    oracle.close()
+    print(dict(counts))
+    return int(any(kind in UNEXPLAINED for kind in counts))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,15 @@
+"""A hundred random programs, the same ones each time; `python -m tests.oracle.random_programs` asks about as many as one likes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle.random_programs import UNEXPLAINED, compare
+from tests.support.oracle import Oracle
+
+
+@pytest.mark.parametrize("start", range(0, 100, 20))
+def test_random_programs_are_judged_and_typed_as_by_tvm(oracle: Oracle, start: int) -> None:
+    outcomes = {seed: compare(oracle, seed) for seed in range(start, start + 20)}
+    assert not {seed: outcome for seed, outcome in outcomes.items() if outcome[0] in UNEXPLAINED}
+    assert sum(kind == "agree" for kind, _ in outcomes.values()) >= 3
