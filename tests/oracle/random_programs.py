@@ -46,11 +46,8 @@ def compare(oracle: Oracle, seed: int) -> tuple[str, str]:
         if errors:
             return "both refuse", ""
         problem = " ".join(str(answer.error).split())
-        return (
-            ("a cast that always fails (E-15)", "")
-            if "match_cast" in problem
-            else ("we accept", problem[-300:])
-        )
+        known = next((kind for sign, kind in _REFUSED.items() if sign in problem), "")
+        return (known, "") if known else ("we accept", problem[-300:])
     if errors:
         return "TVM accepts", errors[0]
     mine = sorted(map(_row, infos))
