@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.arith.bounds import bounds
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
@@ -187,9 +188,15 @@ def bounded(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
             return p.IntImm(max(0, min(place.value, length.value)))
         if place.value <= 0:
             return ZERO
-    if place is length or at_least(simplify(p.Sub(place, length)), 0) is Answer.YES:
+    if place is length or _never_negative(p.Sub(place, length)):
         return length
-    return place if at_least(simplify(p.Sub(length, place)), 0) is Answer.YES else p.Min(place, length)
+    return place if _never_negative(p.Sub(length, place)) else p.Min(place, length)
+
+
+def _never_negative(expr: p.PrimExpr) -> bool:
+    """Whether bounds alone say so: a proof by cases would give shorter lengths than TVM derives and prints."""
+    least = bounds(expr)[0]
+    return least is not None and least >= 0
 
 
 def extent(start: p.PrimExpr, end: p.PrimExpr) -> p.PrimExpr:
@@ -201,9 +208,9 @@ def extent(start: p.PrimExpr, end: p.PrimExpr) -> p.PrimExpr:
     if isinstance(start, p.Min) and start.b is end:  # end - min(k, end)
         start = start.a
     size = simplify(p.Sub(end, start))
-    if isinstance(size, p.IntImm) or at_least(size, 0) is Answer.YES:
-        return p.IntImm(max(0, size.value)) if isinstance(size, p.IntImm) else size
-    return p.Max(size, ZERO)
+    if isinstance(size, p.IntImm):
+        return p.IntImm(max(0, size.value))
+    return size if _never_negative(size) else p.Max(size, ZERO)
 
 
 def text(dims: Sequence[p.PrimExpr]) -> str:
