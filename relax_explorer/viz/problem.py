@@ -19,8 +19,10 @@ def render(diagnostic: Diagnostic, color: bool = False, excerpt: bool = True) ->
     level = paint(_STYLES[diagnostic.level], f"{diagnostic.level}[{diagnostic.code}]")
     lines = [f"{where}{level}: {paint(_BOLD, visible(diagnostic.message, 600))}"]
     if excerpt:
+        above: Label | None = None
         for label in sorted(diagnostic.labels, key=lambda item: not item.primary):
-            lines += _excerpt(label, paint)
+            lines += _excerpt(label, paint, above)
+            above = label
     lines += [f"  note: {visible(note)}" for note in diagnostic.notes]
     if diagnostic.origin:
         lines.append(f"  origin: {visible(diagnostic.origin)}")
@@ -37,7 +39,8 @@ class _Paint:
         return f"{style}{text}{_OFF}" if self.color else text
 
 
-def _excerpt(label: Label, paint: _Paint) -> list[str]:
+def _excerpt(label: Label, paint: _Paint, above: Label | None) -> list[str]:
+    """The line of a label and its mark below; the mark alone where the label `above` is of the same line."""
     span = label.span
     if span is None:
         return [f"  at {visible(_node_text(label.place))}: {visible(label.text)}".rstrip(": ")]
@@ -52,11 +55,22 @@ def _excerpt(label: Label, paint: _Paint) -> list[str]:
     margin = " " * len(number)
     tail = f" {visible(label.text)}" if label.text else ""
     pad = len(visible(shown[:start], WIDTH))
+    marked = f"{paint(_DIM, f'{margin} |')} {' ' * pad}{paint(_BOLD, mark)}{tail}"
+    if above is not None and _same_window(above, span, text):
+        return [marked]
     return [
         paint(_DIM, f"{margin} |"),
         f"{paint(_DIM, f'{number} |')} {visible(shown, WIDTH + 2)}",
-        f"{paint(_DIM, f'{margin} |')} {' ' * pad}{paint(_BOLD, mark)}{tail}",
+        marked,
     ]
+
+
+def _same_window(above: Label, span: Span, text: str) -> bool:
+    """Whether the line shown last is the line of `span`, cut alike."""
+    last = above.span
+    if last is None or last.source is not span.source or last.line != span.line:
+        return False
+    return _window(text, last.column)[0] == _window(text, span.column)[0]
 
 
 def _width(span: Span, text: str) -> int:

@@ -6,7 +6,13 @@ from collections.abc import Collection, Sequence
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
-from relax_explorer.core.check.conversion import Conversion, cast_operand, conversion, without_shapes
+from relax_explorer.core.check.conversion import (
+    Conversion,
+    cast_operand,
+    conversion,
+    counterexample,
+    without_shapes,
+)
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Edit, Label, Report
 from relax_explorer.core.ir import expr as e
@@ -101,7 +107,10 @@ class _Argument:
         """The dimensions of the argument are known only at run time."""
         have = self.infos[self.number]
         text = f"argument {self.number + 1} of {self.name} is {have}; whether it is {self.want} is known only at run time"
-        self.report.say(codes.MAYBE_ARGUMENT, text, self._place, help=self._cast, edits=self._edits())
+        notes = counterexample(have, self.want)
+        self.report.say(
+            codes.MAYBE_ARGUMENT, text, self._place, help=self._cast, notes=notes, edits=self._edits()
+        )
 
     def say_dims(self) -> None:
         """The argument's dimensions contradict what other arguments made of the callee's shape variables."""

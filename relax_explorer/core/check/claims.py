@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from relax_explorer.core.check.compatible import YES, defined_dims, erase, fits, overlaps
-from relax_explorer.core.check.conversion import Conversion, cast_binding, conversion
+from relax_explorer.core.check.conversion import Conversion, cast_binding, conversion, counterexample
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Report
@@ -43,7 +43,8 @@ def _check_annotation(
         report.say(codes.NARROW_ANNOTATION, text, binding, help=cast, spec_only=True, edits=edits)
     elif verdict is Conversion.MAYBE:
         text = f"the value is {derived}; whether it is {wanted} is known only at run time"
-        report.say(codes.MAYBE_ANNOTATION, text, binding, help=cast, edits=cast_binding(binding, wanted))
+        notes, edits = counterexample(derived, wanted), cast_binding(binding, wanted)
+        report.say(codes.MAYBE_ANNOTATION, text, binding, help=cast, notes=notes, edits=edits)
 
 
 def check_return(report: Report, fn: e.Function, derived: s.StructInfo) -> None:
@@ -56,7 +57,8 @@ def check_return(report: Report, fn: e.Function, derived: s.StructInfo) -> None:
     place = fn.body if fn.body.span else fn
     if verdict is Conversion.MAYBE:
         text = f"the function returns {derived}; whether it is {wanted} is known only at run time"
-        report.say(op_codes.MAYBE_RETURN, text, place, help=op_codes.MAYBE_RETURN.fix)
+        notes = counterexample(derived, wanted)
+        report.say(op_codes.MAYBE_RETURN, text, place, help=op_codes.MAYBE_RETURN.fix, notes=notes)
         return
     text = f"the function returns {derived}, its annotation says {wanted}"
     fix = codes.BAD_RETURN.fix if verdict is Conversion.NEVER else f"return R.match_cast(…, {wanted})"

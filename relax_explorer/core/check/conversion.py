@@ -5,9 +5,11 @@ from __future__ import annotations
 from enum import Enum
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.witness import disagreement
 from relax_explorer.core.check.compatible import fits
 from relax_explorer.core.diagnostics import Edit
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.source import Span
 
@@ -48,6 +50,22 @@ def without_shapes(info: s.StructInfo) -> s.StructInfo:
         params = tuple([without_shapes(param) for param in info.params])
         return s.FuncStructInfo(params, without_shapes(info.ret), info.pure, info.derive_func)
     return info
+
+
+def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
+    """A note that gives lengths for which the value is not what is wanted; none when no such lengths were found."""
+    for axis, (a, b) in enumerate(zip(_lengths(have), _lengths(want), strict=False)):
+        found = disagreement(a, b)
+        if found is not None and found[0]:
+            values = ", ".join(f"{var.name} = {value}" for var, value in found[0].items())
+            return (f"with {values}, dimension {axis} is {found[1]}, not {found[2]}",)
+    return ()
+
+
+def _lengths(info: s.StructInfo) -> tuple[p.PrimExpr, ...]:
+    if isinstance(info, s.TensorStructInfo):
+        return info.lengths or ()
+    return info.values or () if isinstance(info, s.ShapeStructInfo) else ()
 
 
 def cast_binding(binding: e.VarBinding, want: s.StructInfo) -> tuple[Edit, ...]:

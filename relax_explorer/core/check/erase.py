@@ -8,6 +8,7 @@ from typing import Any
 from relax_explorer.core.check.matching import defined_dims
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_vars
 
 Dims = Collection[p.PrimVar]
 Variables = Collection[Any] | None
@@ -44,25 +45,28 @@ def _closed(info: s.StructInfo) -> bool:
     return not isinstance(info, s.FuncStructInfo) or all(map(is_closed, (*(info.params or ()), info.ret)))
 
 
-def _in_scope(values: tuple[p.PrimExpr, ...], dims: Dims) -> bool:
-    return all(var in dims for var in p.free_vars(*values))
+def _mentions_only(info: s.StructInfo, dims: Dims) -> bool:
+    return all(var in dims for var in info_vars(info))
 
 
 def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
     if info.dims is None and (variables is None or info.shape in variables):
         return info
-    lengths = info.lengths  # those that an out-of-scope variable holds may themselves be in scope
-    kept = lengths if lengths is not None and _in_scope(lengths, dims) else None
+    if info.dims is not None and _mentions_only(info, dims):
+        return info
+    held = (
+        info.lengths if info.dims is None else None
+    )  # what an out-of-scope variable holds may itself be in scope
+    kept = held if held is not None and all(var in dims for var in p.free_vars(*held)) else None
     return s.TensorStructInfo(kept, info.dtype, info.ndim, info.vdevice)
 
 
 def _shape(info: s.ShapeStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
-    return info if _in_scope(info.values or (), dims) else s.ShapeStructInfo(None, info.ndim)
+    return info if _mentions_only(info, dims) else s.ShapeStructInfo(None, info.ndim)
 
 
 def _prim(info: s.PrimStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
-    kept = info.value is None or _in_scope((info.value,), dims)
-    return info if kept else s.PrimStructInfo(info.dtype)
+    return info if _mentions_only(info, dims) else s.PrimStructInfo(info.dtype)
 
 
 def _tuple(info: s.TupleStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:

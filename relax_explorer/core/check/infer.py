@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_explorer.core.check import arguments
 from relax_explorer.core.check.attributes import problem
+from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import default_derive, derived
 from relax_explorer.core.codes import operators as codes
@@ -31,6 +32,7 @@ class Inferrer:
     def __init__(self, report: Report, signature: Signature) -> None:
         self.report, self.signature = report, signature
         self.poisoned: set[e.Expr] = set()
+        self.definitions: dict[e.Var, e.Expr] = {}  # what the variables so far are bound to, for explanations
         self.obligations: list[tuple[e.Call, p.PrimExpr, p.PrimExpr]] = []
         self.captured: dict[
             e.Expr, frozenset[p.PrimVar]
@@ -93,7 +95,7 @@ class Inferrer:
             return s.OBJECT
         except InferFailure as failure:
             if not any(arg in self.poisoned for arg in call.args):
-                self.report.add(failure.diagnostic)
+                self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
             return s.OBJECT
         if not op.by_machine and not op.takes_sinfo:

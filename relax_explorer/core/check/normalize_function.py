@@ -137,6 +137,7 @@ class FunctionNormalizer:
         poisoned = value in self.infer.poisoned
         info = claims.annotated(self.report, binding, derived, poisoned)  # type: ignore[arg-type]  # as above
         var = self._var(binding.var, info)  # type: ignore[arg-type]  # a VarBinding has a variable
+        self.infer.definitions[var] = value
         if poisoned:
             self.infer.poisoned.add(var)
         self.out.append(replace(binding, var=var, value=value))

@@ -140,7 +140,7 @@ COMMANDS: tuple[Command, ...] = (
                 "how to print",
                 "choice",
                 "text",
-                choices=("text", "concise", "json", "github"),
+                choices=("text", "concise", "json", "github", "sarif"),
             ),
         ),
         ("relax-explorer check model.py", "relax-explorer check *.py --output-format github"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from relax_explorer.core.diagnostics import Diagnostic, Severity
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import output, sarif
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.visible import visible
 
@@ -17,7 +18,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 
 def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
-    """Print problems as text with excerpts, one line each, JSON, or GitHub annotations."""
+    """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF."""
     counts = Counter(str(item.level) for item in found)
     if style == "json":
         click.echo(
@@ -26,6 +27,9 @@ def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
                 {"files": files, "counts": dict(counts), "problems": [item.to_json() for item in found]},
             )
         )
+        return
+    if style == "sarif":
+        click.echo(json.dumps(sarif.document(found), indent=1, ensure_ascii=False))
         return
     for item in found:
         click.echo(_github(item) if style == "github" else render(item, sys.stdout.isatty(), style == "text"))

@@ -1,0 +1,87 @@
+"""Problems as SARIF 2.1.0 (OASIS, 2020), the format that code hosts and editors read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import relax_explorer
+from relax_explorer.core.diagnostics import Code, Diagnostic, Edit, Label, Severity
+from relax_explorer.core.source import Span
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def document(found: Sequence[Diagnostic]) -> dict[str, Any]:
+    """One run with every problem, and a rule for each code that occurs; columns count characters from 1."""
+    codes = sorted({item.code.id: item.code for item in found}.values(), key=lambda code: code.id)
+    numbers = {code.id: number for number, code in enumerate(codes)}
+    driver = {
+        "name": "relax-explorer",
+        "version": relax_explorer.__version__,
+        "rules": [_rule(code) for code in codes],
+    }
+    results = [_result(item, numbers[item.code.id]) for item in found]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: Code) -> dict[str, Any]:
+    return {
+        "id": code.id,
+        "shortDescription": {"text": code.title},
+        "fullDescription": {"text": code.why},
+        "help": {"text": code.fix},
+        "defaultConfiguration": {"level": _LEVELS[code.severity]},
+    }
+
+
+def _result(item: Diagnostic, rule: int) -> dict[str, Any]:
+    text = "\n".join([item.message, *item.notes, *([f"Hint: {item.help}"] if item.help else [])])
+    result: dict[str, Any] = {
+        "ruleId": item.code.id,
+        "ruleIndex": rule,
+        "level": _LEVELS[item.level],
+        "message": {"text": text},
+    }
+    if item.span is not None:
+        result["locations"] = [{"physicalLocation": _place(item.span)}]
+    others = [label for label in item.labels if label is not item.primary and label.span is not None]
+    if others:
+        result["relatedLocations"] = [_related(label, number) for number, label in enumerate(others)]
+    if item.edits:
+        result["fixes"] = [_fix(item.help, item.edits)]
+    return result
+
+
+def _related(label: Label, number: int) -> dict[str, Any]:
+    assert label.span is not None  # the caller looked
+    return {"id": number, "message": {"text": label.text}, "physicalLocation": _place(label.span)}
+
+
+def _place(span: Span) -> dict[str, Any]:
+    return {"artifactLocation": {"uri": _uri(span)}, "region": _region(span)}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column + 1,
+        "endLine": span.end_line,
+        "endColumn": span.end_column + 1,
+    }
+
+
+def _uri(span: Span) -> str:
+    path = Path(span.source.filename)
+    return path.as_uri() if path.is_absolute() else path.as_posix()
+
+
+def _fix(text: str, edits: Sequence[Edit]) -> dict[str, Any]:
+    replacements = [
+        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in edits
+    ]
+    change = {"artifactLocation": {"uri": _uri(edits[0].span)}, "replacements": replacements}
+    return {"description": {"text": text}, "artifactChanges": [change]}
