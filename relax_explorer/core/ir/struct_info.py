@@ -73,8 +73,16 @@ class ShapeStructInfo(StructInfo):
         return _TABLE.get(key) or _interned(key, values=values, ndim=ndim)  # type: ignore[no-any-return]  # as above
 
 
+MESH_MARK = (
+    "; "  # in a vdevice: it is the device mesh, and after the mark the placement, of a distributed tensor
+)
+
+
 class TensorStructInfo(StructInfo):
-    """A tensor: `shape` (dimensions, or a variable holding a shape, or None), `dtype` (or None), `ndim` (-1 unknown)."""
+    """A tensor: `shape` (dimensions, or a variable holding a shape, or None), `dtype` (or None), `ndim` (-1 unknown).
+
+    `vdevice` says where it lies: on a virtual device, or, when distributed, on a mesh (see MESH_MARK).
+    """
 
     __slots__ = ("dtype", "ndim", "shape", "vdevice")
     shape: tuple[PrimExpr, ...] | Var | None

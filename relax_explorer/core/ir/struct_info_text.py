@@ -76,8 +76,12 @@ def _tensor(out: StructInfoText, info: s.TensorStructInfo) -> str:
         parts.append(f'dtype="{info.dtype}"')
     if info.shape is None and info.ndim >= 0:
         parts.append(f"ndim={info.ndim}")
+    if info.vdevice is not None and s.MESH_MARK in info.vdevice:
+        mesh, _, placement = info.vdevice.partition(s.MESH_MARK)
+        where = mesh if mesh.endswith(")") else quoted(mesh)
+        return f"R.DTensor({', '.join([*parts, f'device_mesh={where}', f'placement={quoted(placement)}'])})"
     if info.vdevice is not None:
-        parts.append(f'vdevice="{info.vdevice}"')
+        parts.append(f"vdevice={quoted(info.vdevice)}")
     return f"R.Tensor({', '.join(parts)})" if parts else "R.Tensor"
 
 

@@ -17,14 +17,16 @@ class Skip(Exception):
 class Context:
     """The text, the problems found, and the names that the module level defines."""
 
-    def __init__(self, source: Source, report: Report) -> None:
+    def __init__(self, source: Source, report: Report, names: dict[str, DType] | None = None) -> None:
         self.source = source
         self.report = report
         self.line_offset = 0  # lines before the chunk whose `ast` is being read
         self.column_offset = 0  # columns that were cut off its lines
-        self.type_vars: dict[
-            str, DType
-        ] = {}  # `n = TypeVar("n")`: each function makes its own variable of it
+        # `n = TypeVar("n")`: each function makes its own variable of it
+        self.type_vars: dict[str, DType] = dict(names or {})
+        self.numbers = frozenset(
+            name for name in self.type_vars if name.isdecimal()
+        )  # variables that read like numbers
         self.metadata: dict[str, list[Any]] = {}
         self.has_metadata = False
         self.functions: set[str] = set()

@@ -32,6 +32,9 @@ DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD}
 OUT_KEYWORDS = frozenset({"out_ty", "out_sinfo"})
 ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", "type_args"})
 OBJECT_NAMES = frozenset({"Any", "Object"})
+REWRITER = (
+    "R.rewriter"  # a class of this decorator is a pattern and its replacement; a module attribute says so
+)
 CONSTANT_KEYS = ("ir.GenericConst", "relax.expr.Constant")
 
 _OLD_MARKS = (

@@ -16,7 +16,13 @@ from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op, Parameter
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, CONSTANT_KEYS, OUT_KEYWORDS
-from relax_explorer.core.syntax.parse_forms import FORMS, constant_info, scalar_constant
+from relax_explorer.core.syntax.parse_forms import (
+    FORMS,
+    constant_info,
+    default_attrs,
+    executes,
+    scalar_constant,
+)
 from relax_explorer.core.syntax.parse_info import PRIM_OPERATORS, InfoReader, align, dotted, dtype_of_prefix
 
 TENSOR_OPERATORS: dict[type, str] = {
@@ -36,6 +42,8 @@ CALL_FORMS = frozenset(
         "dist.call_tir_local_view",
     }
 )
+NAMED_FORMS = frozenset({"call_py_func"})  # here the function is a string
+CALL_FORMS |= NAMED_FORMS
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
 
 
@@ -192,6 +200,7 @@ class ExprReader:
         return self._combine(node, node.ops[0], self.read(node.left), self.read(node.comparators[0]))
 
     def _combine(self, node: ast.expr, operator: Any, left: Any, right: Any) -> Any:
+        left, right = _scalar(left), _scalar(right)
         if isinstance(left, e.Expr) or isinstance(right, e.Expr):
             name = TENSOR_OPERATORS.get(type(operator))
             for side in (left, right):
@@ -221,13 +230,13 @@ class ExprReader:
         return kind(*align(p.as_prim(left), p.as_prim(right)))
 
     def _bool(self, node: ast.BoolOp) -> Any:
-        values = [self.read(value) for value in node.values]
+        values = [_scalar(self.read(value)) for value in node.values]
         if any(not isinstance(value, (p.PrimExpr, bool)) for value in values):
             raise self._not_an_expression(node, "use R.logical_and and R.logical_or on tensors")
         return self.info.prim(node)
 
     def _unary(self, node: ast.UnaryOp) -> Any:
-        inner = self.read(node.operand)
+        inner = _scalar(self.read(node.operand))
         if isinstance(inner, e.Expr):
             names: dict[type, str] = {ast.USub: "relax.negative", ast.Invert: "relax.bitwise_not"}
             if type(node.op) not in names:
@@ -250,7 +259,7 @@ class ExprReader:
             if name.startswith("T."):
                 return self.info.prim(node)
             if name.startswith("I."):
-                return Verbatim(ast.unparse(node))
+                return executes(self, node)
         callee = self.as_expr(self.read(func), func)
         args = tuple([self.value(arg) for arg in node.args])
         attrs, infos = self._generic_keywords(node, "")
@@ -443,7 +452,7 @@ class ExprReader:
         """`R.call_tir(f, (args…), out_ty=…)` and its kin."""
         if not node.args:
             raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
-        func = self._function_argument(node.args[0])
+        func = self.value(node.args[0]) if name in NAMED_FORMS else self._function_argument(node.args[0])
         given: dict[str, ast.expr] = dict(zip(("args", "out"), node.args[1:], strict=False))
         pairs: list[tuple[str, Any]] = []
         for keyword in node.keywords:
@@ -493,15 +502,12 @@ class ExprReader:
         return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
 
 
-def default_attrs(op: type[Op]) -> Attrs:
-    """The attributes of a call that gives none."""
-    hit = _DEFAULTS.get(op)
-    if hit is None:
-        hit = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
-    return hit
+def _scalar(value: Any) -> Any:
+    """A scalar parameter as the scalar that it is, anything else as itself."""
+    info = value.struct_info if type(value) is e.Var else None
+    return info.value if isinstance(info, s.PrimStructInfo) and info.value is not None else value
 
 
-_DEFAULTS: dict[type[Op], Attrs] = {}
 _READERS: dict[type, Callable[[ExprReader, Any], Any]] = {
     ast.Name: ExprReader._name,
     ast.Constant: ExprReader._constant,

@@ -12,7 +12,10 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
+from relax_explorer.core.ops import find as find_op
+from relax_explorer.core.ops.decl import Op
 from relax_explorer.core.syntax.parse_info import dotted
 
 if TYPE_CHECKING:
@@ -148,6 +151,34 @@ def emit(reader: ExprReader, node: ast.Call) -> Any:
     return reader.read(node.args[0]) if node.args else executes(reader, node)
 
 
+def emit_typed(reader: ExprReader, node: ast.Call) -> Any:
+    """`R.emit_with_ty("relax.add", (x, y), R.Tensor(…))`: a call of the operator by its name, its StructInfo said."""
+    name = reader.read(node.args[0]) if node.args else None
+    args = reader.value(node.args[1]) if len(node.args) > 1 else None
+    if not isinstance(name, str) or not isinstance(args, e.Tuple):
+        raise reader.ctx.fail(
+            codes.BAD_CALL,
+            f"{dotted(node.func)} takes the name of an operator and a tuple of arguments",
+            node,
+        )
+    said = node.args[2] if len(node.args) > 2 else next((k.value for k in node.keywords), None)
+    infos = reader._infos(said) if said is not None else ()
+    op = find_op(name)
+    attrs = default_attrs(op) if op is not None else EMPTY
+    return e.Call(e.op_ref(name), args.fields, attrs, infos, None, reader.ctx.span(node))
+
+
+def default_attrs(op: type[Op]) -> Attrs:
+    """The attributes of a call that gives none."""
+    hit = _DEFAULTS.get(op)
+    if hit is None:
+        hit = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
+    return hit
+
+
+_DEFAULTS: dict[type[Op], Attrs] = {}
+
+
 def constant_info(array: Any) -> s.StructInfo:
     """The StructInfo of a constant."""
     return s.TensorStructInfo(tuple([p.IntImm(int(n), INT64) for n in array.shape]), from_numpy(array.dtype))
@@ -165,4 +196,6 @@ FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
     "emit_te": executes,
     "call_te": executes,
     "emit": emit,
+    "emit_with_ty": emit_typed,
+    "emit_with_sinfo": emit_typed,
 }

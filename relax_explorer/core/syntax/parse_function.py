@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -44,7 +44,7 @@ class FunctionReader:
     def __init__(self, ctx: Context, outer: dict[str, Any] | None = None) -> None:
         self.ctx = ctx
         self.names: dict[str, Any] = dict(outer or {})
-        self.prim_params: set[str] = set()
+        self.prim_params: dict[str, DType] = {}
         self.info = InfoReader(ctx, self._resolve, self._define)
         self.expr = ExprReader(ctx, self.names, self.info)
         self.attrs: dict[str, Any] = {}
@@ -59,7 +59,7 @@ class FunctionReader:
     def _resolve(self, name: str) -> Any:
         found = self.names.get(name)
         if found is None and name in self.prim_params:
-            return self._define(name, _INT64)
+            return self._define(name, self.prim_params[name])
         return found
 
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
@@ -120,7 +120,9 @@ class FunctionReader:
         ):
             self.ctx.say(codes.NOT_TVMSCRIPT, "a Relax function has plain parameters only", node)
         self.prim_params = {
-            a.arg for a in arguments.args if a.annotation is not None and _is_prim(a.annotation)
+            a.arg: found
+            for a in arguments.args
+            if a.annotation is not None and (found := self._prim_dtype(a.annotation))
         }
         self.info.in_signature = True
         infos: list[s.StructInfo | None] = []
@@ -128,6 +130,8 @@ class FunctionReader:
             self.names.pop(argument.arg, None)
             infos.append(self._parameter_info(argument))
         self.info.in_signature = False
+        for name in _computed_with(node, self.prim_params) if self.prim_params else ():
+            self._resolve(name)
         params = []
         seen: set[str] = set()
         for argument, info in zip(arguments.args, infos, strict=True):
@@ -140,6 +144,14 @@ class FunctionReader:
             params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
         self.names.update({var.name: var for var in params})
         return tuple(params)
+
+    def _prim_dtype(self, node: ast.expr) -> DType | None:
+        """The dtype of a parameter that is a scalar."""
+        if isinstance(node, ast.Call) and dotted(node.func) == "R.Prim":
+            said = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
+            value = said[0].value if said and isinstance(said[0], ast.Constant) else "int64"
+            return dtype_of_prefix(f"T.{value!s}")
+        return dtype_of_prefix(dotted(node.func if isinstance(node, ast.Call) else node))
 
     def _parameter_info(self, argument: ast.arg) -> s.StructInfo | None:
         if argument.annotation is None:
@@ -491,9 +503,13 @@ _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
 }
 
 
-def _is_prim(node: ast.expr) -> bool:
-    name = dotted(node.func if isinstance(node, ast.Call) else node)
-    return name == "R.Prim" or dtype_of_prefix(name) is not None
+def _computed_with(node: ast.FunctionDef, names: Container[str]) -> Iterator[str]:
+    """Those of `names` that stand beside an operator of Python in a function."""
+    for outer in ast.walk(node):
+        if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
+            for inner in ast.iter_child_nodes(outer):
+                if isinstance(inner, ast.Name) and inner.id in names:
+                    yield inner.id
 
 
 def _is_output(node: ast.stmt) -> bool:

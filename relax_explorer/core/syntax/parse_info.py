@@ -146,6 +146,20 @@ class InfoReader:
         where = vdevice.value if isinstance(vdevice, ast.Constant) else None
         return s.TensorStructInfo(shape, found, ndim, where)  # type: ignore[arg-type]  # narrowed by type() above
 
+    def _distributed(self, node: ast.Call) -> s.StructInfo:
+        """`R.DTensor(shape, dtype, device_mesh, placement)`: a tensor spread over a device mesh."""
+        given = self._keywords(node, "shape", "dtype", "device_mesh", "placement", "ndim")
+        for name, arg in zip(("shape", "dtype", "device_mesh", "placement"), node.args, strict=False):
+            given.setdefault(name, arg)
+        where = [
+            str(at.value) if isinstance(at, ast.Constant) else ast.unparse(at)
+            for at in (given.get(name, ast.Constant("")) for name in ("device_mesh", "placement"))
+        ]
+        shape = self._shape_argument(given["shape"]) if "shape" in given else None
+        found = self.dtype(given["dtype"]) if "dtype" in given else None
+        ndim = self._integer(given["ndim"]) if "ndim" in given and shape is None else -1
+        return s.TensorStructInfo(shape, found, ndim, s.MESH_MARK.join(where))
+
     def _shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
         if isinstance(node, (ast.Tuple, ast.List)):
             return tuple([p.as_dim(self.dim(item)) for item in node.elts])
@@ -226,6 +240,8 @@ class InfoReader:
         return value
 
     def _literal(self, value: int, node: ast.expr) -> p.PrimExpr:
+        if self.ctx.numbers and str(value) in self.ctx.numbers:
+            return self._name(ast.copy_location(ast.Name(str(value)), node))
         try:
             return p.IntImm(value, INT64)
         except OverflowError:
@@ -382,6 +398,7 @@ def align(a: p.PrimExpr, b: p.PrimExpr) -> tuple[p.PrimExpr, p.PrimExpr]:
 
 _BARE: dict[str, s.StructInfo] = {
     "Tensor": s.TensorStructInfo(),
+    "DTensor": s.TensorStructInfo(None, None, -1, s.MESH_MARK),
     "Shape": s.ShapeStructInfo(),
     "Tuple": s.VOID,
     "Callable": s.FuncStructInfo(None, s.OBJECT, False),
@@ -389,6 +406,7 @@ _BARE: dict[str, s.StructInfo] = {
 }
 _CALLS: dict[str, Callable[[InfoReader, ast.Call], s.StructInfo]] = {
     "R.Tensor": InfoReader._tensor,
+    "R.DTensor": InfoReader._distributed,
     "R.Shape": InfoReader._shape,
     "R.Tuple": InfoReader._tuple,
     "R.Callable": InfoReader._callable,

@@ -14,16 +14,18 @@ from typing import Any
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
-from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import ExternFunc, OpaqueFunction
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax import dialects, pieces
 from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.dialects import REWRITER
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
+from relax_explorer.core.syntax.python_text import python_text
 
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
@@ -43,18 +45,21 @@ def read(text: str, filename: str = "<text>") -> tuple[IRModule | None, Report]:
     was_enabled = gc.isenabled()
     gc.disable()  # the tree is large, and nothing of it is garbage until the end: collecting doubles the time
     try:
-        skeleton, runs = pieces.cut(source.text)
+        python = python_text(source.text)
+        skeleton, runs = pieces.cut(python.text)
         try:
-            return _read(source, skeleton, runs)
+            return _read(source, skeleton, runs, python.names)
         except pieces.NotInPieces:
-            return _read(source, source.text, {})
+            return _read(source, python.text, {}, python.names)
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _read(source: Source, text: str, runs: dict[int, pieces.Run]) -> tuple[IRModule | None, Report]:
-    """Read `source`, of which `text` is left when the runs are taken out."""
+def _read(
+    source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType]
+) -> tuple[IRModule | None, Report]:
+    """Read `source`, of which `text` is left when the runs are taken out; `names` are shape variables declared in it."""
     report = Report()
     tree = _tree(source, text, report)
     if tree is None:
@@ -63,7 +68,7 @@ def _read(source: Source, text: str, runs: dict[int, pieces.Run]) -> tuple[IRMod
         return None, report
     pieces.put_back(tree, runs)
     try:
-        return _ModuleReader(Context(source, report)).read(tree), report
+        return _ModuleReader(Context(source, report, names)).read(tree), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.span(1, 0))
         return None, report
@@ -249,7 +254,9 @@ class _ModuleReader:
 
     def _class(self, node: ast.ClassDef) -> None:
         decorators = [dotted(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
-        if not any(d.endswith("ir_module") for d in decorators):
+        if REWRITER in decorators:
+            self.attrs = self.attrs.having(**{REWRITER: True})
+        elif not any(d.endswith("ir_module") for d in decorators):
             raise self.ctx.fail(
                 codes.NOT_TVMSCRIPT,
                 f"class {node.name!r} has no @I.ir_module",
@@ -304,7 +311,7 @@ class _ModuleReader:
             if not isinstance(found, Attrs):
                 raise self.ctx.fail(codes.BAD_CALL, f"{name} takes a dict", node)
             if name == "I.module_attrs":
-                self.attrs = found
+                self.attrs = Attrs({**self.attrs, **found})
             else:
                 self.global_infos = found
         else:
@@ -336,8 +343,7 @@ class _ModuleReader:
                 node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name
             )
         elif kind in ("I.pyfunc", "R.macro", "R.rewriter", "T.macro"):
-            text = ast.get_source_segment(self.ctx.source.text, node) or ast.unparse(node)
-            self.functions[node.name] = OpaqueFunction(Verbatim(text), kind, EMPTY, None, self.ctx.span(node))
+            self.functions[node.name] = self._opaque(node, decorators)
         else:
             raise self.ctx.fail(
                 codes.NOT_TVMSCRIPT,
@@ -345,6 +351,15 @@ class _ModuleReader:
                 node,
                 help=codes.NOT_TVMSCRIPT.fix,
             )
+
+    def _opaque(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> OpaqueFunction:
+        """A member that is kept as text, without the indentation that all its lines share."""
+        lines = (ast.get_source_segment(self.ctx.source.text, node) or ast.unparse(node)).split("\n")
+        margin = " " * node.col_offset
+        text = "\n".join([lines[0], *[line.removeprefix(margin) for line in lines[1:]]])
+        others = "".join([f"@{ast.unparse(item)}\n" for item in decorators[1:]])
+        first = ast.unparse(decorators[0])
+        return OpaqueFunction(Verbatim(others + text), first, EMPTY, None, self.ctx.span(node))
 
 
 def _place(node: ast.expr) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import exprs, info_vars
-from relax_explorer.core.syntax.dialects import Dialect, dialect
+from relax_explorer.core.syntax.dialects import REWRITER, Dialect, dialect
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata import write_metadata
 from relax_explorer.core.syntax.names import Names, function_name, usable
@@ -80,11 +80,12 @@ class _ModulePrinter:
         yield ""
         for name in self.type_vars:
             yield f'{name} = TypeVar("{name}")'
-        yield "@I.ir_module"
+        yield f"@{REWRITER}" if REWRITER in self.module.attrs else "@I.ir_module"
         yield "class Module:"
         writer = ExprText(Names(), self.dialect, self.constants)
-        if self.module.attrs:
-            yield f"{INDENT}I.module_attrs({writer.constant(self.module.attrs)})"
+        attrs = self.module.attrs.without(REWRITER)
+        if attrs:
+            yield f"{INDENT}I.module_attrs({writer.constant(attrs)})"
         if self.module.global_infos:
             yield f"{INDENT}I.module_global_infos({writer.constant(self.module.global_infos)})"
 
@@ -120,7 +121,7 @@ class _ModulePrinter:
         if type(fn) is e.ExternFunc:
             info = f", {fn.struct_info}" if fn.struct_info is not None else ""
             return [Line(f"{name} = R.ExternFunc({quoted(fn.name)}{info})", fn)]
-        return [Line(f"@{fn.decorator}", fn), *[Line(text) for text in fn.text.splitlines()]]
+        return [Line(f"@{fn.decorator}", fn), *[Line(text) for text in fn.text.split("\n")]]
 
     def _function(self, name: str, fn: e.Function) -> list[Line]:
         names = Names(self.type_vars)

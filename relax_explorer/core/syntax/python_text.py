@@ -1,0 +1,69 @@
+"""What TVM prints and Python's parser refuses, written so that it does not: each byte stays in its place.
+
+Shape variables in the header of a function, `def main[n](x: R.Tensor((n,)))`, are for Python 3.12 and newer; and a name may be
+none of Python's, as in `batch-size = TypeVar("batch-size")`. A name of digits stays as it is where it is used: there it reads
+like a number, and the reader of dimensions knows better.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass, field
+
+from relax_explorer.core.ir.dtype import INT64, DType, dtype
+
+_HEADER = re.compile(r"^[ \t]*def[ \t]+\w+(\[[^\[\]\n]*\])", re.MULTILINE)
+_VALUE = re.compile(r" = (?:(?:typing\.)?TypeVar\([\"'](.*)[\"']\)|T\.(u?int\d+)\(\))[ \t]*$", re.MULTILINE)
+_NO_NAME = frozenset("#\"'=,()")  # then it is something else, such as two variables declared at once
+_FILLERS = "_xyzuvw"
+
+
+@dataclass(slots=True)
+class PythonText:
+    """The text for Python's parser, and the shape variables that it no longer declares."""
+
+    text: str
+    names: dict[str, DType] = field(default_factory=dict)
+
+
+def python_text(text: str) -> PythonText:
+    """`text` as Python's parser takes it; nothing is changed where nothing has to be."""
+    found = PythonText(text)
+    if "def " in text and _HEADER.search(text) is not None:
+        found.text = _HEADER.sub(lambda match: _without_parameters(match, found), found.text)
+    for match in _VALUE.finditer(text):
+        line = text[text.rfind("\n", 0, match.start()) + 1 : match.end()]
+        name = line[: len(line) - len(match[0])].strip()
+        if not name.isidentifier() and name and match[1] in (None, name) and not set(name) & _NO_NAME:
+            _take_out(line, name, dtype(match[2]) if match[2] else INT64, found)
+    return found
+
+
+def _blank(text: str) -> str:
+    """As many spaces as the text has bytes, for Python's parser counts columns in bytes."""
+    return " " * len(text.encode("utf-8", "surrogatepass"))
+
+
+def _without_parameters(match: re.Match[str], found: PythonText) -> str:
+    for part in match[1][1:-1].split(","):
+        name = part.partition(":")[0].strip()
+        if name:
+            found.names[name] = INT64
+    start = match.start(1) - match.start()
+    return match[0][:start] + _blank(match[1])
+
+
+def _take_out(line: str, name: str, declared: DType, found: PythonText) -> None:
+    """Blank the declaration, and write the name in a form that Python has wherever it is used."""
+    found.text = found.text.replace(line, _blank(line))
+    if name.isdecimal():
+        found.names[name] = declared
+        return
+    used = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    for filler in _FILLERS:
+        new = re.sub(r"\W", filler, name, flags=re.ASCII)
+        if new.isidentifier() and not keyword.iskeyword(new) and re.search(rf"\b{new}\b", found.text) is None:
+            found.text = used.sub(new, found.text)
+            found.names[new] = declared
+            return
