@@ -47,6 +47,7 @@ TERM_LIMIT = 400  # a larger product stays an atom: canonical forms grow exponen
 CONDITION_LIMIT = 200  # nodes; a larger condition stays as it is
 DEGREE_LIMIT = 24  # likewise a product of more factors
 
+_LEAVES = frozenset([PrimVar, IntImm])
 _ORDER: dict[PrimExpr, int] = {}
 _SIZES: dict[PrimExpr, int] = {}
 
@@ -58,7 +59,7 @@ def _order(atom: PrimExpr) -> int:
 
 def size(expr: PrimExpr) -> int:
     """The number of nodes of an expression written out as a tree, counted up to SIZE_LIMIT + 1."""
-    if type(expr) in (PrimVar, IntImm):
+    if type(expr) in _LEAVES:
         return 1
     hit = _SIZES.get(expr)
     if hit is not None:
@@ -66,13 +67,17 @@ def size(expr: PrimExpr) -> int:
     stack = [expr]
     while stack:
         node = stack[-1]
-        children = node.children()
-        missing = [child for child in children if child not in _SIZES]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        _SIZES[node] = min(SIZE_LIMIT + 1, 1 + sum([_SIZES[child] for child in children]))
+        total, missing = 1, False
+        for child in node.children():
+            count = 1 if type(child) in _LEAVES else _SIZES.get(child)
+            if count is None:
+                stack.append(child)
+                missing = True
+            else:
+                total += count
+        if not missing:
+            stack.pop()
+            _SIZES[node] = min(SIZE_LIMIT + 1, total)
     return _SIZES[expr]
 
 
@@ -101,6 +106,9 @@ def combine(a: Polynomial, b: Polynomial, factor: int = 1) -> Polynomial:
 
 def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
     """`a * b`."""
+    factor = constant(b)
+    if factor is not None:
+        return {monomial: c * factor for monomial, c in a.items()} if factor else {}
     out: Polynomial = {}
     for left, x in a.items():
         for right, y in b.items():
@@ -158,10 +166,15 @@ class Form:
         stack = [expr]  # no recursion along chains of operators
         while stack:
             node = stack[-1]
-            missing = [part for _, part in _parts(node) if part not in self._known]
-            if missing:
-                stack.extend(missing)
-            else:
+            missing = False
+            for _, part in _parts(node):
+                if part not in self._known:
+                    if type(part) in _LEAVES:
+                        self._known[part] = self._read(part)
+                    else:
+                        stack.append(part)
+                        missing = True
+            if not missing:
                 stack.pop()
                 self._known[node] = self._read(node)
         return self._known[expr]
@@ -169,15 +182,20 @@ class Form:
     def _read(self, expr: PrimExpr) -> Polynomial:
         if type(expr) is IntImm:
             return {(): expr.value} if expr.value else {}
+        if type(expr) is PrimVar:
+            return {(expr,): 1}
         rule = _RULES.get(type(expr)) if expr.dtype.kind == "int" else None
         if rule is None:
             return {(expr,): 1}
         poly = rule(self, expr)
         largest = (1 << (expr.dtype.bits - 1)) - 1
-        if any(not -largest <= c <= largest for c in poly.values()):
-            return {(expr,): 1}  # coefficients that no literal of this dtype can hold
-        if any(size(atom) > SIZE_LIMIT for monomial in poly for atom in monomial):
-            return {(expr,): 1}
+        for coefficient in poly.values():
+            if not -largest <= coefficient <= largest:
+                return {(expr,): 1}  # a coefficient that no literal of this dtype can hold
+        for monomial in poly:
+            for atom in monomial:
+                if type(atom) not in _LEAVES and size(atom) > SIZE_LIMIT:
+                    return {(expr,): 1}
         return poly
 
     def sum(self, expr: PrimExpr) -> Polynomial:
@@ -356,12 +374,15 @@ _RULES: dict[type, Callable[[Form, Any], Polynomial]] = {
 }
 
 
+_NOTHING: list[tuple[int, PrimExpr]] = []
+
+
 def _parts(expr: PrimExpr) -> list[tuple[int, PrimExpr]]:
     """What the polynomial of `expr` is made of; the terms, with their signs, of a whole chain of additions."""
     if type(expr) not in (Add, Sub):
         if type(expr) is Select:
             return [(1, expr.true_value), (1, expr.false_value)]
-        return [(1, child) for child in expr.children()] if type(expr) in _RULES else []
+        return [(1, child) for child in expr.children()] if type(expr) in _RULES else _NOTHING
     found: list[tuple[int, PrimExpr]] = []
     stack = [(1, expr)]
     while stack:

@@ -171,6 +171,10 @@ class Binary(PrimExpr):
         made.dtype = BOOL if cls.compares else a.dtype
         return _TABLE.setdefault(key, made)  # type: ignore[no-any-return]  # typed by the table it comes from
 
+    def children(self) -> tuple[PrimExpr, ...]:
+        """Both operands."""
+        return self.a, self.b
+
 
 class Add(Binary):
     """`a + b`; integers wrap at the width of their dtype."""
