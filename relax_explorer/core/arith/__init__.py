@@ -1,1 +1,5 @@
-"""Arithmetic on dimensions: simplify (canonical form), prove (yes / no / unknown)."""
+"""Arithmetic on dimensions, in reading order.
+
+polynomial and form (the canonical forms), simplify (shorter expressions), bounds (least and greatest values), linear and
+cases (constraints that can't hold), prove (equal? at least?), assume (what follows from facts).
+"""

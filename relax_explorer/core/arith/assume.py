@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from relax_explorer.core.arith.bounds import ATOM_LIMIT
 from relax_explorer.core.arith.cases import both, holds, impossible
-from relax_explorer.core.arith.polynomial import CANONICAL, combine, rebuild, size
+from relax_explorer.core.arith.form import CANONICAL
+from relax_explorer.core.arith.polynomial import combine, rebuild, size
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir.prim import EQ, PrimExpr, PrimVar, free_vars, substitute

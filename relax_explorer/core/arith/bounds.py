@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from relax_explorer.core.arith.polynomial import CANONICAL, Monomial, Polynomial, constant, size
+from relax_explorer.core.arith.form import CANONICAL
+from relax_explorer.core.arith.polynomial import Monomial, Polynomial, constant, size
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.prim import Cast, Div, FloorDiv, Max, Min, PrimExpr, PrimVar, Select
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from relax_explorer.core.arith import linear
 from relax_explorer.core.arith.bounds import ATOM_LIMIT, monomial_bounds, polynomial_bounds
+from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import (
-    CANONICAL,
     TERM_LIMIT,
     Polynomial,
     combine,

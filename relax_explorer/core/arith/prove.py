@@ -15,7 +15,8 @@ from math import gcd
 
 from relax_explorer.core.arith import cases
 from relax_explorer.core.arith.bounds import polynomial_bounds
-from relax_explorer.core.arith.polynomial import CANONICAL, Polynomial, combine, constant
+from relax_explorer.core.arith.form import CANONICAL
+from relax_explorer.core.arith.polynomial import Polynomial, combine, constant
 from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, PrimVar, substitute
 
 PROVERS = ("arithmetic", "alpha")

@@ -7,8 +7,8 @@ Integers only: what contains unsigned numbers or floats keeps those parts as the
 
 from __future__ import annotations
 
+from relax_explorer.core.arith.form import DISPLAY
 from relax_explorer.core.arith.polynomial import (
-    DISPLAY,
     SIZE_LIMIT,
     Polynomial,
     combine,
