@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relax_explorer.core.check.erase import erase
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import info_holders, substitute_info
+from relax_explorer.core.ir.walk import info_holders, info_vars, substitute_info
 
 Renamed = Mapping[e.Var, e.Var]
 
@@ -42,6 +43,14 @@ def settled_call(report: Report, call: e.Call, now: Renamed) -> e.Call:
         return call
     infos = tuple([settled(report, info, now, call) for info in call.sinfo_args])
     return replace(call, sinfo_args=infos)
+
+
+def lasting(info: s.StructInfo) -> s.StructInfo:
+    """What an output of a dataflow block is known to be after the block, where its dataflow variables are gone."""
+    holders = info_holders(info)
+    if not any(type(var) is e.DataflowVar for var in holders):
+        return info
+    return erase(info, info_vars(info), [var for var in holders if type(var) is e.Var])
 
 
 def visible(

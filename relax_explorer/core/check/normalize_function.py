@@ -172,6 +172,8 @@ class FunctionNormalizer:
         self.out.append(replace(binding, var=early, value=new))
 
     def _var(self, var: e.Var, info: s.StructInfo | None) -> e.Var:
+        if self.dataflow and info is not None and type(var) is e.Var:
+            info = held.lasting(info)
         new = var if var.struct_info is info else type(var)(var.name, info, var.span)
         if var in self.bound:
             text = f"{var.name!r} is bound a second time"

@@ -18,7 +18,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import info_vars, operands, sequences
+from relax_explorer.core.ir.walk import info_holders, info_vars, operands, sequences
 from relax_explorer.core.ops import find
 
 
@@ -108,9 +108,8 @@ class _Scopes:
             return
         self._dims(info_vars(info), place)
         self._element(info, place)
-        shape = info.shape if isinstance(info, s.TensorStructInfo) else None
-        if isinstance(shape, e.Var):
-            self._use(shape, place)
+        for var in info_holders(info):
+            self._use(var, place)
 
     def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:
         for var in variables:

@@ -8,7 +8,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_block, map_operands, substitute_info
+from relax_explorer.core.ir.walk import info_holders, map_block, map_operands, substitute_info
 
 
 class Substitution:
@@ -22,6 +22,7 @@ class Substitution:
     ) -> None:
         self.variables: dict[e.Var, e.Expr] = dict(variables or {})
         self.dims = dims or {}
+        self._renames: dict[e.Var, list[e.Var]] | None = None  # made when first needed
 
     def expr(self, expr: e.Expr) -> e.Expr:
         """An operand or the value of a binding."""
@@ -97,13 +98,38 @@ class Substitution:
             return replace(binding, var=var, value=value, struct_info=info)
         return replace(binding, var=self._define(binding.var), value=value)  # type: ignore[arg-type]  # a VarBinding has one
 
+    def infos(self, binding: e.Binding) -> e.Binding:
+        """A binding with the shapes that variables hold renamed in what it says of its result, its value as it is."""
+        var = binding.var
+        known = var.struct_info if var is not None else None
+        said = binding.struct_info if type(binding) is e.MatchCast else None
+        if not self.variables or not any(info_holders(info) for info in (known, said) if info is not None):
+            return binding
+        var = None if var is None else self._define(var)
+        return (
+            replace(binding, var=var)
+            if said is None
+            else replace(binding, var=var, struct_info=self.info(said))
+        )
+
     def _define(self, var: e.Var) -> e.Var:
         info = self.info(var.struct_info)
         if info is var.struct_info:
             return var
         new = type(var)(var.name, info, var.span)
         self.variables[var] = new
+        for old in self._renamed_to(var):
+            self.variables[old] = new
         return new
+
+    def _renamed_to(self, var: e.Var) -> list[e.Var]:
+        """The variables that were to be replaced by `var` from the start."""
+        if self._renames is None:
+            self._renames = {}
+            for old, new in self.variables.items():
+                if isinstance(new, e.Var):
+                    self._renames.setdefault(new, []).append(old)
+        return self._renames.get(var, [])
 
 
 def substitute_vars(fn: e.Function, variables: dict[e.Var, e.Expr]) -> e.Function:

@@ -51,7 +51,7 @@ class Rewriter:
 
     def _binding(self, binding: e.Binding) -> Answer:
         value = self._value(binding.value)
-        current = replace(binding, value=value)
+        current = self.substitution.infos(replace(binding, value=value))
         answer = self.rule(self, current)
         if answer is not binding:
             self.at.record(binding, answer)

@@ -1,0 +1,48 @@
+"""A shape that a variable holds is compared with after every pass as before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+
+PROGRAM = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor("float32"), z: R.Tensor("float32")):
+        with R.dataflow():
+            s0 = R.shape_of(x)
+            s = s0
+            y = R.match_cast(z, R.Tensor(s, dtype="float32"))
+            t = (y, y)
+            w = R.match_cast(t, R.Tuple(R.Tensor(s, dtype="float32"), R.Tensor(s0, dtype="float32")))
+            R.output(w, s)
+
+        @R.function
+        def g(q: R.Tensor("float32")):
+            r = R.match_cast(q, R.Tensor(s, dtype="float32"))
+            return r
+
+        v = g(w[1])
+        return v
+"""
+
+
+@pytest.mark.parametrize("name", rxe.passes.names())
+def test_a_held_shape_survives(name: str) -> None:
+    before = rxe.normalize(rxe.parse(PROGRAM))
+    after = rxe.apply_pass(before, name)
+    assert [item for item in rxe.check(after) if item.is_error] == []
+    fits, other = np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32)
+    assert rxe.run(after, "main", [fits, fits]).shape == (2, 3)
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(after, "main", [fits, other])
+    assert "does not equal s" in caught.value.diagnostics[0].message
+
+
+def test_an_output_forgets_what_only_its_dataflow_block_knows() -> None:
+    main = rxe.normalize(rxe.parse(PROGRAM))["main"]
+    outputs = {b.var.name: str(b.var.struct_info) for b in main.body.blocks[0].bindings}
+    assert outputs["w"] == 'R.Tuple(R.Tensor(s, dtype="float32"), R.Tensor(dtype="float32"))'
