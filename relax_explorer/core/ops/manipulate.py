@@ -127,7 +127,8 @@ class Reshape(Op, name="relax.reshape"):
         if len(open_) == 1:
             rest = product([value for n, value in enumerate(values) if n != open_[0]])
             if rest is not rules.ZERO:
-                values[open_[0]] = simplify(p.FloorDiv(product(info.dims), rest))
+                whole = product(info.dims)
+                values[open_[0]] = whole if rest is rules.ONE else simplify(p.FloorDiv(whole, rest))
         if tuple(values) == target.values:
             return call
         shape = e.ShapeExpr(tuple(values), None, target.span)
