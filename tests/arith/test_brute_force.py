@@ -13,7 +13,7 @@ from relax_explorer.core.arith.bounds import bounds
 from relax_explorer.core.arith.prove import Answer, at_least, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
-from tests.support.dimensions import conditions, expressions, grid, values
+from tests.support.dimensions import VARIABLES, conditions, expressions, grid, values
 
 GRID = grid()
 CONDITIONS = conditions()
@@ -49,6 +49,15 @@ def test_simplify_is_done_after_one_step(expr: p.PrimExpr) -> None:
     once = simplify(expr)
     assert equal(once, expr) is not Answer.NO
     assert simplify(simplify(once)) is simplify(once)
+
+
+@given(expressions(4))
+@settings(max_examples=300, deadline=None)
+def test_the_text_does_not_depend_on_what_was_simplified_before(expr: p.PrimExpr) -> None:
+    fresh = {var: p.PrimVar(var.name) for var in VARIABLES}
+    backwards = [fresh[var] for var in reversed(VARIABLES)]
+    assert equal(backwards[0] * backwards[1] * backwards[2], backwards[0]) is Answer.UNKNOWN
+    assert str(simplify(p.substitute(expr, fresh))) == str(simplify(expr))
 
 
 @given(expressions(3), expressions(3))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relax_explorer.core.ir.dtype import INT64, DType
-from relax_explorer.core.ir.prim import Add, IntImm, Mul, PrimExpr, PrimVar, Sub
+from relax_explorer.core.ir.prim import Add, IntImm, Mul, PrimExpr, PrimVar, Sub, free_vars
 
 Monomial = tuple[PrimExpr, ...]
 Polynomial = dict[Monomial, int]
@@ -150,10 +150,16 @@ def _in_source_order(poly: Polynomial, source: PrimExpr | None) -> Iterator[tupl
     for monomial, coefficient in poly.items():
         if len(monomial) > 1 and source is not None:
             ranks = _ranks(source) if ranks is None else ranks
-            known = [(ranks.get(atom, len(ranks)), n, atom) for n, atom in enumerate(monomial)]
+            known = [(_rank(atom, ranks), n, atom) for n, atom in enumerate(monomial)]
             monomial = tuple([atom for _, _, atom in sorted(known, key=lambda found: found[:2])])
         if monomial:
             yield monomial, coefficient
+
+
+def _rank(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> int:
+    """The place of an atom, or of the first of its variables if the atom was made on the way."""
+    own = ranks.get(atom)
+    return own if own is not None else min([ranks[var] for var in free_vars(atom)], default=len(ranks))
 
 
 def _ranks(source: PrimExpr) -> dict[PrimExpr, int]:
