@@ -13,6 +13,7 @@ from typing import Any
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType
 
 Dims = Mapping[p.PrimVar, Any]
 
@@ -60,20 +61,21 @@ def _operator(expr: p.Binary, dims: Dims) -> Any:
 
 def checked(expr: p.PrimExpr, value: Any, dims: Dims) -> Any:
     """`value`, if the dtype of `expr` can hold it."""
-    if -0x80000000 <= value <= 0x7FFFFFFF and expr.dtype.bits == 64:
+    if not expr.dtype.is_int or (
+        -0x80000000 <= value <= 0x7FFFFFFF and expr.dtype.kind == "int" and expr.dtype.bits == 64
+    ):
         return value
-    low, high = limits(expr)
+    low, high = limits(expr.dtype)
     if low <= value <= high:
         return value
     raise Undefined(codes.OVERFLOW, expr, f"overflows {expr.dtype}", dims)
 
 
-def limits(expr: p.PrimExpr) -> tuple[float, float]:
-    """The least and the greatest value that the dtype of `expr` can hold."""
-    kind, bits = expr.dtype.kind, expr.dtype.bits
-    if kind == "int":
-        return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    return (0, (1 << bits) - 1) if kind == "uint" else (float("-inf"), float("inf"))
+def limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest value that an integer dtype can hold."""
+    if dtype.kind == "uint":
+        return 0, (1 << dtype.bits) - 1
+    return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
 
 
 def _divided(a: Any, b: Any) -> Any:
