@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import Any
 
 from relax_explorer.core.diagnostics import Code, Diagnostic, Report
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.source import Source, Span
+from relax_explorer.core.syntax.dialects import Dialect, guess
 
 
 class Skip(Exception):
@@ -31,8 +33,11 @@ class Context:
         self.has_metadata = False
         self.functions: set[str] = set()
         self.module_names: set[str] = {"cls"}
-        self.old_marks = 0  # constructs that only the older surface has
-        self.new_marks = 0
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """The surface that the text is written in."""
+        return guess(self.source.text)
 
     def span(self, node: ast.AST) -> Span:
         """The place of an `ast` node."""

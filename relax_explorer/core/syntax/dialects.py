@@ -44,7 +44,6 @@ _OLD_MARKS = (
     "T.block(",
     "R.Object",
     "relax.expr.Constant",
-    "import tir as T",
     '"tir.noalias',
 )
 _NEW_MARKS = (
@@ -53,7 +52,6 @@ _NEW_MARKS = (
     "T.sblock(",
     "R.Any",
     "ir.GenericConst",
-    "import tirx as T",
     "TypeVar(",
     "s_tir=",
 )
@@ -68,6 +66,10 @@ def dialect(name: str) -> Dialect:
 
 
 def guess(text: str) -> Dialect:
-    """The surface that a text is written in: the newer one unless only older spellings occur."""
+    """The surface that a text is written in: what it imports says so, else the newer one unless only older spellings occur."""
+    if "import tirx as T" in text:
+        return NEW
+    if "import tir as T" in text:
+        return OLD
     old = any(mark in text for mark in _OLD_MARKS)
     return OLD if old and not any(mark in text for mark in _NEW_MARKS) else NEW

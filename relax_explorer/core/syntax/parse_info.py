@@ -14,6 +14,7 @@ from relax_explorer.core.ir.dtype import INT64, DType, dtype, element_type
 from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
+from relax_explorer.core.syntax.python_text import expression_tree
 
 PRIM_OPERATORS: dict[type, type[p.Binary]] = {
     ast.Add: p.Add, ast.Sub: p.Sub, ast.Mult: p.Mul, ast.Div: p.Div, ast.FloorDiv: p.FloorDiv, ast.Mod: p.FloorMod,
@@ -27,6 +28,8 @@ PRIM_FUNCTIONS: dict[str, type[p.Binary]] = {
 
 def dotted(node: ast.AST) -> str:
     """`a.b.c` as text; empty for anything else."""
+    if type(node) is ast.Attribute and type(node.value) is ast.Name:
+        return f"{node.value.id}.{node.attr}"
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -258,8 +261,8 @@ class InfoReader:
     def _inside(self, node: ast.Constant, read: Callable[[ast.expr], p.PrimExpr]) -> p.PrimExpr:
         """What stands in quotes, read by `read`; places inside the quotes are reported at the quotes."""
         try:
-            inner = ast.parse(str(node.value).strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            inner = expression_tree(str(node.value))
+        except ValueError:
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no dimension", node
             ) from None

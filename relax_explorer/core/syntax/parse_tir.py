@@ -15,11 +15,11 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import FLOAT32, HANDLE, INT64, DType
-from relax_explorer.core.syntax import dialects
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
+from relax_explorer.core.syntax.python_text import expression_tree
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 
@@ -50,7 +50,7 @@ class _FunctionReader:
         self.handles: dict[str, int] = {}
         self.params: list[Buffer | p.PrimVar] = []
         self.blocks: list[BlockParts] = [BlockParts()]  # the root first
-        self.old = dialects.guess(ctx.source.text).old
+        self.old = ctx.dialect.old
         self.has_blocks = False
         self.domains: dict[p.PrimExpr, Range] = {}  # of the loop variables
 
@@ -139,8 +139,8 @@ class _FunctionReader:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             return self._dim_expr(node)
         try:
-            inner = ast.parse(node.value.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            inner = expression_tree(node.value)
+        except ValueError:
             raise self.ctx.fail(
                 tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is no dimension", node
             ) from None

@@ -281,7 +281,7 @@ class TirExprReader:
         if isinstance(value, ast.Constant) and isinstance(value.value, (bool, int, float, str)):
             try:
                 number = float(value.value) if wanted.is_float else int(value.value)
-            except ValueError:
+            except (ValueError, OverflowError):
                 raise self.bad(node) from None
             return self.literal(-number if negative else number, wanted, node)
         return p.Cast(wanted, self.read(inner))

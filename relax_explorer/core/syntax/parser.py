@@ -18,7 +18,7 @@ from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import ExternFunc, OpaqueFunction
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax import dialects, pieces
+from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
 from relax_explorer.core.syntax.metadata import read_metadata
@@ -187,13 +187,12 @@ class _ModuleReader:
                     help=codes.EMPTY.fix,
                 )
             return None
-        surface = dialects.guess(self.ctx.source.text)
         return IRModule(
             self.functions,
             self.attrs,
             self.global_infos,
             self.name or "Module",
-            surface.name,
+            self.ctx.dialect.name,
             self.ctx.source,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from relax_explorer.core.source import Source, Span
+from relax_explorer.core.syntax.python_text import expression_tree
 
 
 def operand_spans(span: Span | None) -> list[Span]:
@@ -13,8 +14,8 @@ def operand_spans(span: Span | None) -> list[Span]:
         return []
     text = "(" + span.text + "\n)"
     try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        tree = expression_tree(text)
+    except ValueError:
         return []
     inside = Source(text)
     return [_moved(node, inside, span) for node in _operands(tree)]

@@ -7,8 +7,10 @@ like a number, and the reader of dimensions knows better.
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
+import warnings
 from dataclasses import dataclass, field
 
 from relax_explorer.core.ir.dtype import INT64, DType, dtype
@@ -25,6 +27,16 @@ class PythonText:
 
     text: str
     names: dict[str, DType] = field(default_factory=dict)
+
+
+def expression_tree(text: str) -> ast.expr:
+    """Python's tree of one expression; raises ValueError when there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's remarks on odd literals say nothing of TVMScript
+            return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
+        raise ValueError(str(error)) from None
 
 
 def python_text(text: str) -> PythonText:
