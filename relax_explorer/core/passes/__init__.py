@@ -10,6 +10,7 @@ from relax_explorer.core.passes.decl import Pass
 # (module, function): the file's name is the function's name.
 FILES: tuple[str, ...] = (
     "normalize_pass",
+    "inline_private_functions",
     "canonicalize_bindings",
     "eliminate_dead_code",
     "eliminate_common_subexpr",

@@ -1,0 +1,153 @@
+"""InlinePrivateFunctions: the body of a private function in place of each call."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
+from relax_explorer.core.check.compatible import YES, defined_dims, fits
+from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import bindings, sequences, substitute_info
+from relax_explorer.core.passes.decl import PassSite, module_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM
+
+
+@module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM])
+def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
+    """Put the bodies of private functions in place of their calls, and drop those that nothing calls any more.
+
+    Recursive functions stay. In a dataflow block, a call stays when its function has control flow or may have an effect.
+    An argument that is not known to fit its parameter is cast first, as the call would check it.
+    """
+    graph = call_graph(module)
+    done = dict(module.functions)
+    private: dict[str, e.Function] = {}
+    for group in components(graph):
+        for name in group:
+            at.function = name
+            fn = _Inliner(private, at).function(module.functions[name])  # type: ignore[arg-type]  # the graph has Relax functions only
+            done[name] = fn
+            if fn.is_private and not is_recursive(group, graph):
+                private[name] = fn
+    called = {other for fn in done.values() if type(fn) is e.Function for other in mentioned(fn)}
+    gone = private.keys() - called
+    return module.having({name: fn for name, fn in done.items() if name not in gone})
+
+
+class _Inliner:
+    """Inlines `private` functions into one function; renamed results are read from then on."""
+
+    def __init__(self, private: dict[str, e.Function], at: PassSite) -> None:
+        self.private, self.at = private, at
+
+    def function(self, fn: e.Function) -> e.Function:
+        """The function with every call of a private function replaced; itself when there is none."""
+        if not any(name in self.private for name in mentioned(fn)):
+            return fn
+        return replace(fn, body=self.sequence(fn.body))
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence, its branches included."""
+        blocks: list[e.BindingBlock] = []
+        for block in seq.blocks:
+            blocks += self._block(block)
+        return replace(seq, blocks=tuple(blocks))
+
+    def _block(self, block: e.BindingBlock) -> list[e.BindingBlock]:
+        inside = type(block) is e.DataflowBlock
+        found: list[e.BindingBlock] = []
+        run: list[e.Binding] = []
+        for binding in block.bindings:
+            callee = self._callee(binding, inside)
+            if callee is None:
+                run.append(self._nested(binding))
+                continue
+            before, inner, result = _inlined(callee, binding, inside)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
+            made = [*before, *(b for part in inner for b in part.bindings), result]
+            self.at.record(binding, tuple(made))
+            if inside:
+                run += made
+                continue
+            found += [replace(block, bindings=(*run, *before))] if run or before else []
+            found += inner
+            run = [result]
+        if not found and len(run) == len(block.bindings):
+            same = all(a is b for a, b in zip(run, block.bindings, strict=True))
+            return [block if same else replace(block, bindings=tuple(run))]
+        return [*found, replace(block, bindings=tuple(run))] if run else found
+
+    def _callee(self, binding: e.Binding, inside: bool) -> e.Function | None:
+        value = binding.value
+        if (
+            type(binding) is not e.VarBinding
+            or type(value) is not e.Call
+            or type(value.op) is not e.GlobalVar
+        ):
+            return None
+        fn = self.private.get(value.op.name)
+        return None if fn is None or (inside and not _is_graph(fn)) else fn
+
+    def _nested(self, binding: e.Binding) -> e.Binding:
+        value = binding.value
+        if type(value) is e.Function:
+            return replace(binding, value=replace(value, body=self.sequence(value.body)))
+        if type(value) is e.If:
+            true, false = (self.sequence(seq) for seq in sequences(value))
+            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
+        return binding
+
+
+def _is_graph(fn: e.Function) -> bool:
+    info = fn.struct_info
+    pure = isinstance(info, s.FuncStructInfo) and info.pure
+    return pure and all(type(binding.value) not in (e.If, e.Function) for binding in bindings(fn))
+
+
+class _Copy(Substitution):
+    """A copy of a body in which every variable is new; in a dataflow block all of them are dataflow variables."""
+
+    def __init__(self, dims: dict[p.PrimVar, p.PrimExpr], inside: bool) -> None:
+        super().__init__({}, dims)
+        self.inside = inside
+
+    def _define(self, var: e.Var) -> e.Var:
+        kind = e.DataflowVar if self.inside else type(var)
+        self.variables[var] = new = kind(var.name, self.info(var.struct_info), var.span)
+        return new
+
+    def binding(self, binding: e.Binding) -> e.Binding:
+        """One binding; a function sees its own new name."""
+        if type(binding) is e.VarBinding and type(binding.value) is e.Function:
+            var = self._define(binding.var)
+            return replace(binding, var=var, value=self.expr(binding.value))
+        return super().binding(binding)
+
+
+def _inlined(
+    fn: e.Function, binding: e.VarBinding, inside: bool
+) -> tuple[list[e.Binding], list[e.BindingBlock], e.Binding]:
+    """The casts of the arguments, the blocks of the body, and the binding of its result."""
+    call = binding.value
+    assert isinstance(call, e.Call)  # the caller looked
+    dims: dict[p.PrimVar, p.PrimExpr] = {}
+    params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+    match_params(params, tuple([arg.struct_info or s.OBJECT for arg in call.args]), dims)
+    bound = {dim for b in bindings(fn) if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)}
+    unmatched = {dim for info in params for dim in defined_dims(info)} - dims.keys()
+    dims.update({dim: p.PrimVar(dim.name, dim.dtype) for dim in (bound | unmatched) - dims.keys()})
+    copy = _Copy(dims, inside)
+    casts: list[e.Binding] = []
+    for param, info, arg in zip(fn.params, params, call.args, strict=True):
+        want = substitute_info(info, dims)
+        if fits(arg.struct_info or s.OBJECT, want) is YES:
+            copy.variables[param] = arg
+        else:
+            cast = (e.DataflowVar if inside else e.Var)(param.name, want, call.span)
+            casts.append(e.MatchCast(cast, arg, want, None, call.span))
+            copy.variables[param] = cast
+    body = copy.sequence(fn.body)
+    return casts, list(body.blocks), replace(binding, value=body.body)

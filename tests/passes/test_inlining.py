@@ -1,0 +1,98 @@
+"""Inlining keeps what the program computes, and leaves alone what has no place in the caller."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir.module import IRModule
+from tests.support.oracle import Oracle
+
+PROGRAM = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def shift(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        with R.dataflow():
+            y = R.exp(x)
+            z = R.add(y, R.const(1.0, "float32"))
+            R.output(z)
+        return z
+    @R.function(private=True)
+    def twice(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        a = M.shift(x)
+        b = M.shift(a)
+        return b
+    @R.function(private=True)
+    def pick(c: R.Tensor((), "bool"), x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        if c:
+            y = R.exp(x)
+        else:
+            y = R.negative(x)
+        return y
+    @R.function(private=True)
+    def down(k: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
+        stop = R.less(k, R.const(1, "int32"))
+        if stop:
+            r = k
+        else:
+            r = M.down(R.subtract(k, R.const(1, "int32")))
+        return r
+    @R.function
+    def main(x: R.Tensor(("m",), "float32"), q: R.Tensor(dtype="float32", ndim=1), c: R.Tensor((), "bool"), k: R.Tensor((), "int32")):
+        with R.dataflow():
+            a = M.twice(x)
+            b = M.pick(c, a)
+            R.output(a, b)
+        w = M.shift(q)
+        if c:
+            u = M.pick(c, w)
+        else:
+            u = M.twice(w)
+        d = M.down(k)
+        return (a, b, w, u, d)
+"""
+
+
+@pytest.fixture
+def program() -> IRModule:
+    return rxe.normalize(rxe.parse(PROGRAM))
+
+
+def inputs(condition: bool) -> list[np.ndarray]:
+    return [
+        np.linspace(-1, 1, 5, dtype="float32"),
+        np.linspace(0, 1, 3, dtype="float32"),
+        np.array(condition),
+        np.array(2, "int32"),
+    ]
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_the_program_computes_the_same(program: IRModule, condition: bool) -> None:
+    after = rxe.apply_pass(program, "InlinePrivateFunctions")
+    before, now = (rxe.run(module, "main", inputs(condition)) for module in (program, after))
+    for one, other in zip(before, now, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_cannot_be_inlined_stays(program: IRModule) -> None:
+    after = rxe.apply_pass(program, "InlinePrivateFunctions")
+    # Recursion has no end to inline, and control flow has no place in a dataflow block.
+    assert list(after.functions) == ["pick", "down", "main"]
+    assert rxe.well_formed(after)
+    assert rxe.apply_pass(
+        rxe.parse("@R.function\ndef f(x: R.Object):\n    return x\n"), "InlinePrivateFunctions"
+    )["f"]
+
+
+def test_what_needs_no_inlining_is_the_same_object(program: IRModule) -> None:
+    once = rxe.apply_pass(program, "InlinePrivateFunctions")
+    assert once["down"] is program["down"]
+
+
+def test_tvm_finds_the_result_well_formed(program: IRModule, oracle: Oracle) -> None:
+    after = rxe.apply_pass(program, "InlinePrivateFunctions")
+    verdict = oracle.well_formed(after.script()).get()
+    assert verdict.well_formed, verdict.message
