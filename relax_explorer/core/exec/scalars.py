@@ -61,9 +61,7 @@ def _operator(expr: p.Binary, dims: Dims) -> Any:
 
 def checked(expr: p.PrimExpr, value: Any, dims: Dims) -> Any:
     """`value`, if the dtype of `expr` can hold it."""
-    if not expr.dtype.is_int or (
-        -0x80000000 <= value <= 0x7FFFFFFF and expr.dtype.kind == "int" and expr.dtype.bits == 64
-    ):
+    if not expr.dtype.is_int:
         return value
     low, high = limits(expr.dtype)
     if low <= value <= high:
