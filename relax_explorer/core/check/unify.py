@@ -13,10 +13,15 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import substitute_info
 
 
-def unify(a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
-    """The most precise StructInfo that describes the values of both."""
+def unify(a: s.StructInfo, b: s.StructInfo, wildcard: bool = False) -> s.StructInfo:
+    """The most precise StructInfo that describes the values of both.
+
+    With `wildcard` (experimental), lengths of a tensor that differ become `R.any_dim`, and the others stay.
+    """
     if a is b:
         return a
+    if wildcard and isinstance(a, s.TensorStructInfo) and isinstance(b, s.TensorStructInfo):
+        return _wildcards(a, b)
     rule = _UNIFY.get(type(a)) if type(a) is type(b) else None
     return s.OBJECT if rule is None else rule(a, b)
 
@@ -30,6 +35,17 @@ def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
     if left is not None and right is not None and shapes_equal(left, right) is YES:
         return s.TensorStructInfo(left, element, a.ndim, device)
     return s.TensorStructInfo(None, element, a.ndim if a.ndim == b.ndim else -1, device)
+
+
+def _wildcards(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
+    """Axis by axis, where both have the same rank and known lengths."""
+    left, right = a.lengths, b.lengths
+    if left is None or right is None or len(left) != len(right):
+        return _tensor(a, b)
+    dims = tuple([x if equal(x, y) is YES else p.AnyDim() for x, y in zip(left, right, strict=True)])
+    whole = _tensor(a, b)
+    assert isinstance(whole, s.TensorStructInfo)  # both are tensors
+    return s.TensorStructInfo(dims, whole.dtype, len(dims), whole.vdevice)
 
 
 def _shape(a: s.ShapeStructInfo, b: s.ShapeStructInfo) -> s.StructInfo:

@@ -178,3 +178,10 @@ BAD_DUMP = Code(
     "The JSON text was not written by this program, or by another version of it, or it is damaged.",
     "Write it again with to_json, or open the TVMScript text instead.",
 )
+EXPERIMENTAL = Code(
+    "RX0028",
+    "experimental construct",
+    "The construct is reserved: no TVM has it, and what it means may change.",
+    "Read the text with experimental=True (--experimental).",
+    '@R.function\ndef f(x: R.Tensor((2, R.any_dim), "float32")):\n    return x\n',
+)

@@ -16,7 +16,16 @@ from relax_explorer.core.check.compatible import YES, compatible
 from relax_explorer.core.check.matching import instantiate
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.values import UNKNOWN, Closure, Dims, Shape, describe, kind_of, scalar_dtype
+from relax_explorer.core.exec.values import (
+    UNKNOWN,
+    Closure,
+    Dims,
+    Lifted,
+    Shape,
+    describe,
+    kind_of,
+    scalar_dtype,
+)
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -106,7 +115,7 @@ class _Matching:
         for number, (length, dim) in enumerate(zip(lengths, wanted, strict=True)):
             if type(dim) is p.PrimVar and dim not in self.dims:
                 self.dims[dim] = int(length)
-            else:
+            elif type(dim) is not p.AnyDim:
                 self.pending.append((self.position, path, f"dim {number}: ", dim, int(length)))
 
     def tensor(self, value: Any, info: s.TensorStructInfo, path: Path) -> None:
@@ -154,11 +163,7 @@ class _Matching:
             self.part(item, field, (*path, number))
 
     def func(self, value: Any, info: s.FuncStructInfo, path: Path) -> None:
-        if isinstance(value, e.GlobalVar):
-            fn = self.scope.function(value.name)
-            have = None if fn is None else _signature(fn, {})
-        else:
-            have = _signature(value.function, value.dims) if isinstance(value, Closure) else None
+        have = self._function(value)
         if info.params is None:
             if kind_of(value) != "packed":
                 raise Mismatch(path, f"expected a packed function, got {describe(value)}")
@@ -166,6 +171,22 @@ class _Matching:
             raise Mismatch(path, f"expected a function of the language, got {describe(value)}")
         else:
             self.functions.append((self.position, path, have, info))
+
+    def _function(self, value: Any) -> s.FuncStructInfo | None:
+        """What a function value says of itself; None for packed functions, kernels, and what is no function."""
+        if isinstance(value, Closure):
+            return _signature(value.function, value.dims)
+        if isinstance(value, e.GlobalVar):
+            fn = self.scope.function(value.name)
+            return None if fn is None else _signature(fn, {})
+        whole = self._function(value.function) if isinstance(value, Lifted) else None
+        if whole is None:
+            return None
+        params, captured = whole.params or (), value.captured
+        dims: Dims = {}
+        count = len(params) - len(captured)
+        match_all(captured, params[count:], dims, self.scope)
+        return _with_lengths(s.FuncStructInfo(params[:count], whole.ret, whole.pure), dims)
 
     def _compare(self, path: Path, have: s.FuncStructInfo, want: s.FuncStructInfo) -> None:
         if compatible(have, want) is YES:

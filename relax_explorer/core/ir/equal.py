@@ -77,7 +77,7 @@ class _Comparer:
             return False
         left, right = a.children(), b.children()
         if not left:
-            return a is b
+            return a is b or type(a) is p.AnyDim
         return len(left) == len(right) and all(self.prim(x, y) for x, y in zip(left, right, strict=True))
 
     def shape_variable(self, a: p.PrimVar, b: p.PrimVar) -> bool:

@@ -79,6 +79,15 @@ class PrimVar(PrimExpr):
         return self
 
 
+class AnyDim(PrimExpr):
+    """A length of which nothing is known, and which may differ at each place: experimental, written `R.any_dim`."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.dtype = INT64
+
+
 class IntImm(PrimExpr):
     """An integer or bool literal; a value that its dtype can't hold raises OverflowError."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT32, INT64, DType
+from relax_explorer.core.ir.fold import fold
 
 Name = Callable[[p.PrimVar], str]
 # Python's binding strengths; a right operand of equal strength needs parentheses, for all of these associate to the left.
@@ -86,6 +87,8 @@ def quoted(text: str) -> str:
 
 
 def _binary(out: PrimText, expr: p.Binary) -> tuple[str, int]:
+    if fold(type(expr), expr.a, expr.b) is not None:  # the symbol would not read back
+        return _function(type(expr).__name__)(out, expr)
     strength = STRENGTH[type(expr)]
     left = strength + 1 if expr.compares and strength == 4 else strength  # a < b < c would be a chain
     return f"{out.operand(expr.a, left)} {expr.symbol} {out.operand(expr.b, strength + 1)}", strength
@@ -95,6 +98,14 @@ def _div(out: PrimText, expr: p.Div) -> tuple[str, int]:
     if expr.dtype.is_float:
         return _binary(out, expr)
     return f"T.Div({out.listed((expr.a, expr.b))})", ATOM
+
+
+def _choice(name: str) -> Callable[[PrimText, p.Binary], tuple[str, int]]:
+    """`T.min(a, b)`; by the name of the node when that would be folded."""
+    plain = _function(name)
+    return lambda out, expr: (
+        plain(out, expr) if fold(type(expr), expr.a, expr.b) is None else _function(type(expr).__name__)(out, expr)
+    )
 
 
 def _function(name: str) -> Callable[[PrimText, p.PrimExpr], tuple[str, int]]:
@@ -116,8 +127,8 @@ def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
 
 # TIR adds its own node kinds to this table (tir/expr.py).
 WRITERS: dict[type, Callable[..., tuple[str, int]]] = {
-    p.PrimVar: _var, p.IntImm: _int, p.FloatImm: _float, p.PrimString: _string, p.Div: _div, p.Not: _not, p.Cast: _cast,
-    p.PrimCall: _call, p.Mod: _function("truncmod"), p.Min: _function("min"), p.Max: _function("max"),
+    p.PrimVar: _var, p.AnyDim: lambda out, expr: ("R.any_dim", ATOM), p.IntImm: _int, p.FloatImm: _float, p.PrimString: _string, p.Div: _div, p.Not: _not, p.Cast: _cast,
+    p.PrimCall: _call, p.Mod: _choice("truncmod"), p.Min: _choice("min"), p.Max: _choice("max"),
     p.Select: _function("Select"),
     **dict.fromkeys(
         (p.Add, p.Sub, p.Mul, p.FloorDiv, p.FloorMod, p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE, p.And, p.Or), _binary

@@ -22,6 +22,7 @@ class Context:
     def __init__(self, source: Source, report: Report, names: dict[str, DType] | None = None) -> None:
         self.source = source
         self.report = report
+        self.experimental = False  # whether constructs are read that no TVM has yet
         self.line_offset = 0  # lines before the chunk whose `ast` is being read
         self.column_offset = 0  # columns that were cut off its lines
         # `n = TypeVar("n")`: each function makes its own variable of it

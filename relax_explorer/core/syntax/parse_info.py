@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType, dtype, element_type
 from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
 from relax_explorer.core.syntax.python_text import expression_tree
@@ -23,7 +24,19 @@ PRIM_OPERATORS: dict[type, type[p.Binary]] = {
 PRIM_FUNCTIONS: dict[str, type[p.Binary]] = {
     "max": p.Max, "min": p.Min, "floordiv": p.FloorDiv, "FloorDiv": p.FloorDiv, "floormod": p.FloorMod, "FloorMod": p.FloorMod,
     "truncdiv": p.Div, "Div": p.Div, "truncmod": p.Mod, "Mod": p.Mod, "Add": p.Add, "Sub": p.Sub, "Mul": p.Mul, "Max": p.Max, "Min": p.Min,
+    "EQ": p.EQ, "NE": p.NE, "LT": p.LT, "LE": p.LE, "GT": p.GT, "GE": p.GE, "And": p.And, "Or": p.Or,
 }  # fmt: skip
+
+
+def function_of(name: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """What `T.max(a, b)` says; a name of a node, such as `T.Add`, makes just that node, and folds nothing."""
+    kind = PRIM_FUNCTIONS[name]
+    return kind(a, b) if name[0].isupper() else combine(kind, a, b)
+
+
+def negated(value: p.PrimExpr) -> p.PrimExpr:
+    """What `-value` says, as TVM reads it."""
+    return combine(p.Mul, value, p.as_prim(-1, value.dtype))
 
 
 def dotted(node: ast.AST) -> str:
@@ -235,12 +248,20 @@ class InfoReader:
                 return self._literal(node.value, node)
             if isinstance(node.value, str):
                 return self._quoted(node)
+        if isinstance(node, ast.Attribute) and dotted(node) == "R.any_dim":
+            return self._any_dim(node)
         value = self.prim(node)
         if not value.dtype.is_int:
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION, f"a dimension is an integer, this is {value.dtype}", node
             )
         return value
+
+    def _any_dim(self, node: ast.expr) -> p.PrimExpr:
+        if not self.ctx.experimental:
+            fix = codes.EXPERIMENTAL.fix
+            raise self.ctx.fail(codes.EXPERIMENTAL, "R.any_dim is reserved for experiments", node, help=fix)
+        return p.AnyDim()
 
     def _literal(self, value: int, node: ast.expr) -> p.PrimExpr:
         if self.ctx.numbers and str(value) in self.ctx.numbers:
@@ -318,13 +339,13 @@ class InfoReader:
         kind = PRIM_OPERATORS.get(type(node.op))
         if kind is None:
             raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
-        return kind(*align(self.prim(node.left), self.prim(node.right)))
+        return combine(kind, *align(self.prim(node.left), self.prim(node.right)))
 
     def _compare(self, node: ast.Compare) -> p.PrimExpr:
         kind = PRIM_OPERATORS.get(type(node.ops[0]))
         if kind is None or len(node.ops) != 1:
             raise self.ctx.fail(codes.BAD_EXPRESSION, "one comparison at a time", node)
-        return kind(*align(self.prim(node.left), self.prim(node.comparators[0])))
+        return combine(kind, *align(self.prim(node.left), self.prim(node.comparators[0])))
 
     def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
         kind = PRIM_OPERATORS[type(node.op)]
@@ -342,7 +363,7 @@ class InfoReader:
                 return self._literal(-inner.value, node)
             if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
                 return p.as_prim(-inner.value)
-            return -self.prim(inner)
+            return negated(self.prim(inner))
         raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
 
     def _prim_call(self, node: ast.Call) -> p.PrimExpr:
@@ -361,7 +382,7 @@ class InfoReader:
             return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
         args = [self.prim(arg) for arg in node.args]
         if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
-            return PRIM_FUNCTIONS[name[2:]](*align(*args))
+            return function_of(name[2:], *align(*args))
         if name in ("T.Select", "T.if_then_else") and len(args) == 3:
             return (
                 p.Select(*args)

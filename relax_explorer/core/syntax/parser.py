@@ -31,15 +31,18 @@ _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
-def parse(text: str, filename: str = "<text>") -> IRModule:
-    """The module that `text` says; raises ParseError with every problem found."""
-    module, report = read(text, filename)
+def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
+    """The module that `text` says; raises ParseError with every problem found.
+
+    `experimental` admits what is reserved and no TVM has: `R.any_dim`.
+    """
+    module, report = read(text, filename, experimental)
     if module is None or report.errors:
         raise ParseError(*report.sorted())
     return module
 
 
-def read(text: str, filename: str = "<text>") -> tuple[IRModule | None, Report]:
+def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
     """The module as far as it can be read (None when there is no telling), and what is wrong with it."""
     source = Source(text.removeprefix("\ufeff"), filename)
     was_enabled = gc.isenabled()
@@ -48,16 +51,16 @@ def read(text: str, filename: str = "<text>") -> tuple[IRModule | None, Report]:
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
         try:
-            return _read(source, skeleton, runs, python.names)
+            return _read(source, skeleton, runs, python.names, experimental)
         except pieces.NotInPieces:
-            return _read(source, python.text, {}, python.names)
+            return _read(source, python.text, {}, python.names, experimental)
     finally:
         if was_enabled:
             gc.enable()
 
 
 def _read(
-    source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType]
+    source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType], experimental: bool
 ) -> tuple[IRModule | None, Report]:
     """Read `source`, of which `text` is left when the runs are taken out; `names` are shape variables declared in it."""
     report = Report()
@@ -67,8 +70,10 @@ def _read(
             raise pieces.NotInPieces
         return None, report
     pieces.put_back(tree, runs)
+    context = Context(source, report, names)
+    context.experimental = experimental
     try:
-        return _ModuleReader(Context(source, report, names)).read(tree), report
+        return _ModuleReader(context).read(tree), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.span(1, 0))
         return None, report
