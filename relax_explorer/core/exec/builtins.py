@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec.kernels import allocate
-from relax_explorer.core.exec.values import NULL, UNKNOWN, Shape, describe
+from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -80,16 +80,13 @@ def call_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
 
 
 def invoke_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
-    """`R.invoke_closure(f, (args…))`: captured arguments come first."""
-    callee, given = args[0], list(args[1])
-    if isinstance(callee, tuple) and len(callee) == 2 and isinstance(callee[0], e.GlobalVar):
-        return machine.call_value(callee[0], [*callee[1], *given], frame, at)
-    return machine.call_value(callee, given, frame, at)
+    """`R.invoke_closure(f, (args…))`."""
+    return machine.call_value(args[0], list(args[1]), frame, at)
 
 
 def make_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
-    """`R.make_closure(f, (captured…))`: kept as the pair until it is invoked."""
-    machine._write(frame, at.target, (args[0], args[1]))
+    """`R.make_closure(f, (captured…))`."""
+    machine._write(frame, at.target, Lifted(args[0], tuple(args[1])))
 
 
 def print_values(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:

@@ -23,6 +23,7 @@ from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
     Dims,
+    Lifted,
     Opaque,
     Shape,
     as_argument,
@@ -386,6 +387,8 @@ class Machine:
                 text = f"{callee.name} takes {len(callee.function.params)} arguments, {len(args)} given"
                 raise self.trap(codes.INPUT_COUNT, text, at)
             return self._call(callee.function, callee.name, args, callee.captured, frame, at, callee.dims)
+        if isinstance(callee, Lifted):
+            return self.call_value(callee.function, [*args, *callee.captured], frame, at)
         if isinstance(callee, e.GlobalVar) and type(self.module.functions.get(callee.name)) is e.Function:
             return self._call(self.module.functions[callee.name], callee.name, args, {}, frame, at, {})  # type: ignore[arg-type]  # looked at above
         if isinstance(callee, e.ExternFunc):

@@ -5,7 +5,7 @@
 | tensor          | `numpy.ndarray`, of rank 0 too                            |
 | tuple           | `tuple`                                                   |
 | shape           | `Shape`, a tuple of int                                   |
-| closure         | `Closure`; a global function is its `GlobalVar`           |
+| closure         | `Closure`, `Lifted`; a global function is its `GlobalVar` |
 | packed function | any callable, or an `ExternFunc` that is looked up by name |
 | scalar          | `bool`, `int` (int64), `float`, or a numpy scalar         |
 | string, dtype   | `str`, `DType`                                            |
@@ -73,6 +73,17 @@ class Closure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Lifted:
+    """A closure after lambda lifting: a global function, and what it captured, the values of its last parameters."""
+
+    function: e.GlobalVar
+    captured: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"closure({self.function.name})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Opaque:
     """An object of the runtime, such as a storage, that has no value of its own."""
 
@@ -110,7 +121,7 @@ def kind_of(value: Any) -> str:
         return "shape" if isinstance(value, Shape) else "tuple"
     if isinstance(value, (bool, int, float, np.generic)):
         return "prim"
-    if isinstance(value, (Closure, e.GlobalVar)):
+    if isinstance(value, (Closure, Lifted, e.GlobalVar)):
         return "closure"
     return "packed" if isinstance(value, e.ExternFunc) or callable(value) else "object"
 
