@@ -182,6 +182,6 @@ EXPERIMENTAL = Code(
     "RX0028",
     "experimental construct",
     "The construct is reserved: no TVM has it, and what it means may change.",
-    "Read the text with experimental=True (--experimental).",
+    "Read the text with experimental=True.",
     '@R.function\ndef f(x: R.Tensor((2, R.any_dim), "float32")):\n    return x\n',
 )

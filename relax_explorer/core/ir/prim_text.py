@@ -60,6 +60,10 @@ def _int(out: PrimText, expr: p.IntImm) -> tuple[str, int]:
     return f"T.{expr.dtype}({expr.value})", ATOM
 
 
+def _any_dim(out: PrimText, expr: p.AnyDim) -> tuple[str, int]:
+    return "R.any_dim", ATOM
+
+
 def _float(out: PrimText, expr: p.FloatImm) -> tuple[str, int]:
     return f"T.{expr.dtype}({float_text(expr.value)})", ATOM
 
@@ -104,7 +108,9 @@ def _choice(name: str) -> Callable[[PrimText, p.Binary], tuple[str, int]]:
     """`T.min(a, b)`; by the name of the node when that would be folded."""
     plain = _function(name)
     return lambda out, expr: (
-        plain(out, expr) if fold(type(expr), expr.a, expr.b) is None else _function(type(expr).__name__)(out, expr)
+        plain(out, expr)
+        if fold(type(expr), expr.a, expr.b) is None
+        else _function(type(expr).__name__)(out, expr)
     )
 
 
@@ -127,7 +133,7 @@ def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
 
 # TIR adds its own node kinds to this table (tir/expr.py).
 WRITERS: dict[type, Callable[..., tuple[str, int]]] = {
-    p.PrimVar: _var, p.AnyDim: lambda out, expr: ("R.any_dim", ATOM), p.IntImm: _int, p.FloatImm: _float, p.PrimString: _string, p.Div: _div, p.Not: _not, p.Cast: _cast,
+    p.PrimVar: _var, p.AnyDim: _any_dim, p.IntImm: _int, p.FloatImm: _float, p.PrimString: _string, p.Div: _div, p.Not: _not, p.Cast: _cast,
     p.PrimCall: _call, p.Mod: _choice("truncmod"), p.Min: _choice("min"), p.Max: _choice("max"),
     p.Select: _function("Select"),
     **dict.fromkeys(
