@@ -96,6 +96,25 @@ def test_check_in_its_formats(tmp_path: Path) -> None:
     assert rxe_cli("check", str(bad), "--ignore", "RX02").exit_code == 0
 
 
+def test_check_compares_dimensions_by_arithmetic_or_as_they_are_written(tmp_path: Path) -> None:
+    program = tmp_path / "sum.py"
+    program.write_text(
+        '@R.function\ndef f(x: R.Tensor(("n", "m"), "float32")):\n    n = T.int64()\n    m = T.int64()\n'
+        '    y: R.Tensor((m + n,), "float32") = R.zeros(R.shape([n + m]), "float32")\n    return y\n'
+    )
+    assert "RX0110" not in rxe_cli("check", str(program)).stdout
+    assert "RX0110" in rxe_cli("check", str(program), "--prover", "alpha").stdout
+    assert rxe_cli("check", str(program), "--prover", "omega").exit_code == 2
+
+
+def test_run_refuses_lengths_that_overflow(tmp_path: Path) -> None:
+    program = tmp_path / "cube.py"
+    program.write_text('@R.function\ndef main(x: R.Tensor(("n", "n * n * n"), "float32")):\n    return x\n')
+    done = rxe_cli("run", str(program), "--input", "x=zeros", "--shape", "n=4194304")
+    assert done.exit_code != 0
+    assert "n * n * n overflows int64 where n = 4194304" in done.stderr
+
+
 def test_diff_of_stages_and_of_files() -> None:
     done = rxe_cli("diff", MLP, "-p", "LegalizeOps", "--exit-code")
     assert done.exit_code == 1
