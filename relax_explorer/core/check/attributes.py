@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.attrs import Attrs, Verbatim
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.decl import Op
 
 LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
@@ -15,6 +16,8 @@ def problem(op: type[Op], attrs: Attrs) -> str:
     """What is wrong with the attributes, in one sentence; empty when nothing is."""
     for parameter in op.attributes:
         value = attrs.get(parameter.name)
+        if any(isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))):
+            return f"{parameter.name} is {value!r}, which is no value"
         kind = parameter.kind.split("|")[0].strip()
         test = _KINDS.get(kind)
         if value is None or test is None:
@@ -46,5 +49,6 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: type(value) is str,
     "Axes": _integers,
     "Ints": _integers,
+    "DType": lambda value: isinstance(value, DType),
     "Value": lambda value: type(value) in (int, tuple),
 }

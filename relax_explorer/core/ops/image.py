@@ -55,6 +55,8 @@ class Resize2d(Op, name="relax.image.resize2d"):
         attrs, args = call.attrs, call.args
         roi = attrs.get("roi")
         wanted = (0.0,) * 4 if roi is None else roi if isinstance(roi, tuple) else (roi,) * 4
+        if not all(isinstance(item, (p.PrimExpr, int, float)) for item in wanted):
+            return call  # what it says is no region, as the inference will say
         floats = tuple([item if isinstance(item, p.PrimExpr) else p.FloatImm(float(item)) for item in wanted])
         attrs = attrs if floats == roi else attrs.having(roi=floats)
         size = args[1]
