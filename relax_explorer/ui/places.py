@@ -16,6 +16,11 @@ def kernel_cache() -> Path:
     return Path(platformdirs.user_cache_dir(NAME)) / "kernels"
 
 
+def config() -> Path:
+    """The user's file of settings."""
+    return Path(platformdirs.user_config_dir(NAME)) / "config.toml"
+
+
 def state() -> Path:
     """The directory of what is remembered between sessions."""
     return Path(platformdirs.user_state_dir(NAME))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ import click
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.commands import COMMANDS, Argument, Command
+from relax_explorer.ui import config
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.handlers import HANDLERS
 
@@ -91,12 +93,31 @@ def _command(item: Command) -> click.Command:
 @click.group(
     cls=_Group,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "auto_envvar_prefix": "RXE",
+    },
 )
 @click.version_option(relax_explorer.__version__, prog_name="relax-explorer")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="read settings from this file only",
+)
+@click.option("--isolated", is_flag=True, help="read no file of settings")
 @click.pass_context
-def group(ctx: click.Context) -> None:
+def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
     """Explore and debug Relax programs of Apache TVM: `relax-explorer FILE` opens the explorer."""
+    if not isolated:
+        try:
+            ctx.default_map, remarks = config.settings(Path.cwd(), config_file)
+        except config.BadConfig as error:
+            raise click.UsageError(str(error)) from None
+        for remark in remarks:
+            click.echo(f"warning: {remark}", err=True)
     if ctx.invoked_subcommand is None:
         if not sys.stdout.isatty():
             click.echo(ctx.get_help())
