@@ -16,7 +16,9 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-_EXPECT = re.compile(r"#\s*(revealed|error|warning|note):\s*(?:\[(\w+)\])?\s*(.*?)\s*(?=# (?:error|warning|note|revealed):|$)")
+_EXPECT = re.compile(
+    r"#\s*(revealed|error|warning|note):\s*(?:\[(\w+)\])?\s*(.*?)\s*(?=# (?:error|warning|note|revealed):|$)"
+)
 
 
 @dataclass(frozen=True)

@@ -234,7 +234,7 @@ DIRECT_KERNEL_CALL = Code(
     "        _ = M.k(x, y)\n        return y\n",
 )
 BAD_WIDTH = Code(
-    "RX0152",
+    "RX0154",
     "width that the specification does not have",
     "Integers have 8, 16, 32 or 64 bits, floats 16, 32 or 64. TVM allows others.",
     "Use a wider dtype.",
