@@ -114,5 +114,6 @@ def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
 
 def _param_info(param: Buffer | p.PrimVar) -> s.StructInfo:
     if isinstance(param, Buffer):
-        return s.TensorStructInfo(param.shape, param.dtype)
+        dims = tuple([p.as_dim(dim) if dim.dtype.is_int else dim for dim in param.shape])
+        return s.TensorStructInfo(dims, param.dtype)
     return s.PrimStructInfo(param.dtype, param)

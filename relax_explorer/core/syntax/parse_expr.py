@@ -12,6 +12,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op, Parameter
 from relax_explorer.core.syntax.context import Context, Skip
@@ -23,7 +25,14 @@ from relax_explorer.core.syntax.parse_forms import (
     executes,
     scalar_constant,
 )
-from relax_explorer.core.syntax.parse_info import PRIM_OPERATORS, InfoReader, align, dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_info import (
+    PRIM_OPERATORS,
+    InfoReader,
+    align,
+    dotted,
+    dtype_of_prefix,
+    negated,
+)
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",
@@ -45,6 +54,13 @@ CALL_FORMS = frozenset(
 NAMED_FORMS = frozenset({"call_py_func"})  # here the function is a string
 CALL_FORMS |= NAMED_FORMS
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
+_INFO_FIX = "an annotation stands behind a colon, or among the arguments that take StructInfo"
+# Constructs that are written like calls and have no value, with what to do.
+NO_VALUES: dict[str, str] = {
+    "match_cast": "bind the cast to a variable, on a line of its own",
+    **dict.fromkeys(("dataflow", "output", "func_attr", "function", "macro"), "it is a statement of its own"),
+    **dict.fromkeys(("Tensor", "DTensor", "Shape", "Tuple", "Callable", "Prim", "Object", "Any"), _INFO_FIX),
+}
 
 
 class ExprReader:
@@ -66,7 +82,7 @@ class ExprReader:
         if isinstance(raw, (bool, int, float)) and not isinstance(annotation, s.PrimStructInfo):
             return scalar_constant(self, raw, None, node)
         if isinstance(raw, (bool, int, float)) and isinstance(annotation, s.PrimStructInfo):
-            return e.PrimValue(p.as_prim(raw, annotation.dtype), None, self.ctx.span(node))
+            return e.PrimValue(self.literal(raw, node, annotation.dtype), None, self.ctx.span(node))
         return self.as_expr(raw, node)
 
     def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
@@ -76,7 +92,7 @@ class ExprReader:
         if isinstance(raw, p.PrimExpr):
             return e.PrimValue(raw, None, self.ctx.span(node))
         if isinstance(raw, (bool, int, float)):
-            return e.PrimValue(self._literal(raw, node), None, self.ctx.span(node))
+            return e.PrimValue(self.literal(raw, node), None, self.ctx.span(node))
         if isinstance(raw, str):
             return e.StringImm(raw, None, self.ctx.span(node))
         if isinstance(raw, tuple):
@@ -85,11 +101,13 @@ class ExprReader:
             return e.Tuple(fields, None, self.ctx.span(node))
         raise self._not_an_expression(node)
 
-    def _literal(self, raw: float, node: ast.expr) -> p.PrimExpr:
+    def literal(self, raw: float, node: ast.expr, wanted: DType | None = None) -> p.PrimExpr:
+        """A Python number as a scalar; raises Skip when it does not fit."""
         try:
-            return p.as_prim(raw)
-        except OverflowError:
-            raise self.ctx.fail(codes.BAD_LITERAL, f"{str(raw)[:40]} does not fit int64", node) from None
+            return p.as_prim(raw, wanted)
+        except (OverflowError, ValueError):
+            text = f"{str(raw)[:40]} does not fit {wanted or 'int64'}"
+            raise self.ctx.fail(codes.BAD_LITERAL, text, node) from None
 
     def _not_an_expression(self, node: ast.expr, help: str = "") -> Skip:
         text = ast.unparse(node)[:60]
@@ -200,7 +218,9 @@ class ExprReader:
         return self._combine(node, node.ops[0], self.read(node.left), self.read(node.comparators[0]))
 
     def _combine(self, node: ast.expr, operator: Any, left: Any, right: Any) -> Any:
-        left, right = _scalar(left), _scalar(right)
+        scalars = _scalar(left), _scalar(right)
+        if not any(isinstance(side, e.Expr) for side in scalars):
+            left, right = scalars
         if isinstance(left, e.Expr) or isinstance(right, e.Expr):
             name = TENSOR_OPERATORS.get(type(operator))
             for side in (left, right):
@@ -227,7 +247,10 @@ class ExprReader:
             or right is None
         ):
             raise self._not_an_expression(node)
-        return kind(*align(p.as_prim(left), p.as_prim(right)))
+        one, two = [
+            side if isinstance(side, p.PrimExpr) else self.literal(side, node) for side in (left, right)
+        ]
+        return combine(kind, *align(one, two))
 
     def _bool(self, node: ast.BoolOp) -> Any:
         values = [_scalar(self.read(value)) for value in node.values]
@@ -245,7 +268,7 @@ class ExprReader:
         if isinstance(node.op, ast.USub) and isinstance(inner, (int, float)):
             return -inner
         if isinstance(inner, p.PrimExpr):
-            return p.Not(inner) if isinstance(node.op, ast.Not) else -inner
+            return p.Not(inner) if isinstance(node.op, ast.Not) else negated(inner)
         raise self._not_an_expression(node)
 
     # -- calls ----------------------------------------------------------------------------------------------------
@@ -278,6 +301,8 @@ class ExprReader:
             if isinstance(arg, ast.Starred):
                 raise self._not_an_expression(arg, "write the arguments out")
         if op is None or op.variadic:
+            if name in NO_VALUES:
+                raise self._not_an_expression(node, NO_VALUES[name])
             args = tuple([self.value(arg) for arg in node.args])
             attrs, infos = self._generic_keywords(node, name)
             return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
@@ -339,7 +364,9 @@ class ExprReader:
             return e.ShapeExpr(tuple([self.info.dim(item) for item in node.elts]), None, self.ctx.span(node))
         raw = self.read(node)
         if q.kind.startswith("Shape") and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
-            return e.ShapeExpr((p.as_prim(raw),), None, self.ctx.span(node))
+            return e.ShapeExpr(
+                (raw if isinstance(raw, p.PrimExpr) else self.literal(raw, node),), None, self.ctx.span(node)
+            )
         return self.as_expr(raw, node)
 
     def _attributes(self, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> Attrs:

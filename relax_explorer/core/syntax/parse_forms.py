@@ -80,7 +80,8 @@ def prim_value(reader: ExprReader, node: ast.Call) -> e.Expr:
     raw = reader.read(only_argument(reader, node))
     if not isinstance(raw, (bool, int, float, p.PrimExpr)):
         raise reader.ctx.fail(codes.BAD_CALL, "R.prim_value takes a scalar", node)
-    return e.PrimValue(p.as_prim(raw), None, reader.ctx.span(node))
+    value = raw if isinstance(raw, p.PrimExpr) else reader.literal(raw, node)
+    return e.PrimValue(value, None, reader.ctx.span(node))
 
 
 def extern(reader: ExprReader, node: ast.Call) -> e.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -130,8 +130,10 @@ class FunctionReader:
             self.names.pop(argument.arg, None)
             infos.append(self._parameter_info(argument))
         self.info.in_signature = False
-        for name in _computed_with(node, self.prim_params) if self.prim_params else ():
-            self._resolve(name)
+        scalars = {*self.prim_params, *self.ctx.type_vars}
+        for name in _computed_with(node, scalars) if self.prim_params else ():
+            if name in self.prim_params:
+                self._resolve(name)
         params = []
         seen: set[str] = set()
         for argument, info in zip(arguments.args, infos, strict=True):
@@ -503,13 +505,19 @@ _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
 }
 
 
-def _computed_with(node: ast.FunctionDef, names: Container[str]) -> Iterator[str]:
-    """Those of `names` that stand beside an operator of Python in a function."""
+def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
+    """Those of the names of scalars that stand beside an operator of Python, among scalars only."""
+    for statement in ast.walk(node):
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
+            scalars = scalars | set(_targets(statement))  # type: ignore[arg-type]  # an assignment, as `value` says
+    found: set[str] = set()
     for outer in ast.walk(node):
         if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
-            for inner in ast.iter_child_nodes(outer):
-                if isinstance(inner, ast.Name) and inner.id in names:
-                    yield inner.id
+            names = {inner.id for inner in ast.walk(outer) if isinstance(inner, ast.Name)}
+            if names - {"T"} <= scalars:
+                found |= names
+    return found
 
 
 def _is_output(node: ast.stmt) -> bool:

@@ -36,7 +36,12 @@ def function_of(name: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 
 def negated(value: p.PrimExpr) -> p.PrimExpr:
     """What `-value` says, as TVM reads it."""
-    return combine(p.Mul, value, p.as_prim(-1, value.dtype))
+    signed = value.dtype.is_float or value.dtype.kind == "int"
+    return (
+        combine(p.Mul, value, p.as_prim(-1, value.dtype))
+        if signed
+        else p.Sub(p.as_prim(0, value.dtype), value)
+    )
 
 
 def dotted(node: ast.AST) -> str:
@@ -144,6 +149,18 @@ class InfoReader:
             return node.value
         raise self.ctx.fail(codes.BAD_EXPRESSION, "an integer literal is needed here", node)
 
+    def _rank(self, given: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
+        """The rank that `ndim=` says, -1 when it says none; it is the number of the dimensions, where they are given."""
+        said = self._integer(given["ndim"]) if "ndim" in given else -1
+        if said < -1 or (type(shape) is tuple and said not in (-1, len(shape))):
+            raise self.ctx.fail(
+                codes.BAD_ANNOTATION,
+                f"a rank of {said} can't be" if said < -1 else f"the rank is {len(shape)}, not {said}",
+                node,
+                help="leave ndim out where the dimensions are given",
+            )
+        return said
+
     def _tensor(self, node: ast.Call) -> s.StructInfo:
         given = self._keywords(node, "shape", "dtype", "ndim", "vdevice")
         args = list(node.args)
@@ -157,7 +174,7 @@ class InfoReader:
             )
         shape: Any = self._shape_argument(given["shape"]) if "shape" in given else None
         found = self.dtype(given["dtype"]) if "dtype" in given else None
-        ndim = self._integer(given["ndim"]) if "ndim" in given else -1
+        ndim = self._rank(given, shape, node)
         vdevice = given.get("vdevice")
         where = vdevice.value if isinstance(vdevice, ast.Constant) else None
         return s.TensorStructInfo(shape, found, ndim, where)  # type: ignore[arg-type]  # narrowed by type() above
@@ -173,7 +190,7 @@ class InfoReader:
         ]
         shape = self._shape_argument(given["shape"]) if "shape" in given else None
         found = self.dtype(given["dtype"]) if "dtype" in given else None
-        ndim = self._integer(given["ndim"]) if "ndim" in given and shape is None else -1
+        ndim = self._rank(given, shape, node)
         return s.TensorStructInfo(shape, found, ndim, s.MESH_MARK.join(where))
 
     def _shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
@@ -195,8 +212,10 @@ class InfoReader:
             given.setdefault("values", node.args[0])
         values = given.get("values")
         if isinstance(values, (ast.Tuple, ast.List)):
-            return s.ShapeStructInfo(tuple([p.as_dim(self.dim(item)) for item in values.elts]))
-        return s.ShapeStructInfo(None, self._integer(given["ndim"]) if "ndim" in given else -1)
+            dims = tuple([p.as_dim(self.dim(item)) for item in values.elts])
+            self._rank(given, dims, node)
+            return s.ShapeStructInfo(dims)
+        return s.ShapeStructInfo(None, self._rank(given, None, node))
 
     def _tuple(self, node: ast.Call) -> s.StructInfo:
         items = node.args
@@ -407,14 +426,21 @@ class InfoReader:
         return p.Cast(wanted, self.prim(node))
 
 
+def _literal_as(literal: p.IntImm, wanted: DType) -> p.PrimExpr:
+    try:
+        return p.as_prim(literal.value, wanted)
+    except OverflowError:
+        return p.Cast(wanted, literal)
+
+
 def align(a: p.PrimExpr, b: p.PrimExpr) -> tuple[p.PrimExpr, p.PrimExpr]:
     """Two operands of one dtype: a literal takes the dtype of the other side, else the narrower integer is widened."""
     if a.dtype is b.dtype:
         return a, b
     if isinstance(b, p.IntImm) and (a.dtype.is_int or a.dtype.is_float):
-        return a, p.as_prim(b.value, a.dtype)
+        return a, _literal_as(b, a.dtype)
     if isinstance(a, p.IntImm) and (b.dtype.is_int or b.dtype.is_float):
-        return p.as_prim(a.value, b.dtype), b
+        return _literal_as(a, b.dtype), b
     if a.dtype.is_int and b.dtype.is_int:
         return (a, p.Cast(a.dtype, b)) if a.dtype.bits >= b.dtype.bits else (p.Cast(b.dtype, a), b)
     return a, b

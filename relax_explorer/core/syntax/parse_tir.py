@@ -74,7 +74,7 @@ class _FunctionReader:
             )
         if symbol:
             self.attrs.setdefault("global_symbol", symbol)
-        s_tir = bool(self.attrs.pop("s_tir", False)) or self.s_tir or self.has_blocks
+        s_tir = bool(self.attrs.pop("s_tir", False)) or self.s_tir or self.has_blocks or bool(root.allocs)
         attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
         ret = self._return_type(node)
         return t.PrimFunc(tuple(self.params), body, ret, attrs, s_tir, None, self.ctx.span(node))

@@ -10,6 +10,7 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, DType, dtype
+from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import (
     PRIM_FUNCTIONS,
@@ -17,6 +18,8 @@ from relax_explorer.core.syntax.parse_info import (
     align,
     dotted,
     dtype_of_prefix,
+    function_of,
+    negated,
 )
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, Ramp
@@ -113,9 +116,11 @@ class TirExprReader:
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
         left, right = self.align(self.read(node.left), self.read(node.right))
+        if left.dtype is HANDLE or right.dtype is HANDLE:
+            raise self.bad(node)
         kind = PRIM_OPERATORS.get(type(node.op))
         if kind is not None:
-            return kind(left, right)
+            return combine(kind, left, right)
         name = _SHIFTS.get(type(node.op))
         if name is not None:
             return p.PrimCall(name, (left, right), left.dtype)
@@ -146,7 +151,7 @@ class TirExprReader:
         kind = PRIM_OPERATORS.get(type(node.ops[0]))
         if kind is None or len(node.ops) != 1:
             raise self.bad(node)
-        return kind(*self.align(self.read(node.left), self.read(node.comparators[0])))
+        return combine(kind, *self.align(self.read(node.left), self.read(node.comparators[0])))
 
     def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
         kind = PRIM_OPERATORS[type(node.op)]
@@ -165,7 +170,7 @@ class TirExprReader:
             value = self.read(inner)
             if isinstance(value, p.FloatImm):
                 return p.FloatImm(-value.value, value.dtype)
-            return p.Sub(p.as_prim(0, value.dtype), value)
+            return negated(value)
         if isinstance(node.op, ast.Invert):
             value = self.read(inner)
             return p.PrimCall("bitwise_not", (value,), value.dtype)
@@ -267,7 +272,7 @@ class TirExprReader:
         if found is not None:
             return self._typed(found, node)
         if name in PRIM_FUNCTIONS and len(node.args) == 2:
-            return PRIM_FUNCTIONS[name](*self.align(self.read(node.args[0]), self.read(node.args[1])))
+            return function_of(name, *self.align(self.read(node.args[0]), self.read(node.args[1])))
         form = _FORMS.get(name)
         return form(self, node) if form is not None else self._intrinsic(node, name)
 
@@ -284,12 +289,19 @@ class TirExprReader:
             except (ValueError, OverflowError):
                 raise self.bad(node) from None
             return self.literal(-number if negative else number, wanted, node)
-        return p.Cast(wanted, self.read(inner))
+        return self._converted(wanted, self.read(inner), node)
+
+    def _converted(self, wanted: DType, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
+        if isinstance(
+            value, BufferPtr
+        ):  # an address is no number; T.reinterpret says otherwise where it is meant
+            raise self.bad(node)
+        return p.Cast(wanted, value)
 
     def _cast(self, node: ast.Call) -> p.PrimExpr:
         if len(node.args) != 2 or not isinstance(node.args[0], ast.Constant):
             raise self.bad(node)
-        return p.Cast(self.dtype(node.args[0]), self.read(node.args[1]))
+        return self._converted(self.dtype(node.args[0]), self.read(node.args[1]), node)
 
     def _select(self, node: ast.Call) -> p.PrimExpr:
         args = [self.read(arg) for arg in node.args]
