@@ -9,11 +9,6 @@ import pytest
 import relax_explorer as rxe
 from tests.support.roundtrip import SAMPLES, STAGES, module, stage_id
 
-# The older dialect's constants have no text form here.
-WITHOUT_CONSTANTS = [
-    p for p in STAGES if p.name.startswith("00") and p.parent.name in ("llama", "mlp", "diffusion")
-]
-
 
 @pytest.mark.parametrize("path", [*STAGES, *SAMPLES], ids=stage_id)
 def test_print_reads_back(path: Path) -> None:
@@ -25,7 +20,7 @@ def test_print_reads_back(path: Path) -> None:
     assert rxe.structural_hash(again) == rxe.structural_hash(first)
 
 
-@pytest.mark.parametrize("path", [*WITHOUT_CONSTANTS, *SAMPLES], ids=stage_id)
+@pytest.mark.parametrize("path", [*STAGES, *SAMPLES], ids=stage_id)
 def test_the_older_dialect_reads_back(path: Path) -> None:
     first = module(path)
     assert rxe.structural_equal(rxe.parse(first.script("tvm-0.19")), first)
