@@ -148,7 +148,11 @@ class Report:
     def add(self, diagnostic: Diagnostic) -> None:
         """Keep `diagnostic` unless the same was said of the same place."""
         place = diagnostic.primary.place if diagnostic.primary else None
-        key = (diagnostic.code.id, diagnostic.message, id(place) if diagnostic.span is None else diagnostic.order())
+        key = (
+            diagnostic.code.id,
+            diagnostic.message,
+            id(place) if diagnostic.span is None else diagnostic.order(),
+        )
         if key not in self._seen:
             self._seen.add(key)
             self.items.append(diagnostic)

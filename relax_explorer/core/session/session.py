@@ -116,7 +116,7 @@ class Session:
     @property
     def problems(self) -> list[tuple[Snapshot, Diagnostic]]:
         """Every problem with its stage."""
-        return [(snapshot, problem) for snapshot in self.stages for problem in snapshot.problems]
+        return [(snapshot, problem) for snapshot in self.stages for problem in snapshot.located]
 
     # -- questions ------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.passes.decl import Rewrite
 from relax_explorer.core.passes.properties import phase
 from relax_explorer.core.syntax.doc import Printed
+from relax_explorer.core.syntax.placed import placed
 from relax_explorer.core.syntax.printer import printed_module
 
 
@@ -36,6 +37,11 @@ class Snapshot:
     def printed_short(self) -> Printed:
         """As `printed`, without the StructInfo of bindings, for views that show it elsewhere."""
         return printed_module(self.module, metadata=False, annotate=False)
+
+    @cached_property
+    def located(self) -> tuple[Diagnostic, ...]:
+        """The problems, those of generated nodes placed in the text of this stage."""
+        return placed(self.problems, self.printed, f"stage {self.number} {self.made_by}")
 
     @cached_property
     def phase(self) -> str:

@@ -121,6 +121,8 @@ def opt(
     from relax_explorer.core.passes.pipeline import explain as explain_order
     from relax_explorer.core.passes.pipeline import normalized, run_step, steps
     from relax_explorer.core.passes.properties import PROPERTIES
+    from relax_explorer.core.syntax.placed import placed
+    from relax_explorer.core.syntax.printer import printed_module
 
     pipeline = steps(passes or "default")
     module, problems = normalized(output.read(input))
@@ -130,7 +132,9 @@ def opt(
     held = {q for q in PROPERTIES if q.holds(module)}
     for step in pipeline:
         outcome = run_step(step, module, not no_verify_each, held)
-        output.report(outcome.problems)
+        if outcome.problems:
+            text = printed_module(outcome.module, metadata=False)
+            output.report(placed(outcome.problems, text, f"after {step}"))
         if any(item.is_error for item in outcome.problems):
             return output.FOUND
         held = outcome.holding(held)

@@ -1,0 +1,75 @@
+"""Problems of programs that nobody wrote: their labels are placed in the text of the program as it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from relax_explorer.core.diagnostics import Diagnostic, Label
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings, operands, sequences
+from relax_explorer.core.source import Source, Span
+from relax_explorer.core.syntax.doc import Printed
+
+
+def placed(problems: Iterable[Diagnostic], printed: Printed, title: str) -> tuple[Diagnostic, ...]:
+    """The problems, each label on a node without a place in the user's text put where `printed` shows the node.
+
+    `title` names that text, for example `after LegalizeOps`. Labels that stand in the user's text stay there.
+    """
+    todo = list(problems)
+    if all(label.span is not None for item in todo for label in item.labels):
+        return tuple(todo)
+    places = _Places(printed, title)
+    return tuple([replace(item, labels=tuple(map(places.label, item.labels))) for item in todo])
+
+
+class _Places:
+    def __init__(self, printed: Printed, title: str) -> None:
+        self.printed, self.source = printed, Source(printed.text, title)
+        self._owners: dict[int, Any] | None = None
+
+    def label(self, label: Label) -> Label:
+        """The label with a place, if one is found."""
+        if label.span is not None or label.place is None:
+            return label
+        span = self._span(label.place)
+        return label if span is None else Label(span, label.text, label.primary)
+
+    def _span(self, node: Any) -> Span | None:
+        number = self.printed.line_of(node)
+        if number is None:
+            number = self.printed.line_of(self._owner(node))
+        if number is None:
+            return None
+        text = self.printed.lines[number].text
+        return self.source.span(number + 1, len(text) - len(text.lstrip()), number + 1, len(text))
+
+    def _owner(self, node: Any) -> Any:
+        """The binding that an expression or a variable belongs to, or the function."""
+        if self._owners is None:
+            self._owners = {}
+            for line in self.printed.lines:
+                if type(line.node) is e.Function:
+                    self._note(line.node)
+        return self._owners.get(id(node))
+
+    def _note(self, fn: e.Function) -> None:
+        assert self._owners is not None  # the caller made it
+        for param in fn.params:
+            self._owners.setdefault(id(param), fn)
+        for binding in bindings(fn):
+            if binding.var is not None:
+                self._owners.setdefault(id(binding.var), binding)
+            for expr in _parts(binding.value):
+                self._owners.setdefault(id(expr), binding)
+
+
+def _parts(value: e.Expr) -> Iterator[e.Expr]:
+    stack = [value, *sequences(value)]
+    while stack:
+        item = stack.pop()
+        yield item
+        if not isinstance(item, e.Var):
+            stack.extend(operands(item))
