@@ -55,7 +55,6 @@ class _Builder:
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.clusters: list[Cluster] = []
-        self.source: dict[Any, str] = {}  # variable or constant -> node id
 
     def build(self, block: int | None) -> Graph:
         """The graph."""
@@ -63,7 +62,7 @@ class _Builder:
             self.names(param)
         self._sequence(self.fn.body, None, block)
         if block is None:
-            self._output("out", "return", self.fn.body.body, None)
+            self._output("return", "return", self.fn.body.body, None)
         used = {edge.source for edge in self.edges}
         params = [self._parameter(param) for param in self.fn.params]
         nodes = [node for node in params if block is None or node.id in used] + self.nodes
@@ -82,10 +81,7 @@ class _Builder:
         )
 
     def _id(self, var: Any) -> str:
-        hit = self.source.get(var)
-        if hit is None:
-            hit = self.source[var] = f"v{len(self.source)}"
-        return hit
+        return self.names(var)  # as it is called in the printed text, where no two names are alike
 
     def _sequence(self, seq: e.SeqExpr, cluster: str | None, only: int | None = None) -> None:
         several = len(seq.blocks) > 1
