@@ -36,7 +36,8 @@ def _line(graph: Graph, number: int) -> str:
     if node.kind is Kind.MORE:
         return f"({title})"
     call = f"{title}({names})" if names else title
-    defined = call if node.title == node.id else f"{_name(node)} = {call}"
+    bare = node.title == node.id and (not names or node.kind is Kind.OUTPUT)
+    defined = call if bare else f"{_name(node)} = {call}"
     shape = f"  {visible(node.shape_text, 80)}" if node.shape_text else ""
     kind = f"  [{node.kind}]" if node.kind in (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT) else ""
     return f"{defined}{shape}{kind}"
