@@ -19,7 +19,7 @@ _SMALL_FLOATS = {
     "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
 }  # fmt: skip
-_MOST_LANES = 65535  # DLPack counts them in 16 bits
+MOST_LANES = 65535  # DLPack counts them in 16 bits
 _UNKNOWN = frozenset({"", "void", "handle64x0"})
 _TABLE: dict[str, DType] = {}
 
@@ -98,7 +98,7 @@ def _make(name: str) -> DType:
         raise ValueError(f"{name!r} is not an element type")
     kind, digits, suffix, lanes_text = match.groups()
     lanes = int(lanes_text or 1)
-    if not 1 <= lanes <= _MOST_LANES:
+    if not 1 <= lanes <= MOST_LANES:
         raise ValueError(f"{name!r} is not an element type")
     base = f"{kind}{digits}{suffix or ''}"
     if kind in ("bool", "handle"):

@@ -9,7 +9,7 @@ from typing import Any
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, DType, dtype
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, MOST_LANES, DType, dtype
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import (
@@ -208,7 +208,7 @@ class TirExprReader:
             raise self.ctx.fail(
                 tir_codes.TIR_EXPRESSION, "a vector index has a known number of elements", node
             )
-        return Ramp(start, step, width // stride)
+        return self._vector(start, step, width // stride, node)
 
     def buffer(self, node: ast.expr) -> Buffer:
         """A buffer by its name."""
@@ -274,7 +274,11 @@ class TirExprReader:
         if name in PRIM_FUNCTIONS and len(node.args) == 2:
             return function_of(name, *self.align(self.read(node.args[0]), self.read(node.args[1])))
         form = _FORMS.get(name)
-        return form(self, node) if form is not None else self._intrinsic(node, name)
+        if form is None:
+            return self._intrinsic(node, name)
+        if len(node.args) != _ARITY[name]:
+            raise self.bad(node)
+        return form(self, node)
 
     def _typed(self, wanted: DType, node: ast.Call) -> p.PrimExpr:
         """`T.float32(0.5)`: a literal, or a conversion."""
@@ -292,33 +296,30 @@ class TirExprReader:
         return self._converted(wanted, self.read(inner), node)
 
     def _converted(self, wanted: DType, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
-        if isinstance(
-            value, BufferPtr
-        ):  # an address is no number; T.reinterpret says otherwise where it is meant
+        if isinstance(value, BufferPtr):  # an address is no number
             raise self.bad(node)
         return p.Cast(wanted, value)
 
     def _cast(self, node: ast.Call) -> p.PrimExpr:
-        if len(node.args) != 2 or not isinstance(node.args[0], ast.Constant):
-            raise self.bad(node)
         return self._converted(self.dtype(node.args[0]), self.read(node.args[1]), node)
 
     def _select(self, node: ast.Call) -> p.PrimExpr:
         args = [self.read(arg) for arg in node.args]
-        if len(args) != 3:
-            raise self.bad(node)
         return p.Select(args[0], *self.align(args[1], args[2]))
 
     def _if_then_else(self, node: ast.Call) -> p.PrimExpr:
         args = [self.read(arg) for arg in node.args]
-        if len(args) != 3:
-            raise self.bad(node)
         left, right = self.align(args[1], args[2])
         return p.PrimCall("if_then_else", (args[0], left, right), left.dtype)
 
     def _ramp(self, node: ast.Call) -> p.PrimExpr:
         base, stride, lanes = [self.read(arg) for arg in node.args]
-        return Ramp(base, stride, _constant(lanes) or 1)
+        return self._vector(base, stride, _constant(lanes) or 1, node)
+
+    def _vector(self, base: p.PrimExpr, stride: p.PrimExpr, lanes: int, node: ast.expr) -> p.PrimExpr:
+        if not 1 <= lanes <= MOST_LANES or base.dtype.lanes != 1:
+            raise self.bad(node)
+        return Ramp(base, stride, lanes)
 
     def _let(self, node: ast.Call) -> p.PrimExpr:
         """`T.Let(body, where={var: value})`."""
@@ -366,6 +367,7 @@ _READERS: dict[type, Callable[[TirExprReader, Any], p.PrimExpr]] = {
     ast.Attribute: TirExprReader._attribute,
     ast.Call: TirExprReader._call,
 }
+_ARITY = {"Cast": 2, "cast": 2, "Select": 3, "if_then_else": 3, "Ramp": 3, "Let": 1, "Not": 1}
 _FORMS: dict[str, Callable[[TirExprReader, ast.Call], p.PrimExpr]] = {
     "Cast": TirExprReader._cast,
     "cast": lambda reader, node: p.Cast(reader.dtype(node.args[1]), reader.read(node.args[0])),
