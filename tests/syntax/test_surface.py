@@ -412,3 +412,33 @@ def test_python_is_reported_with_what_to_do_instead(name: str) -> None:
         assert item.code.id in ("RX0010", "RX0011", "RX0014", "RX0015", "RX0026"), item.message
         assert item.help, item.message
     assert report.errors[0].span is not None
+
+
+# What the fuzzer found, in its smallest form: each is refused with a problem, or reads back.
+ONCE_BROKEN = {
+    "a function called R": "@R.function\ndef R(x: R.Object):\n    return x\n",
+    "a quoted string in a quoted dimension": "@R.function\ndef main(x: R.Tensor((T.Cast('int32', n),))):\n    return x\n",
+    "a used result of nothing": "@R.function(pure=False)\ndef main(x: R.Object):\n    y = R.print(x)\n    return y\n",
+    "unordered attributes": '@R.function\ndef main():\n    R.func_attr({"b": {"z": 1, "a": 2}})\n    return R.tuple()\n',
+    "a cast inside an expression": "@R.function\ndef main(x: R.Object):\n    return R.exp(R.match_cast(x, R.Tensor))\n",
+    "a literal beyond int64": "@R.function\ndef main():\n    return R.prim_value(-9223372036854775809)\n",
+    "a negative literal beyond int64": "@R.function\ndef main(x: R.Tensor((-92233720368547758080,))):\n    return x\n",
+    "a rank that can't be": "@R.function\ndef main(x: R.Tensor(ndim=-7), y: R.Shape(ndim=-7)):\n    return x\n",
+    "two ranks": "@R.function\ndef main(x: R.Tensor((2,), ndim=2)):\n    return x\n",
+    "a variable unpacked from a declaration": "@R.function\ndef main():\n    a, = T.int64()\n    return R.tuple()\n",
+    "an axis that is computed": '@R.function\ndef main(x: R.Tensor((2, 3), "float32")):\n    return R.sum(x, axis=2-1)\n',
+    "an infinite integer": "@T.prim_func\ndef f(A: T.Buffer((T.int64(1e400),))):\n    pass\n",
+    "too few arguments": "@T.prim_func\ndef f(A: T.Buffer((4,))):\n    A[T.cast(1)] = T.Ramp(1)\n",
+    "too many lanes": "@T.prim_func\ndef f(A: T.Buffer((4,))):\n    A[T.Ramp(0, 1, 99999)] = A[0]\n",
+    "a scalar beside a tensor": "@R.function\ndef main(s: R.Shape(ndim=2), p: T.int64):\n    return R.call_packed('f', s % p)\n",
+    "a variable that nothing binds": "n = TypeVar('n')\n@T.prim_func\ndef f(A: T.Buffer((4,), 'int64')):\n    A[n] = T.int64(1)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONCE_BROKEN)
+def test_what_the_fuzzer_found(name: str) -> None:
+    module, report = read(ONCE_BROKEN[name], "found.py")
+    if module is not None and not report.errors:
+        round_trips(ONCE_BROKEN[name])
+    else:
+        assert report.errors

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op, Parameter
@@ -447,7 +447,10 @@ class ExprReader:
         if isinstance(node, ast.Name) and isinstance(self.names.get(node.id), p.PrimExpr):
             return self.names[node.id]
         if isinstance(node, ast.BinOp):
-            return self.info.prim(node)
+            value = self.info.prim(node)
+            return value.value if type(value) is p.IntImm and value.dtype is INT64 else value
+        if isinstance(node, ast.Attribute) and dtype_of_prefix(name) is not None:
+            return self.info.read(node)
         if name == "R.dtype" or name.startswith(
             ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
         ):

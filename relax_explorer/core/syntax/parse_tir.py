@@ -397,7 +397,7 @@ class _FunctionReader:
                 call,
             )
         for target, kind, value in zip(targets, kinds, values, strict=True):
-            loop = self.expr.read(value)
+            loop = self.expr.index(value)
             domain = self._loop_domain(loop)
             self._add_axis(
                 target.id if isinstance(target, ast.Name) else "v", _AXES.get(kind, "spatial"), domain, loop
