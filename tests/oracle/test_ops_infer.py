@@ -29,6 +29,8 @@ DIFFERENCES = (
     ("strided_slice", r"\[[an].*-\d,\)", "the same length, written in another way"),
     ("arange", r"^8 0", "TVM miscounts, or gives a negative length"),
     ("cumsum|cumprod", r"axis=", "TVM does not check the axis"),
+    ("sort|argsort", r"\[\]|\[n\] axis=1|axis=-?[35]", "TVM does not check the axis, not even of a scalar"),
+    ("topk", r"\[\?,\?\].*axis=7", "TVM does not check the axis if the shape is unknown"),
     ("nn.attention|nn.attention_bias", r"[if]\d\d?\[|bool", "TVM does not compare the dtypes; such a call can't run"),
     ("nn.attention_bias", r"", "TVM does not repeat all lengths of 1 and crashes on unknown ones"),
     ("nn.conv2d", r"f32\[a,b,c,d\]", "the same length, written in another way"),
@@ -72,6 +74,14 @@ nn.max_pool2d f32[n,3,7] pool_size=2 | nn.pad f32 pad_width=[1,1] | nn.pad f32[n
 nn.layer_norm f32[n,3,4] f32[?] f32[4] axes=-1 | nn.layer_norm f16[n,4] f32[4] f32[4] axes=-1
 nn.group_norm f32[n,5,3] f32[5] f32[5] num_groups=2 channel_axis=1 axes=[2]
 nn.group_norm f32[n,4,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[1,2] | image.resize2d f32[1,4,4,3] (8,) layout="NHWC"
+sort f32[n,m] axis=0 | sort f32 axis=5 | sort f32[?,?] axis=-3 | sort any[0] | sort f32[] | sort f32[n] axis=1
+argsort f32[n,m] axis=0 | argsort f32[?,?] | argsort any | argsort f32[n] axis=1 dtype="int64" | argsort f32[] axis=0
+topk f32[n,m] k=3 | topk f32[2] k=5 | topk f32[0] k=5 | topk f32[n+1] k=-1 | topk f32[?,?] k=2 | topk any k=2 | topk f32[n] k=2 axis=1
+topk f32[n] k=2 ret_type="foo" | topk f32 k=2 ret_type="values" axis=7 | topk f32[?,?] k=2 ret_type="indices" axis=7 | topk f32[] k=1
+bucketize f32[n] f32[?] | bucketize f32[n] f32 | bucketize f32[n] f32[?,?] | bucketize f32[n] f32[2,3] | bucketize f32 f32[3]
+bucketize any[n] i32[3] | bucketize f32[n] i32[3] | bucketize f32[?,?] any[3] right=True | bucketize bool[2] f32[3] | bucketize f32[] f32[0]
+unique f32[n,4] 1 0 0 0 | unique f32[n,4] 0 1 0 0 | unique f32[n,4] 1 1 0 0 0 | unique f32[n,4] 1 0 1 1 5 | unique f32 1 0 0 0 0
+unique f32[] 1 0 0 0 | unique any[?,?] 1 1 1 1 -1 | unique f32[] 1 0 0 0 0 | unique f32[0] 1 0 0 1 | nonzero f32 | nonzero any[n] | nonzero f32[]
 tensor_to_shape i64[n] | tensor_to_shape i64[2,2] | shape_of f32[] | size f32
 """
 RUN = (

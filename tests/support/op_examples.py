@@ -22,7 +22,7 @@ DTYPES = {
     "u8": "uint8", "u32": "uint32", "bool": "bool", "any": "",
 }  # fmt: skip
 TENSOR = re.compile(r"([a-z]+\d*)(?:\[([^\]]*)\])?$")
-ATTRIBUTE = re.compile(r"[a-z_]+=")
+ATTRIBUTE = re.compile(r"[a-z_][a-z_0-9]*=")
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?$")
 
 

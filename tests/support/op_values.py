@@ -97,6 +97,9 @@ def mismatch(value: Any, info: Any, at: Setting) -> str:
         return "".join(mismatch(item, part, at) for item, part in zip(value, info.fields, strict=True))
     if not isinstance(value, np.ndarray):
         return f"{type(value).__name__} is no array"
+    if info.dims is None:  # known when it runs
+        known = value.ndim == info.ndim and value.dtype == info.dtype.to_numpy()
+        return "" if known else f"{value.dtype} of rank {value.ndim} instead of {info}"
     shape = tuple(map(at.length, info.dims))
     if value.shape != shape or value.dtype != info.dtype.to_numpy():
         return f"{value.dtype}{value.shape} instead of {info.dtype}{shape}"

@@ -15,6 +15,7 @@ FAMILIES: tuple[str, ...] = (
     "manipulate",
     "joining",
     "index",
+    "sort",
     "create",
     "reduction",
     "scan",

@@ -1,0 +1,296 @@
+"""Operators that order elements, look them up in ordered ones, and keep some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT32, INT64, DType
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Op, Prim, Site, attr, operand
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+
+
+class Sort(Op, name="relax.sort"):
+    """Elements in order along an axis, in the same shape (numpy.sort); equal ones keep their order, NaN counts as largest."""
+
+    x: Tensor = operand("the tensor")
+    axis: int = attr(-1, "the axis")
+    descending: bool = attr(False, "whether the largest comes first")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] -> f32[n,4]",
+        "i32[5] descending=True -> i32[5]",
+        "f32[3,n,2] axis=1 -> f32[3,n,2]",
+    )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: int, descending: bool) -> s.StructInfo:
+        """The operand's own."""
+        info = rules.tensor(at, x, "x")
+        rules.axis(at, axis, info.ndim)
+        return info
+
+    @staticmethod
+    def evaluate(x: Any, axis: int, descending: bool) -> Any:
+        """numpy.argsort, then the elements there."""
+        return np.take_along_axis(x, order(x, axis, descending), axis)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: int, descending: bool) -> Tensor:
+        """The element whose rank is the index."""
+        place = axis % x.ndim
+        return _picked(te, x, _order_stage(te, x, place, descending), place)
+
+
+class Argsort(Op, name="relax.argsort"):
+    """Indices that put elements in order along an axis, in the same shape (numpy.argsort, stable)."""
+
+    data: Tensor = operand("the tensor")
+    axis: int = attr(-1, "the axis")
+    descending: bool = attr(False, "whether the largest comes first")
+    dtype: DType | None = attr(INT32, "dtype of the indices; that of the data when None")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] -> i32[n,4]",
+        'i32[5] descending=True dtype="int64" -> i64[5]',
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, axis: int, descending: bool, dtype: DType | None) -> s.StructInfo:
+        """The shape of the data."""
+        info = rules.tensor(at, data, "data")
+        rules.axis(at, axis, info.ndim)
+        return rules.like(info, dtype or info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, axis: int, descending: bool, dtype: DType | None) -> Any:
+        """numpy.argsort."""
+        return order(data, axis, descending).astype(dtype.to_numpy() if dtype else data.dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, axis: int, descending: bool, dtype: DType | None) -> Tensor:
+        """The index of the element whose rank is the index."""
+        found = _order_stage(te, data, axis % data.ndim, descending)
+        return te.compute("T_argsort", data.shape, lambda *i: cast(found[i], dtype or data.dtype))
+
+
+class Topk(Op, name="relax.topk"):
+    """The k largest (or smallest) elements along an axis and their indices, the axis k long (ONNX TopK)."""
+
+    data: Tensor = operand("the tensor")
+    k: int = attr(1, "how many; all when less than 1")
+    axis: int = attr(-1, "the axis")
+    ret_type: str = attr("both", "both, values or indices")
+    largest: bool = attr(True, "whether the largest, else the smallest")
+    dtype: DType | None = attr(INT32, "dtype of the indices; that of the data when None")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] k=2 -> (f32[n,2],i32[n,2])",
+        'f32[3,4] k=2 axis=0 ret_type="values" largest=False -> f32[2,4]',
+        'i32[2,5] k=0 ret_type="indices" dtype="int64" -> i64[2,5]',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
+    ) -> s.StructInfo:
+        """The axis k long, for the values, the indices, or both."""
+        info = rules.tensor(at, data, "data")
+        place = rules.axis(at, axis, info.ndim)
+        values = s.TensorStructInfo(None, info.dtype, info.ndim)
+        if info.dims is not None:
+            shape = (*info.dims[:place], _kept(info.dims[place], k), *info.dims[place + 1 :])
+            values = s.TensorStructInfo(shape, info.dtype)
+        indices = rules.like(values, dtype or info.dtype)
+        kinds = {"both": s.TupleStructInfo((values, indices)), "values": values, "indices": indices}
+        if ret_type not in kinds:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"ret_type is {ret_type}; it is both, values or indices")
+        return kinds[ret_type]
+
+    @staticmethod
+    def evaluate(data: Any, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None) -> Any:
+        """The first of numpy.argsort, and the elements there."""
+        count = min(k, data.shape[axis]) if k > 0 else data.shape[axis]
+        found = np.take(order(data, axis, largest), range(count), axis)
+        indices = found.astype(dtype.to_numpy() if dtype else data.dtype)
+        return _chosen(ret_type, np.take_along_axis(data, found, axis), indices)
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
+    ) -> Any:
+        """The first in order, and the elements there."""
+        place = axis % data.ndim
+        shape = (*data.shape[:place], _kept(data.shape[place], k), *data.shape[place + 1 :])
+        found = _order_stage(te, data, place, largest, shape)
+        if ret_type == "values":
+            return _picked(te, data, found, place)
+        values = _picked(te, data, found, place) if ret_type == "both" else found
+        kind = dtype or data.dtype
+        return _chosen(ret_type, values, te.compute("T_topk", shape, lambda *i: cast(found[i], kind)))
+
+
+class Bucketize(Op, name="relax.bucketize"):
+    """Where elements belong among ordered boundaries, in the shape of the elements (torch.bucketize, numpy.searchsorted)."""
+
+    input_tensor: Tensor = operand("the elements")
+    boundaries: Tensor = operand("a vector of numbers in ascending order")
+    out_int32: bool = attr(False, "whether the indices are int32, else int64")
+    right: bool = attr(False, "whether an element equal to a boundary comes after it")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] f32[5] -> i64[n,4]",
+        "i32[4] i32[m] out_int32=True right=True -> i32[4]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, input_tensor: s.StructInfo, boundaries: s.StructInfo, out_int32: bool, right: bool
+    ) -> s.StructInfo:
+        """The shape of the elements."""
+        info = rules.tensor(at, input_tensor, "input_tensor")
+        rules.need_rank(at, rules.tensor(at, boundaries, "boundaries"), 1, "boundaries")
+        return rules.like(info, INT32 if out_int32 else INT64)
+
+    @staticmethod
+    def evaluate(input_tensor: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+        """numpy.searchsorted."""
+        found = np.searchsorted(boundaries, input_tensor, "right" if right else "left")
+        return np.asarray(found).astype(np.int32 if out_int32 else np.int64)
+
+    no_legalize = (
+        "TVM searches by halves, which index expressions can't; counting agrees on ordered boundaries only"
+    )
+
+
+class Unique(Op, name="relax.unique"):
+    """The different elements, or slices along an axis, and where they are (numpy.unique); how many is known when it runs."""
+
+    x: Tensor = operand("the tensor")
+    sorted: Prim = operand("whether in ascending order", default=None)
+    return_index: Prim = operand("whether to give the index of the first of each", default=None)
+    return_inverse: Prim = operand("whether to give which one each element is", default=None)
+    return_counts: Prim = operand("whether to give how often each is there", default=None)
+    axis: Prim = operand("the axis; the flattened tensor when not given", default=None)
+    no_legalize = "the length of the result depends on the elements; TVM calls a function of its runtime"
+    examples = (
+        "f32[n,4] -> f32[?]",
+        "f32[] 1 1 0 0 -> (f32[1],i64[1])",
+        "i32[5] 1 1 1 1 -> (i32[?],i64[?],i64[?],i64[?])",
+        "i32[3,4] 1 0 0 1 -1 -> (i32[?,?],i64[?])",
+    )
+
+    @staticmethod
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """The flags written out."""
+        missing = [e.PrimValue(p.IntImm(int(n == 1))) for n in range(len(call.args), 5)]
+        if not missing:
+            return call
+        return e.Call(call.op, (*call.args, *missing), call.attrs, call.sinfo_args, None, call.span)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, *flags: s.StructInfo | None) -> s.StructInfo:
+        """Tensors of unknown length, as many as are asked for."""
+        info = rules.tensor(at, x, "x")
+        numbers = [_literal(flag) for flag in flags]
+        along = len(flags) > 4 and flags[4] is not None
+        if along and numbers[4] is not None:
+            rules.axis(at, numbers[4], info.ndim)
+        first = s.TensorStructInfo(None, info.dtype, info.ndim if along else 1)
+        if info.ndim == 0:  # a scalar is one element
+            first = s.TensorStructInfo((rules.ONE,), info.dtype)
+        lengths = first.shape if info.ndim == 0 else None
+        more = [s.TensorStructInfo(lengths, INT64, 1) for number in numbers[1:4] if number]
+        return s.TupleStructInfo((first, *more)) if more else first
+
+    @staticmethod
+    def evaluate(
+        x: Any, sorted: Any, return_index: Any, return_inverse: Any, return_counts: Any, axis: Any
+    ) -> Any:
+        """numpy.unique, which orders in any case."""
+        flags = [bool(flag) for flag in (return_index, return_inverse, return_counts)]
+        find: Any = np.unique  # numpy types each choice of flags by itself
+        made = find(x, *flags, axis=None if axis is None else int(axis))
+        if not any(flags):
+            return made
+        return (made[0], *[item.reshape(-1).astype(np.int64) for item in made[1:]])
+
+
+class Nonzero(Op, name="relax.nonzero"):
+    """Indices of the elements that are not 0, one column for each: [rank, how many] (numpy.nonzero, ONNX NonZero)."""
+
+    x: Tensor = operand("the tensor")
+    no_legalize = "the length of the result depends on the elements; TVM calls a function of its runtime"
+    examples = ("f32[n,4] -> i64[?,?]", "bool[3] -> i64[?,?]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """A matrix of unknown width."""
+        rules.tensor(at, x, "x")
+        return s.TensorStructInfo(None, INT64, 2)
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        """numpy.nonzero; a scalar counts as a vector of one."""
+        return np.stack(np.nonzero(np.atleast_1d(x))).astype(np.int64)[: x.ndim]
+
+
+def order(x: Any, axis: int, descending: bool) -> Any:
+    """The indices that put `x` in order; equal elements keep theirs."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+
+def _chosen(ret_type: str, values: Any, indices: Any) -> Any:
+    return {"both": (values, indices), "values": values, "indices": indices}[ret_type]
+
+
+def _literal(info: s.StructInfo | None) -> int | None:
+    """The number that a scalar operand is."""
+    value = info.value if isinstance(info, s.PrimStructInfo) else None
+    return value.value if isinstance(value, p.IntImm) else None
+
+
+def _kept(length: p.PrimExpr, k: int) -> p.PrimExpr:
+    """How many of an axis `topk` keeps."""
+    if k < 1 or (isinstance(length, p.IntImm) and length.value <= k):
+        return length
+    return p.IntImm(k)
+
+
+def _before(a: p.PrimExpr, b: p.PrimExpr, descending: bool) -> p.PrimExpr:
+    """Whether `a` comes before `b`, NaN being the largest."""
+    small, large = (b, a) if descending else (a, b)
+    less: p.PrimExpr = p.LT(small, large)
+    if not small.dtype.is_float:
+        return less
+    return p.Or(less, p.And(p.NE(large, large), p.EQ(small, small)))
+
+
+def _order_stage(
+    te: Te, x: Tensor, place: int, descending: bool, shape: Sequence[p.PrimExpr] | None = None
+) -> Tensor:
+    """The index of the element of each rank: quadratic in the axis, but reductions like any other."""
+    over = (x.shape[place],)
+
+    def earlier(*i: p.PrimExpr) -> p.PrimExpr:
+        own, other = x[i[:-1]], x[(*i[:place], i[-1], *i[place + 1 : -1])]
+        tie = p.And(p.Not(_before(own, other, descending)), p.LT(i[-1], i[place]))
+        return where(p.Or(_before(other, own, descending), tie), p.IntImm(1), p.IntImm(0))
+
+    ranks = te.sum("T_rank", x.shape, over, earlier, INT64)
+
+    def index(*i: p.PrimExpr) -> p.PrimExpr:
+        rank = ranks[(*i[:place], i[-1], *i[place + 1 : -1])]
+        return where(p.EQ(rank, i[place]), i[-1], p.IntImm(0))
+
+    return te.sum("T_order", shape or x.shape, over, index, INT64)
+
+
+def _picked(te: Te, x: Tensor, found: Tensor, place: int) -> Tensor:
+    """The elements at the indices found along an axis."""
+    return te.compute("T_sorted", found.shape, lambda *i: x[(*i[:place], found[i], *i[place + 1 :])])
