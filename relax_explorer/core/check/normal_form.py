@@ -25,9 +25,8 @@ def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
     for binding in bindings(fn):
         if type(binding.value) is e.SeqExpr:
             yield _at(binding, "a sequence stands where a value is bound")
-        callee = binding.value.op if type(binding.value) is e.Call else None
-        for operand in operands(binding.value):
-            if not is_leaf(operand, operand is callee):
+        for number, operand in enumerate(operands(binding.value)):
+            if not is_leaf(operand, _is_called(binding.value, number)):
                 yield _at(
                     operand if operand.span else binding,
                     f"an operand is a {type(operand).__name__}, not a leaf",
@@ -43,6 +42,15 @@ def _result(seq: e.SeqExpr, place: object) -> Iterator[Diagnostic]:
             seq.body if seq.body.span else place,
             f"the result of a sequence is a {type(seq.body).__name__}, not a leaf",
         )
+
+
+def calls_first(call: e.Call) -> bool:
+    """Whether the first argument is the function that the operator calls: `R.call_pure_packed("f", x)`."""
+    return type(call.op) is e.OpRef and call.op.name.startswith(("relax.call_", "relax.make_closure"))
+
+
+def _is_called(value: e.Expr, number: int) -> bool:
+    return type(value) is e.Call and (number == 0 or (number == 1 and calls_first(value)))
 
 
 def is_leaf(expr: e.Expr, callee: bool = False) -> bool:

@@ -6,12 +6,13 @@ left to right (errata E-22). What needs no change stays the same object.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from relax_explorer.core.check import claims, held, purity
 from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.infer import Inferrer, Signature
+from relax_explorer.core.check.normal_form import calls_first
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
@@ -19,7 +20,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
-from relax_explorer.core.ir.walk import bindings, operands
+from relax_explorer.core.ir.walk import bindings, map_operands, operands
 from relax_explorer.core.ops import find
 
 
@@ -52,6 +53,7 @@ class FunctionNormalizer:
         self.out: list[e.Binding] = []
         self.dataflow = False
         self.used: set[str] | None = None
+        self.fresh: dict[str, int] = {}  # numbers given to new names so far
         self.fn: e.Function | None = None
         self.has_effect = False
         if outer:
@@ -187,18 +189,53 @@ class FunctionNormalizer:
     def value(self, expr: e.Expr) -> e.Expr:
         """The right side of a binding: one operation over leaves, its StructInfo filled."""
         rule = _VALUES.get(type(expr))
-        return self.leaf(expr) if rule is None else rule(self, expr)
+        if rule is None:
+            return self._informed(expr) if type(expr) is e.ExternFunc else self.leaf(expr)
+        return rule(self, self._unnested(expr) if _is_nested(expr) else expr)
 
     def leaf(self, expr: e.Expr) -> e.Expr:
         """An operand: a variable, a constant or a tuple of leaves; anything else is bound to a new variable first."""
         kind = type(expr)
         if kind is e.Var or kind is e.DataflowVar:
             return self.vars.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as `kind` says
-        if kind in e.LEAVES:
-            return expr if expr.struct_info is not None else self.infer.informed(expr)
+        if kind in e.LEAVES and kind is not e.ExternFunc:
+            return self._informed(expr)
         value = self.value(expr)
-        if kind is e.Tuple or type(value) in e.LEAVES:
+        if kind is e.Tuple or (type(value) in e.LEAVES and kind is not e.ExternFunc):
             return value
+        return self._bound(expr, value)
+
+    def _informed(self, expr: e.Expr) -> e.Expr:
+        return expr if expr.struct_info is not None else self.infer.informed(expr)
+
+    def _unnested(self, expr: e.Expr) -> e.Expr:
+        """`expr` over leaves: what is nested in it is bound, depth first and left to right, without recursion."""
+        stack: list[tuple[e.Expr, Iterator[e.Expr], list[e.Expr]]] = [(expr, iter(operands(expr)), [])]
+        while True:
+            node, rest, done = stack[-1]
+            operand = next(rest, None)
+            if operand is None:
+                stack.pop()
+                made = iter(done)
+                new = map_operands(node, lambda _, made=made: next(made))  # type: ignore[misc]  # a default binds the iterator
+                if not stack:
+                    return new
+                stack[-1][2].append(self.leaf(new))
+            elif type(operand) in _NESTING:
+                stack.append((operand, iter(operands(operand)), []))
+            else:
+                done.append(self._operand(node, operand, len(done)))
+
+    def _operand(self, node: e.Expr, operand: e.Expr, number: int) -> e.Expr:
+        """A leaf, or what stands for it; functions that are called need no variable."""
+        if type(node) is e.Call:
+            if number == 0:
+                return self._callee(operand)
+            if number == 1 and type(operand) is e.ExternFunc and calls_first(node):
+                return self._informed(operand)
+        return self.leaf(operand)
+
+    def _bound(self, expr: e.Expr, value: e.Expr) -> e.Var:
         var = self._fresh(self.infer.info(value), expr)
         if value in self.infer.poisoned:
             self.infer.poisoned.add(var)
@@ -210,16 +247,18 @@ class FunctionNormalizer:
             self.used = {b.var.name for b in bindings(self.fn) if b.var is not None} if self.fn else set()
             self.used |= {param.name for param in self.fn.params} if self.fn else set()
         prefix, kind = ("lv", e.DataflowVar) if self.dataflow else ("gv", e.Var)
-        name, count = prefix, 0
+        count = self.fresh.get(prefix, 0)
+        name = f"{prefix}{count or ''}"
         while name in self.used:
             count += 1
             name = f"{prefix}{count}"
+        self.fresh[prefix] = count
         self.used.add(name)
         return kind(name, info, expr.span)
 
     def _call(self, expr: e.Call) -> e.Expr:
         op = self._callee(expr.op)
-        args = tuple([self.leaf(arg) for arg in expr.args])
+        args = tuple([self._operand(expr, arg, number) for number, arg in enumerate(expr.args, 1)])
         if op is not expr.op or any(a is not b for a, b in zip(args, expr.args, strict=True)):
             expr = e.Call(op, args, expr.attrs, expr.sinfo_args, None, expr.span)
         expr = held.settled_call(self.report, expr, self.vars)
@@ -240,8 +279,8 @@ class FunctionNormalizer:
 
     def _callee(self, op: e.Expr) -> e.Expr:
         kind = type(op)
-        if kind is e.OpRef:
-            return op
+        if kind is e.OpRef or kind is e.ExternFunc:
+            return op if kind is e.OpRef else self._informed(op)
         return self._global(op) if kind is e.GlobalVar else self.leaf(op)  # type: ignore[arg-type]  # as `kind` says
 
     def _global(self, var: e.GlobalVar) -> e.GlobalVar:
@@ -318,6 +357,20 @@ def _merge(blocks: list[e.BindingBlock]) -> list[e.BindingBlock]:
 
 def _joined(run: list[e.BindingBlock]) -> e.BindingBlock:
     return replace(run[0], bindings=tuple([binding for block in run for binding in block.bindings]))
+
+
+_NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
+
+
+def _is_nested(expr: e.Expr) -> bool:
+    """Whether an operand is itself computed, or a tuple that holds more than leaves."""
+    for operand in operands(expr):
+        kind = type(operand)
+        if kind is e.Call or kind is e.TupleGetItem:
+            return True
+        if kind is e.Tuple and any(type(field) in _NESTING for field in operand.fields):  # type: ignore[attr-defined]
+            return True
+    return False
 
 
 _VALUES: dict[type, Callable[[FunctionNormalizer, Any], e.Expr]] = {

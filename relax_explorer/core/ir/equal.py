@@ -9,6 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import operands
 
 
 def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
@@ -145,6 +146,8 @@ class _Comparer:
         kind = type(a)
         if kind is not type(b):
             return False
+        if kind in _HEADS:
+            return self._nested(a, b)
         rule = _EXPRS.get(kind)
         if rule is None:  # PrimFuncs and opaque members know their own equality
             from relax_explorer.core.tir.equal import prim_func_equal
@@ -152,13 +155,26 @@ class _Comparer:
             return prim_func_equal(a, b)
         return rule(self, a, b)
 
-    def _all(self, a: tuple[e.Expr, ...], b: tuple[e.Expr, ...]) -> bool:
-        return len(a) == len(b) and all(self.expr(x, y) for x, y in zip(a, b, strict=True))
+    def _nested(self, a: e.Expr, b: e.Expr) -> bool:
+        """Calls and tuples in each other, without recursion."""
+        stack = [(a, b)]
+        while stack:
+            x, y = stack.pop()
+            head = _HEADS.get(type(x))
+            if head is None:
+                if not self.expr(x, y):
+                    return False
+                continue
+            left, right = operands(x), operands(y)
+            if type(x) is not type(y) or len(left) != len(right) or not head(self, x, y):
+                return False
+            stack.extend(zip(reversed(left), reversed(right), strict=True))
+        return True
 
     def _call(self, a: e.Call, b: e.Call) -> bool:
-        if not self.expr(a.op, b.op) or not self._attrs(a.attrs, b.attrs) or not self._all(a.args, b.args):
+        if len(a.sinfo_args) != len(b.sinfo_args) or not self._attrs(a.attrs, b.attrs):
             return False
-        return len(a.sinfo_args) == len(b.sinfo_args) and all(map(self.info, a.sinfo_args, b.sinfo_args))
+        return all(map(self.info, a.sinfo_args, b.sinfo_args))
 
     def _attrs(self, a: Any, b: Any) -> bool:
         if a is b:
@@ -256,13 +272,18 @@ _EXPRS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
     e.PrimValue: lambda c, a, b: c.prim(a.value, b.value),
     e.StringImm: lambda c, a, b: a.value == b.value,
     e.DataTypeImm: lambda c, a, b: a.value is b.value,
-    e.Tuple: lambda c, a, b: c._all(a.fields, b.fields),
-    e.TupleGetItem: lambda c, a, b: a.index == b.index and c.expr(a.tuple, b.tuple),
-    e.Call: _Comparer._call,
     e.If: _Comparer._if,
     e.SeqExpr: _Comparer._seq,
     e.Function: _Comparer._function,
     e.OpaqueFunction: lambda c, a, b: a.text == b.text and a.decorator == b.decorator,
+}
+
+
+# What these are apart from their operands.
+_HEADS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
+    e.Call: _Comparer._call,
+    e.Tuple: lambda c, a, b: True,
+    e.TupleGetItem: lambda c, a, b: a.index == b.index,
 }
 
 

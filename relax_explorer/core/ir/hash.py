@@ -36,7 +36,22 @@ class Hasher:
         self.token("v", self._numbers.setdefault(var, len(self._numbers)))
 
     def feed(self, value: Any) -> None:
-        """Add any value of the IR."""
+        """Add any value of the IR; calls and tuples in each other are no recursion."""
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            kind = type(item)
+            if kind in _PARTS:
+                name, fields = _PARTS[kind]
+                self.token(name)
+                stack.extend([getattr(item, field) for field in reversed(fields)])
+            elif kind is tuple:
+                self.token("[", len(item))
+                stack.extend(reversed(item))
+            else:
+                self._one(item)
+
+    def _one(self, value: Any) -> None:
         rule = _RULES.get(type(value))
         if rule is not None:
             rule(self, value)
@@ -134,8 +149,12 @@ def _node(kind: str, *fields: str) -> Callable[[Hasher, Any], None]:
     return rule
 
 
+_PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
+    e.Tuple: ("tuple", ("fields",)),
+    e.TupleGetItem: ("item", ("tuple", "index")),
+    e.Call: ("call", ("op", "args", "attrs", "sinfo_args")),
+}
 _RULES: dict[type, Callable[[Hasher, Any], None]] = {
-    tuple: Hasher.all,
     Attrs: lambda h, x: h.all([item for pair in x.items() for item in pair]),
     e.Var: Hasher.number,
     e.DataflowVar: Hasher.number,
@@ -147,9 +166,6 @@ _RULES: dict[type, Callable[[Hasher, Any], None]] = {
     e.PrimValue: _node("prim", "value"),
     e.StringImm: _node("string", "value"),
     e.DataTypeImm: _node("dtype", "value"),
-    e.Tuple: _node("tuple", "fields"),
-    e.TupleGetItem: _node("item", "tuple", "index"),
-    e.Call: _node("call", "op", "args", "attrs", "sinfo_args"),
     e.If: _node("if", "condition", "true_branch", "false_branch"),
     e.SeqExpr: _node("seq", "blocks", "body"),
     e.BindingBlock: Hasher._block,

@@ -1,0 +1,44 @@
+"""Neither the depth nor the length of a program is bounded by the stack."""
+
+from __future__ import annotations
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
+from tests.support.spec_trees import bind, block, call, function, normal, program, seq, var
+
+DEEP = 10_000
+
+
+def nest(kind: str) -> e.Function:
+    """A function whose result is computed by as many calls in each other, some through tuples."""
+    x = var("x")
+    value: e.Expr = x
+    for _ in range(DEEP):
+        value = call("exp", value) if kind == "calls" else e.TupleGetItem(e.Tuple((x, call("exp", value))), 1)
+    return function([x], seq([], value))
+
+
+def test_nested_calls_become_bindings() -> None:
+    fn = normal(nest("calls"))
+    assert len(list(bindings(fn))) == DEEP
+    assert normal(nest("tuples")).body.blocks
+
+
+def test_deep_trees_are_compared_and_hashed() -> None:
+    one, other = program(main=nest("calls")), program(main=nest("calls"))
+    assert rxe.structural_equal(one, other)
+    assert rxe.structural_hash(one) == rxe.structural_hash(other)
+    assert not rxe.structural_equal(one, program(main=nest("tuples")))
+
+
+def test_long_blocks_and_many_names_are_linear() -> None:
+    """As many fresh names as bindings; a search from the start for each would take minutes."""
+    x = var("x")
+    rows, last = [], x
+    for number in range(30_000):
+        name = e.Var(f"v{number}")
+        rows.append(bind(name, call("add", call("exp", last), last)))
+        last = name
+    fn = normal(function([x], seq([block(*rows)], last)))
+    assert len(list(bindings(fn))) == 60_000
