@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.ir import expr as e
@@ -124,10 +125,9 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
         "the result" if derived.users(var) else "nothing"
     )
     kind = "DataflowVar" if isinstance(var, e.DataflowVar) else "Var"
-    annotation = getattr(binding, "annotation", None)
     lines = [f"{var.name}: {var.struct_info}", f"{kind} of {selection.function}, read by {names}"]
-    if annotation is not None and annotation is not var.struct_info:
-        lines.append(f"annotated {annotation}")
+    if binding is not None:
+        lines.append(origin(binding))
     return [visible(line) for line in lines]
 
 

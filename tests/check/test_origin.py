@@ -1,0 +1,56 @@
+"""A view can say how the StructInfo of each variable is known."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.check.origin import origin
+from relax_explorer.core.ir.walk import bindings
+
+PROGRAM = """
+@I.ir_module
+class M:
+    @R.function
+    def f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return x
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32"), u: R.Tensor(dtype="float32", ndim=1), c: R.Tensor((), "bool"), h: R.Callable):
+        derived = R.add(x, x)
+        called = M.f(x)
+        packed = R.call_packed("g", x, sinfo_args=R.Tensor((2,), "float32"))
+        silent = R.call_packed("g", x)
+        opaque = h(x)
+        cast = R.match_cast(u, R.Tensor((2,), "float32"))
+        wide: R.Tensor(ndim=1) = derived
+        assumed: R.Tensor((2,), "float32") = u
+        pair = (x, u)
+        one = pair[0]
+        same = x
+        if c:
+            both = R.exp(x)
+        else:
+            both = R.sin(x)
+        return (called, packed, silent, opaque, cast, wide, assumed, one, same, both)
+"""
+WANTED = {
+    "derived": "derived by the rule of relax.add",
+    "called": "from the signature of f",
+    "packed": "as this call says; the packed function is not asked",
+    "silent": "nothing is said",
+    "opaque": "what is known of h",
+    "cast": "checked when it runs, by this match_cast",
+    "wide": 'as annotated; derived was R.Tensor((2,), dtype="float32")',
+    "assumed": 'assumed: the annotation says it, R.Tensor(dtype="float32", ndim=1) was derived',
+    "pair": "what is written",
+    "one": "a field of pair",
+    "same": "that of x",
+    "both": "what both branches have in common",
+}
+MAIN = rxe.normalize(rxe.parse(PROGRAM))["main"]
+FOUND = {binding.var.name: origin(binding) for binding in bindings(MAIN) if binding.var is not None}
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_how_it_is_known(name: str) -> None:
+    assert FOUND[name] == WANTED[name]
