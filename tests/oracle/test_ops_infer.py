@@ -31,6 +31,9 @@ DIFFERENCES = (
     ("cumsum|cumprod", r"axis=", "TVM does not check the axis"),
     ("sort|argsort", r"\[\]|\[n\] axis=1|axis=-?[35]", "TVM does not check the axis, not even of a scalar"),
     ("topk", r"\[\?,\?\].*axis=7", "TVM does not check the axis if the shape is unknown"),
+    ("scatter_elements", r"axis=(-5|3|5|7)$|axis=5 red|axis=-5 red", "TVM does not check the axis"),
+    ("scatter_elements|scatter_nd", r"foo|mean", "TVM does not check the reduction"),
+    ("slice_scatter", r" -3 ", "TVM does not count a negative start from the end when it compares lengths"),
     ("nn.attention|nn.attention_bias", r"[if]\d\d?\[|bool", "TVM does not compare the dtypes; such a call can't run"),
     ("nn.attention_bias", r"", "TVM does not repeat all lengths of 1 and crashes on unknown ones"),
     ("nn.conv2d", r"f32\[a,b,c,d\]", "the same length, written in another way"),
@@ -82,11 +85,62 @@ bucketize f32[n] f32[?] | bucketize f32[n] f32 | bucketize f32[n] f32[?,?] | buc
 bucketize any[n] i32[3] | bucketize f32[n] i32[3] | bucketize f32[?,?] any[3] right=True | bucketize bool[2] f32[3] | bucketize f32[] f32[0]
 unique f32[n,4] 1 0 0 0 | unique f32[n,4] 0 1 0 0 | unique f32[n,4] 1 1 0 0 0 | unique f32[n,4] 1 0 1 1 5 | unique f32 1 0 0 0 0
 unique f32[] 1 0 0 0 | unique any[?,?] 1 1 1 1 -1 | unique f32[] 1 0 0 0 0 | unique f32[0] 1 0 0 1 | nonzero f32 | nonzero any[n] | nonzero f32[]
+gather_elements f32[n,4] i64[m,3] axis=1 | gather_elements f32 i64[n] axis=5 | gather_elements f32[n] f32[n] | gather_elements f32[n] i64
+gather_elements f32[?,?] i64[n,m] | gather_elements f32[n,4] i64[?,?] axis=-1 | gather_elements f32[n] i64[n,m] | gather_elements any[0] u8[n]
+gather_elements f32[n] i64[n] axis=3 | gather_elements f32[n] any[n] | gather_elements f32[n] bool[n] | gather_elements f32[] i64[]
+gather_nd f32[n,m,4] i64[2,1] | gather_nd f32[n,m] i64[2,3] | gather_nd f32[n,m] i64[n,k] | gather_nd f32[?,?,?] i64[n,2] | gather_nd f32 i64[n,2]
+gather_nd f32[n,4] i64[?,?] | gather_nd f32[n,4,5] i64[n,1] batch_dims=1 | gather_nd f32[n,4] i64[n,2] batch_dims=1 | gather_nd f32[n] f32[n,1]
+gather_nd f32[n] i64[n,1] batch_dims=3 | gather_nd f32[n,4] i64[m,1] batch_dims=-1 | gather_nd f32[n,4] i64[n,0] | gather_nd f32[n,4] any[n,1]
+gather_nd f32[n,4,5] i64[m,3,1] batch_dims=1 | gather_nd f32[] i64[3,0] | gather_nd f32[n,4] i64[] | gather_nd f32[n,4] i64
+gather_nd f32[0] i64[1,1]
+index_tensor f32[n,4] (i64[3],i64[2,1]) | index_tensor f32[n,4] (i64[3],i64[2]) | index_tensor f32[n] (i64[3],i64[3]) | index_tensor f32 (i64[3],)
+index_tensor f32[n,4] (i64[?],i64[2,1]) | index_tensor f32[n,4] (i64,) | index_tensor f32[?,?] (i64[n],) | index_tensor f32[n,4] (f32[3],)
+index_tensor f32[n,4] (i64[n],i64[m]) | index_tensor f32[n,4] (any[3],) | index_tensor f32[n,4] (i64[3],i32[3]) | index_tensor any[n] (i64[],)
+index_tensor f32[n,4] (i64[1],i64[n]) | index_tensor f32[n,4] (i64,i64[3]) | index_tensor f32[n,4] (bool[n],) | index_tensor f32[0] (i64[0],)
+one_hot i64[n] 1 0 depth=0 | one_hot f32[n] 1 0 depth=3 | one_hot i64[n] 1 T.float32(0) depth=3 | one_hot i64 1 0 depth=3
+one_hot i64[?,?] T.float16(1) T.float16(0) depth=3 axis=0
+one_hot i64[n] 1 0 depth=3 axis=2 | one_hot i64[n] 1 0 depth=3 axis=-2 | one_hot i64[n] 1 0 depth=-3 | one_hot any[n] 1 0 depth=2
+one_hot i64[] 1 0 depth=2
+one_hot i64[n] 1 0 depth=3 axis=-3 | one_hot i64 1 0 depth=3 axis=9 | one_hot bool[n] 1 0 depth=3 | one_hot i64[0] 1 0 depth=3
+scatter_elements f32[n,4] i64[2,3] f32[2,3] axis=1 | scatter_elements f32[n,4] i64[2,3] f32[2,4] | scatter_elements f32[n,4] i64[n,3] f32[m,3]
+scatter_elements f32[n] f32[n] f32[n] | scatter_elements f32[n] i64[n] f16[n] | scatter_elements f32 i64[n] f32[n]
+scatter_elements f32[?] i64[n] f32[n]
+scatter_elements f32[n] i64 f32 | scatter_elements f32[n] i64[n] any[n] | scatter_elements any[n] i64[n] f32[n]
+scatter_elements f32[n] any[n] f32[n]
+scatter_elements f32[n] i64[n,m] f32[n] | scatter_elements f32[n] i64[n] f32[n,m] | scatter_elements f32[n] i64[n] f32[n] axis=3
+scatter_elements f32 i64[n] f32[n,m]
+scatter_elements f32[n] i64[n] f32[n] reduction="foo" | scatter_elements f32[n] i64[?] f32[?] reduction="mean"
+scatter_elements f32[n] bool[n] f32[n]
+scatter_elements f32 i64[n] f32[n] axis=7 | scatter_elements f32[?] i64[n] f32[3] axis=7 | scatter_elements f32[0] i64[0] f32[0]
+scatter_nd f32[n,4] i64[m,1] f32[m,4] | scatter_nd f32[n,4] i64[m,1] f32[k,4] | scatter_nd f32[n,4] i64[m,1] f32[m,5]
+scatter_nd f32[n,4] i64[m,3] f32[m]
+scatter_nd f32[n,4] i64[m,1] f32[m] | scatter_nd f32 i64[m,1] f32[m] | scatter_nd f32[n,4] i64 f32 | scatter_nd f32[n,4] f32[m,1] f32[m,4]
+scatter_nd f32[?,?] i64[m,1] f32[m,4]
+scatter_nd f32[n,4] i64[m,1] f16[m,4] | scatter_nd any[n,4] i64[m,1] f16[m,4] | scatter_nd f32[n,4] any[m,1] f32[m,4]
+scatter_nd f32[n,4] i64[m,k] f32[m,4]
+scatter_nd f32[n,4] i64[m,1] f32[m,4] reduction="mean" | scatter_nd f32[n,4] i64[m,1] f32[m,4] reduction="foo" | scatter_nd f32[n,4] i64[?,?] f32[m]
+scatter_nd f32[n,4] i64[m,1] f32[?,?,?] | scatter_nd f32[n,4] i64[m,1] any[m,4] | scatter_nd f32[n] i64[] f32[n] | scatter_nd f32[] i64[m,0] f32[m]
+index_put f32[n,4] (i64[3],i64[3]) f32[3] | index_put f32[n,4] (i64[3],) f32[3] | index_put f32[n] (i64[3],i64[3]) f32[3]
+index_put f32 (i64[3],) f32
+index_put f32[n] (f32[3],) f32[3] | index_put f32[n] (i64[3],) f16[3] | index_put f32[n] (i64[3,2],) f32[3]
+index_put f32[n] (i64[3],) f32[5] | index_put f32[n] (i64,) f32[3]
+index_put f32[?,?] (i64[3],i64[2]) f32[3] | index_put f32[n] (any[3],) any[3] | index_put f32[n] (bool[n],) f32[]
+index_put f32[n,4] (i64[3],i64[2]) f32[3]
+slice_scatter f32[n,4] f32[2,4] 0 2 1 | slice_scatter f32[8,4] f32[2,4] 0 3 1 | slice_scatter f32[8,4] f32[3,5] 0 3 1
+slice_scatter f32[n,4] f32[m,4] 0 m 1
+slice_scatter f32[n,4] f32[m] 0 m 1 | slice_scatter f32[n] f16[m] 0 m 1 | slice_scatter f32 f32[2] 0 2 1
+slice_scatter f32[?,?] f32[2,4] 0 2 1 axis=1
+slice_scatter f32[8] f32[2] 0 2 0 | slice_scatter f32[8] f32[2] 0 2 -1 | slice_scatter f32[8] f32[2] 0 2 1 axis=4
+slice_scatter f32[8] f32[8] 0 100 1
+slice_scatter f32[8] f32[3] -3 9 1 | slice_scatter any[8] f32[3] 0 3 1 | slice_scatter f32[8] f32 0 3 1 | slice_scatter f32 f32 0 3 1 axis=9
+slice_scatter f32[8] f32[4] 0 m 2
+index_tensor f32[n,4] (u8[3],) | scatter_elements f32[n] u8[n] f32[n] | scatter_nd f32[n,4] u8[m,1] f32[m,4] | index_put f32[n] (u8[3],) f32[3]
+one_hot u8[n] 1 0 depth=3 | gather_nd f32[n,4] u8[n,1] | slice_scatter f32[8] f32[2] 5 2 1 | scatter_nd any[n] i64[m,1] any[m]
 tensor_to_shape i64[n] | tensor_to_shape i64[2,2] | shape_of f32[] | size f32
 """
 RUN = (
     "matmul", "nn.conv2d", "nn.avg_pool2d", "nn.softmax", "nn.group_norm", "nn.attention", "image.resize2d", "strided_slice",
-    "argmax", "cumsum", "erf", "take",
+    "argmax", "cumsum", "erf", "take", "sort", "topk", "unique", "gather_nd", "scatter_elements", "scatter_nd",
 )  # fmt: skip
 
 each_operator = pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))

@@ -15,6 +15,8 @@ FAMILIES: tuple[str, ...] = (
     "manipulate",
     "joining",
     "index",
+    "gather",
+    "scatter",
     "sort",
     "create",
     "reduction",

@@ -1,0 +1,284 @@
+"""Operators that pick elements by tensors of indices. A negative index counts from the end; one outside takes the nearest end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, Op, Prim, Site, Tensors, attr, operand
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+
+
+class GatherElements(Op, name="relax.gather_elements"):
+    """Elements along an axis by index, in the shape of the indices (ONNX GatherElements, numpy.take_along_axis)."""
+
+    data: Tensor = operand("the tensor")
+    indices: Tensor = operand("integers, of the rank of the data")
+    axis: int = attr(0, "the axis")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[6,4] i64[n,4] axis=0 -> f32[n,4]",
+        "f32[2,5] i32[2,7] axis=-1 -> f32[2,7]",
+        "f32[5] i64[n] -> f32[n]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, indices: s.StructInfo, axis: int) -> s.StructInfo:
+        """The shape of the indices."""
+        info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
+        need_int(at, places, "indices")
+        if info.ndim < 0 or places.ndim < 0:
+            return s.TensorStructInfo(None, info.dtype)
+        rules.axis(at, axis, info.ndim)
+        rules.need_rank(at, places, info.ndim, "indices")
+        return s.TensorStructInfo(places.shape, info.dtype, places.ndim)
+
+    @staticmethod
+    def evaluate(data: Any, indices: Any, axis: int) -> Any:
+        """One index for each axis: the place itself, but along the axis what the indices say."""
+        index = list(np.indices(indices.shape))
+        index[axis] = inside(indices, data.shape[axis])
+        return data[tuple(index)]
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, axis: int) -> Tensor:
+        """The element at the index, kept inside."""
+        place = axis % data.ndim
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return data[(*i[:place], kept(indices[i], data.shape[place]), *i[place + 1 :])]
+
+        return te.compute("T_gather", indices.shape, element)
+
+
+class GatherNd(Op, name="relax.gather_nd"):
+    """Parts of the data at indices of several axes, [*batch, …, depth] to [*batch, …, *rest of data] (ONNX GatherND)."""
+
+    data: Tensor = operand("the tensor")
+    indices: Tensor = operand("int64; the last axis has one index for each axis of the data")
+    batch_dims: int = attr(0, "how many first axes both have in common")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[5,6,n] i64[m,2] -> f32[m,n]",
+        "f32[2,5,3] i64[2,4,1] batch_dims=1 -> f32[2,4,3]",
+        "f32[5,5] i64[2] -> f32[]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, indices: s.StructInfo, batch_dims: int) -> s.StructInfo:
+        """The shape of the indices without the last axis, then what no index is given for."""
+        info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
+        if places.dtype is not None and places.dtype is not INT64:
+            raise at.fail(codes.DTYPE_WRONG, "indices are int64", indices=f"dtype {places.dtype}")
+        if places.ndim == 0:
+            raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"this is {places}")
+        for name, given in (("data", info), ("indices", places)):
+            if batch_dims < 0 or 0 <= given.ndim < batch_dims:
+                message = f"batch_dims is {batch_dims}, {name} has rank {given.ndim}"
+                raise at.fail(codes.BAD_ATTRIBUTE, message, **{name: f"this is {given}"})
+        depth = places.dims[-1] if places.dims else None
+        if info.ndim < 0 or not isinstance(depth, p.IntImm):
+            return s.TensorStructInfo(None, info.dtype)
+        used = depth.value + batch_dims
+        if used > info.ndim:
+            message = f"{used} axes are indexed, data has rank {info.ndim}"
+            raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}", indices=f"this is {places}")
+        assert places.dims is not None  # depth is one of them
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, places.ndim - 1 + info.ndim - used)
+        return s.TensorStructInfo((*places.dims[:-1], *info.dims[used:]), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, indices: Any, batch_dims: int) -> Any:
+        """One index for each axis; the places themselves along the axes in common."""
+        depth = indices.shape[-1]
+        batch = list(np.indices(indices.shape[:-1], sparse=True)[:batch_dims])
+        rest = [inside(indices[..., n], data.shape[batch_dims + n]) for n in range(depth)]
+        if not (batch or rest):
+            return np.broadcast_to(data, (*indices.shape[:-1], *data.shape)).copy()
+        return np.asarray(data[tuple(batch + rest)]).reshape(
+            (*indices.shape[:-1], *data.shape[batch_dims + depth :])
+        )
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, batch_dims: int) -> Tensor | None:
+        """The element at the indices, kept inside."""
+        depth, outer = indices.shape[-1], indices.ndim - 1
+        if not isinstance(depth, p.IntImm):
+            return None
+        count = depth.value
+        shape = (*indices.shape[:-1], *data.shape[batch_dims + count :])
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            found = [
+                kept(indices[(*i[:outer], p.IntImm(n))], data.shape[batch_dims + n]) for n in range(count)
+            ]
+            return data[(*i[:batch_dims], *found, *i[outer:])]
+
+        return te.compute("T_gather_nd", shape, element)
+
+
+class IndexTensor(Op, name="relax.index_tensor"):
+    """data[i0, i1, …] with tensors of indices: their broadcast shape, then the other axes of the data (numpy indexing)."""
+
+    data: Tensor = operand("the tensor")
+    indices: Tensors = operand("a tuple of integer tensors, one for each of the first axes")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[5,6,n] (i64[m],i64[m]) -> f32[m,n]",
+        "f32[5,6] (i64[3,1],i64[1,n]) -> f32[3,n]",
+        "f32[5] (i32[2,3],) -> f32[2,3]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, indices: s.StructInfo) -> s.StructInfo:
+        """The broadcast shape of the indices, then the axes that have none."""
+        info = rules.tensor(at, data, "data")
+        places = rules.tensors(at, indices, "indices")
+        if not places:
+            raise at.fail(codes.ARGUMENT_COUNT, "there are no indices", indices="an empty tuple")
+        for place in places:
+            need_int(at, place, "indices")
+        if 0 <= info.ndim < len(places):
+            message = f"{len(places)} axes are indexed, data has rank {info.ndim}"
+            raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}")
+        common: s.TensorStructInfo = places[0]
+        for place in places[1:]:
+            made = rules.broadcast_info(at, common, place, None)
+            common = s.TensorStructInfo(made.shape, None) if made.shape is None else made
+        if info.ndim < 0 or common.ndim < 0:
+            return s.TensorStructInfo(None, info.dtype)
+        if info.dims is None or common.dims is None:
+            return s.TensorStructInfo(None, info.dtype, common.ndim + info.ndim - len(places))
+        return s.TensorStructInfo((*common.dims, *info.dims[len(places) :]), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, indices: tuple[Any, ...]) -> Any:
+        """numpy indexing."""
+        found = [inside(index, length) for index, length in zip(indices, data.shape, strict=False)]
+        return np.asarray(data[tuple(found)])
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Sequence[Tensor]) -> Tensor | None:
+        """The element at the indices, kept inside."""
+        common: rules.Dims | None = indices[0].shape
+        for index in indices[1:]:
+            common = rules.broadcast(Site(None), common or (), index.shape) if common is not None else None
+        if common is None:
+            return None
+        outer = len(common)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            found = [kept(x[stretched(i[:outer], x)], data.shape[n]) for n, x in enumerate(indices)]
+            return data[(*found, *i[outer:])]
+
+        return te.compute("T_index_tensor", (*common, *data.shape[len(indices) :]), element)
+
+
+class OneHot(Op, name="relax.one_hot"):
+    """On where the new axis of length depth is at the index, else off (ONNX OneHot)."""
+
+    indices: Tensor = operand("integers")
+    on_value: Prim = operand("the number at the index")
+    off_value: Prim = operand("the number elsewhere")
+    depth: int = attr(REQUIRED, "length of the new axis")
+    axis: int = attr(-1, "where the new axis is")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "i64[n,4] 1 0 depth=5 -> i64[n,4,5]",
+        "i32[3] T.float32(2.5) T.float32(-1.0) depth=4 axis=0 -> f32[4,3]",
+        "i64[2,n] 1 0 depth=3 axis=1 -> i64[2,3,n]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site,
+        indices: s.StructInfo,
+        on_value: s.StructInfo,
+        off_value: s.StructInfo,
+        depth: int,
+        axis: int,
+    ) -> s.StructInfo:
+        """The shape of the indices with one axis more, the dtype of the numbers."""
+        places = rules.tensor(at, indices, "indices")
+        need_int(at, places, "indices")
+        if not (isinstance(on_value, s.PrimStructInfo) and isinstance(off_value, s.PrimStructInfo)):
+            raise at.fail(
+                codes.WRONG_KIND, "on_value and off_value are scalars", on_value=f"this is {on_value}"
+            )
+        if on_value.dtype is not off_value.dtype:
+            message = f"the scalars are {on_value.dtype} and {off_value.dtype}"
+            raise at.fail(codes.DTYPES_DIFFER, message, off_value=f"dtype {off_value.dtype}")
+        if depth < 1:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"depth is {depth}, at least 1 is needed")
+        if places.ndim < 0:
+            return s.TensorStructInfo(None, on_value.dtype)
+        place = rules.axis(at, axis, places.ndim + 1)
+        if places.dims is None:
+            return s.TensorStructInfo(None, on_value.dtype, places.ndim + 1)
+        shape = (*places.dims[:place], p.IntImm(depth), *places.dims[place:])
+        return s.TensorStructInfo(shape, on_value.dtype)
+
+    @staticmethod
+    def evaluate(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int) -> Any:
+        """By comparing with every index there is."""
+        place = axis % (indices.ndim + 1)
+        there = np.arange(depth).reshape((depth,) + (1,) * (indices.ndim - place))
+        kind = on_value.dtype if isinstance(on_value, np.generic) else scalar_dtype(on_value)
+        return np.where(np.expand_dims(indices, place) == there, on_value, off_value).astype(kind)
+
+    @staticmethod
+    def legalize(
+        te: Te, indices: Tensor, on_value: p.PrimExpr, off_value: p.PrimExpr, depth: int, axis: int
+    ) -> Tensor:
+        """By comparing the index."""
+        place = axis % (indices.ndim + 1)
+        shape = (*indices.shape[:place], p.IntImm(depth), *indices.shape[place:])
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            found = indices[(*i[:place], *i[place + 1 :])]
+            return where(p.EQ(cast(found, i[place].dtype), i[place]), on_value, off_value)
+
+        return te.compute("T_one_hot", shape, element)
+
+
+def need_int(at: Site, x: s.TensorStructInfo, name: str, kinds: tuple[str, ...] = ("int",)) -> None:
+    """Refuse indices whose dtype is known and no integer type."""
+    if x.dtype is not None and x.dtype.kind not in kinds:
+        raise at.fail(codes.DTYPE_WRONG, f"{name} are {' or '.join(kinds)}", **{name: f"dtype {x.dtype}"})
+
+
+def inside(index: Any, length: int) -> Any:
+    """Indices counted from 0, those outside moved to the nearest end."""
+    if length == 0 and index.size:
+        raise IndexError("an axis of length 0 has no elements to pick")
+    found = index.astype(np.int64)
+    return np.clip(np.where(found < 0, found + length, found), 0, max(length - 1, 0))
+
+
+def kept(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """As `inside`, in an index expression."""
+    found = cast(index, length.dtype)
+    counted = where(p.LT(found, rules.ZERO), p.Add(found, length), found)
+    return p.Min(p.Max(counted, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
+
+
+def stretched(i: Sequence[p.PrimExpr], x: Tensor) -> tuple[p.PrimExpr, ...]:
+    """Where the element at `i` of a broadcast is in `x`."""
+    last = i[len(i) - x.ndim :]
+    return tuple([rules.ZERO if n is rules.ONE else v for v, n in zip(last, x.shape, strict=True)])
+
+
+def scalar_dtype(value: Any) -> Any:
+    """The dtype of a scalar operand of a program."""
+    if isinstance(value, bool):
+        return np.dtype(bool)
+    return np.dtype(np.float32 if isinstance(value, float) else np.int64)
