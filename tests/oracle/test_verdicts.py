@@ -10,8 +10,10 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.syntax.parser import read as read_program
+from tests.oracle.random_programs import compare
 from tests.support.mdtest import Case, read
 from tests.support.oracle import Oracle
+from tests.support.roundtrip import SAMPLES
 
 CASES = [
     case
@@ -48,6 +50,22 @@ TVM_ACCEPTS = {
     "Dimensions are int64": "TVM takes a bool for a dimension",
     "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
 }
+OTHER_INFO = {
+    "bool is the unsigned integer of one bit": "E-57: one type here, two in TVM",
+    "A function from outside": "TVM says R.Callable of a packed function, and knows the derive function all the same",
+    "Literals": "likewise",
+    "A packed function derives its result from the call": "likewise",
+    "What a call returns is said in one of three spellings": "TVM takes sinfo_args for an attribute",
+    "`default_derive` takes the result from the call": "likewise",
+    "A packed call is impure unless it says otherwise": "likewise",
+    "A nested function captures the shape variables around it": "E-51: TVM binds them anew",
+    "A value goes where a type above its own is expected": "E-13: TVM forgets the annotation",
+    "A recursive function says what it returns": "E-49: nothing is known here of what it returns",
+    "A narrower one needs a cast, an unrelated one is wrong": "E-13: TVM forgets the annotation",
+    "An annotation is what the variable is known as": "E-13: likewise",
+    "A doubt comes with an example": "E-13: likewise",
+    "Inlining sharpens what is known": "TVM replaces a return annotation by what the body gives",
+}
 
 
 def as_module(text: str) -> str:
@@ -73,3 +91,16 @@ def test_the_verdict_is_tvms_or_there_is_a_reason(oracle: Oracle, case: Case) ->
         reasons = WE_ACCEPT if ours else TVM_ACCEPTS
         heading = case.name.split(": ", 1)[1]
         assert any(heading.startswith(known) for known in reasons), f"{heading}: we say {ours}, TVM {theirs}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: re.sub(r"\(.*?\)", "", case.name))
+def test_the_struct_info_is_tvms_or_there_is_a_reason(oracle: Oracle, case: Case) -> None:
+    kind, details = compare(oracle, as_module(case.program))
+    heading = case.name.split(": ", 1)[1]
+    if kind in ("another StructInfo", "other bindings"):
+        assert any(heading.startswith(known) for known in OTHER_INFO), f"{kind}: {details}"
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_the_struct_info_of_the_samples_is_tvms(oracle: Oracle, path: Path) -> None:
+    assert compare(oracle, path.read_text(encoding="utf-8")) == ("agree", "")
