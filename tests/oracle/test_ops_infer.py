@@ -34,6 +34,7 @@ DIFFERENCES = (
     ("scatter_elements", r"axis=(-5|3|5|7)$|axis=5 red|axis=-5 red", "TVM does not check the axis"),
     ("scatter_elements|scatter_nd", r"foo|mean", "TVM does not check the reduction"),
     ("slice_scatter", r" -3 ", "TVM does not count a negative start from the end when it compares lengths"),
+    ("quantize|dequantize", r",7\] axis| [if]\d+\[4,7\]|\[2,7\]", "TVM looks at the first length of a matrix of scales only"),
     ("nn.attention|nn.attention_bias", r"[if]\d\d?\[|bool", "TVM does not compare the dtypes; such a call can't run"),
     ("nn.attention_bias", r"", "TVM does not repeat all lengths of 1 and crashes on unknown ones"),
     ("nn.conv2d", r"f32\[a,b,c,d\]", "the same length, written in another way"),
@@ -136,6 +137,37 @@ slice_scatter f32[8] f32[3] -3 9 1 | slice_scatter any[8] f32[3] 0 3 1 | slice_s
 slice_scatter f32[8] f32[4] 0 m 2
 index_tensor f32[n,4] (u8[3],) | scatter_elements f32[n] u8[n] f32[n] | scatter_nd f32[n,4] u8[m,1] f32[m,4] | index_put f32[n] (u8[3],) f32[3]
 one_hot u8[n] 1 0 depth=3 | gather_nd f32[n,4] u8[n,1] | slice_scatter f32[8] f32[2] 5 2 1 | scatter_nd any[n] i64[m,1] any[m]
+quantize f32[n,4] f32[3] i8[4] | quantize f32[n,4] f32[m] i8[4] | quantize f32[n,4] f32[n] i8[n] axis=0 | quantize f32[n,4] f32[1] i8[]
+quantize f32 f32[4] i8[4]
+quantize f32[n,4] f32[4] i8[4] out_dtype="int32" | quantize f32[n,4] f32[4] i8[4] out_dtype="uint8"
+quantize f32[n,4] f32[4] i8[4] out_dtype="float32"
+quantize f32[n,4] f32[4] i8[4] out_dtype="int16" | quantize f32[n,4] f16[4] i8[4] | quantize f32[n,4] f32[4] f16[4]
+quantize f32[n,4] f32[4] i32[4] | quantize f32[n,4] f32[4] u8[4]
+quantize f32[n,4] i8[4] i8[4] | quantize f32[n,4] f32[4] f32[4] | quantize f32[n,4] any[4] i8[4] | quantize f32[n,4] f32[4] any[4]
+quantize f32[n,4] f32 i8 | quantize f64[n,4] f32[4] i8[4]
+quantize bf16[n,4] f32[4] i8[4] | quantize f32[n,4] f32[?] i8[?] | quantize f32[n,4] f32[?,?] i8[4] | quantize f32[] f32[] i8[]
+quantize f32[0,4] f32[4] i8[4] axis=-1
+quantize f32[n,4] f32[4] i64[4] | quantize f32[n,4] f32[4] bool[4] | quantize f32[n,4] bf16[4] i8[4] | quantize f32[n,4] f64[4] i8[4]
+quantize f32[n,4] f32[4] i32[4] | quantize f32[?,?] f32[4] i8[3]
+quantize f32[n,4] f32[4] i8[4] out_dtype="uint16" | quantize f32[n,4] f32[4] i8[4] out_dtype="int64"
+quantize f32[n,4] f32[4] i8[4] out_dtype="bool" | quantize f32[n,4] f32[4] i8[4] out_dtype="float16"
+dequantize i8[n,4] f32[3] i8[4] | dequantize i8[n,4] f32[m] i8[4] | dequantize i8[n,4] f32[1] i8[] | dequantize i8 f32[4] i8[4]
+dequantize i32[n,4] f32[4] i32[4] | dequantize i64[n,4] f32[4] i64[4]
+dequantize i8[n,4] f32[4] i8[4] out_dtype="float64" | dequantize i8[n,4] f32[4] i8[4] out_dtype="float16"
+dequantize i8[n,4] f32[4] i8[4] out_dtype="int8" | dequantize i8[n,4] f16[4] i8[4]
+dequantize u8[n,4] f32[4] i8[4] | dequantize f32[n,4] f32[4] f32[4] | dequantize i8[n,4] f32[4] f32[4] | dequantize i8[n,4] i8[4] i8[4]
+dequantize any[n,4] f32[4] i8[4] | dequantize i8[n,4] f32[4] i32[4]
+dequantize f16[n,4] f16[4] f16[4] | dequantize i8[n,4] f32[4] i8[4] out_dtype="bfloat16" | dequantize bool[n,4] f32[4] i8[4]
+dequantize u32[n,4] f32[4] i8[4] | dequantize i8[n,4] f32[4] f16[4]
+dequantize i8[n,4] any[4] any[4] | dequantize i8[n,4] f32[?,?] i8 | dequantize f64[n,4] f32[4] i8[4] | dequantize i8[n,4] f64[4] i8[4]
+dequantize i8[n,4] f32[4] u8[4] | dequantize i8[n,4] f32[4] bool[4]
+quantize f32[n,4] f32[4] u32[4] | quantize f32[n,4] f32[4] i8[4] out_dtype="float8_e4m3fn" | quantize f32[n,4] f32[1,1] i8[1]
+quantize f32[n,4] f32[] i8[] axis=7
+quantize any[n,4] f32[3] i8[4] axis=9 | quantize any[n,4] f64[3] i8[4] | dequantize any f32[] u8[] out_dtype="int8"
+dequantize i8[?,?] f32[] i8[1] | quantize f32[] f32[3] i8[]
+quantize f32[n+1] f32[n+1] i8[1+n] | dequantize i8[] f32[] i8[] axis=4 | quantize f32[n,4] f32[4] i8[4] out_dtype="float8_e5m2"
+dequantize i8[n,0] f32[0] i8[0]
+dequantize f8[n,4] f32[4] f8[4] | dequantize f8[n,4] f32[4] f16[4] | dequantize i32[n,4] f32[4] u32[4] | quantize f8[n,4] f32[4] i8[4]
 tensor_to_shape i64[n] | tensor_to_shape i64[2,2] | shape_of f32[] | size f32
 """
 RUN = (

@@ -19,7 +19,7 @@ from relax_explorer.core.ops.decl import Op
 
 DTYPES = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i32": "int32", "i64": "int64",
-    "u8": "uint8", "u32": "uint32", "bool": "bool", "any": "",
+    "u8": "uint8", "f8": "float8_e4m3fn", "u32": "uint32", "bool": "bool", "any": "",
 }  # fmt: skip
 TENSOR = re.compile(r"([a-z]+\d*)(?:\[([^\]]*)\])?$")
 ATTRIBUTE = re.compile(r"[a-z_][a-z_0-9]*=")

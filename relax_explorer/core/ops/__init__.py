@@ -21,6 +21,7 @@ FAMILIES: tuple[str, ...] = (
     "create",
     "reduction",
     "scan",
+    "qdq",
     "nn_activation",
     "nn_norm",
     "nn_conv",
