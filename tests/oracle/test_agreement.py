@@ -10,6 +10,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.ir.walk import bindings
+from tests.oracle.random_programs import compare
 from tests.support.corpus import MODELS, Model, refused_by_tvm
 from tests.support.oracle import Oracle
 from tests.support.roundtrip import SAMPLES, STAGES, module, stage_id
@@ -24,6 +25,14 @@ def test_tvm_reads_our_text_as_it_reads_its_own(oracle: Oracle, path: Path) -> N
         return
     answer = oracle.equal(path.read_text(), module(path).script()).get()
     assert answer.mapped, answer.mismatch
+
+
+@pytest.mark.parametrize("path", ASKED, ids=stage_id)
+def test_every_stage_has_tvms_struct_info(oracle: Oracle, path: Path) -> None:
+    if f"{path.parent.name}/{path.name}" in refused_by_tvm():
+        oracle.could_not_ask("TVM does not read its own text")
+        return
+    assert compare(oracle, path.read_text(encoding="utf-8")) == ("agree", "")
 
 
 def derived(text: str) -> list[tuple[str, str]]:
