@@ -35,6 +35,7 @@ DIFFERENCES = (
     ("scatter_elements|scatter_nd", r"foo|mean", "TVM does not check the reduction"),
     ("slice_scatter", r" -3 ", "TVM does not count a negative start from the end when it compares lengths"),
     ("quantize|dequantize", r",7\] axis| [if]\d+\[4,7\]|\[2,7\]", "TVM looks at the first length of a matrix of scales only"),
+    ("meshgrid", r"xy|foo", "TVM does not turn the axes in the type, though it does in the tensor, and does not check the word"),
     ("nn.attention|nn.attention_bias", r"[if]\d\d?\[|bool", "TVM does not compare the dtypes; such a call can't run"),
     ("nn.attention_bias", r"", "TVM does not repeat all lengths of 1 and crashes on unknown ones"),
     ("nn.conv2d", r"f32\[a,b,c,d\]", "the same length, written in another way"),
@@ -168,11 +169,34 @@ dequantize i8[?,?] f32[] i8[1] | quantize f32[] f32[3] i8[]
 quantize f32[n+1] f32[n+1] i8[1+n] | dequantize i8[] f32[] i8[] axis=4 | quantize f32[n,4] f32[4] i8[4] out_dtype="float8_e5m2"
 dequantize i8[n,0] f32[0] i8[0]
 dequantize f8[n,4] f32[4] f8[4] | dequantize f8[n,4] f32[4] f16[4] | dequantize i32[n,4] f32[4] u32[4] | quantize f8[n,4] f32[4] i8[4]
+meshgrid (f32[n],f32[m]) indexing="xy" | meshgrid (f32[n],f32[m,3]) | meshgrid (f32[n],f32[]) | meshgrid (f32[n],i32[3]) | meshgrid (f32[?],f32[3])
+meshgrid (f32,f32[3]) | meshgrid (any[n],f32[3]) | meshgrid (any[n],any[3]) | meshgrid (f32[0],) | meshgrid (f32[2],f32[3]) indexing="xy"
+meshgrid (f32[2],f32[3]) indexing="foo"
+nn.pixel_shuffle f32[n,c,h,w] upscale_factor=2 | nn.pixel_shuffle f32[n*4,h,w] upscale_factor=2 | nn.pixel_shuffle f32[6,h,w] upscale_factor=2
+nn.pixel_shuffle f32[?,?,?] upscale_factor=2 | nn.pixel_shuffle f32 upscale_factor=2 | nn.pixel_shuffle f32[4,4] upscale_factor=2
+nn.pixel_shuffle f32[0,2,2] upscale_factor=2
+nn.pixel_shuffle f32[4,2,2] upscale_factor=0 | nn.pixel_shuffle f32[4,2,2] upscale_factor=-2 | nn.pixel_shuffle any[1,2,8,3,0] upscale_factor=1
+nn.cross_entropy_with_logits f32[n,4] f32[m,4] | nn.cross_entropy_with_logits f32[n,4] f32[3,5] | nn.cross_entropy_with_logits f32 f32[4]
+nn.cross_entropy_with_logits f32[4] f32[n,4]
+nn.cross_entropy_with_logits f32[4] any[4] | nn.cross_entropy_with_logits f32[4] i32[4] | nn.cross_entropy_with_logits f32[] f32[]
+nn.cross_entropy_with_logits i32[4] i32[4]
+nn.nll_loss f32[n,4] i64[m] f32[4] | nn.nll_loss f32[n,4] i64[n] f32[5] | nn.nll_loss f32[n,4] i64[n] f32[m]
+nn.nll_loss f32[n,4] f32[n] f32[4] | nn.nll_loss f32[n,4] i64[n]
+nn.nll_loss f32[n,4] i64[n] f16[4] | nn.nll_loss f32[n,4] i64[n,3] f32[4] | nn.nll_loss f32 i64[n] f32[4] reduction="none"
+nn.nll_loss f32[n,4] i64 f32[4] reduction="none"
+nn.nll_loss f32[n,4,h] i64[n,h] reduction="none" | nn.nll_loss f32[?,?] i64[n] reduction="none"
+nn.nll_loss f32[n,4] i64[?] reduction="none" | nn.nll_loss f32[4] i64[] reduction="none"
+nn.nll_loss f32[] i64[] | nn.nll_loss any[n,4] i64[n] f32[4] | nn.nll_loss f32[n,4] any[n] any[4]
+nn.nll_loss f32[n,4] i64[n] f32[4] reduction="foo" | nn.nll_loss f32 i64 reduction="none"
+nn.nll_loss f32[3,4,5] i64[3,6] reduction="none" | nn.nll_loss f32[n,4,h] i64[m,h] reduction="none"
+nn.nll_loss f32[?,?] i64 reduction="none" | nn.nll_loss f32[4] i64[1] | nn.nll_loss f32[n,4] u8[n]
+nn.nll_loss f32[n,4] i64[n] f32[4,1] | nn.nll_loss f32[n,4] bool[n] | nn.nll_loss f32[n,4] i64[n] f32 | nn.nll_loss i32[n,4] i64[n] i32[4]
+nn.nll_loss f32 i64[] reduction="none"
 tensor_to_shape i64[n] | tensor_to_shape i64[2,2] | shape_of f32[] | size f32
 """
 RUN = (
     "matmul", "nn.conv2d", "nn.avg_pool2d", "nn.softmax", "nn.group_norm", "nn.attention", "image.resize2d", "strided_slice",
-    "argmax", "cumsum", "erf", "take", "sort", "topk", "unique", "gather_nd", "scatter_elements", "scatter_nd",
+    "argmax", "cumsum", "erf", "take", "nn.nll_loss", "quantize", "sort", "topk", "unique", "gather_nd", "scatter_elements", "scatter_nd",
 )  # fmt: skip
 
 each_operator = pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))

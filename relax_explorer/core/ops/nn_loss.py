@@ -1,0 +1,157 @@
+"""What training minimizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.gather import inside, kept
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+
+
+class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
+    """-sum(predictions * labels), divided by the length of the first of several axes, as a scalar (TVM)."""
+
+    predictions: Tensor = operand("logarithms of probabilities")
+    labels: Tensor = operand("probabilities, of the shape of the predictions")
+    fusion = Fusion.OPAQUE
+    examples = ("f32[3,4] f32[3,4] -> f32[]", "f32[n] f32[n] -> f32[]")
+
+    @staticmethod
+    def infer(at: Site, predictions: s.StructInfo, labels: s.StructInfo) -> s.StructInfo:
+        """A scalar."""
+        x, y = rules.tensor(at, predictions, "predictions"), rules.tensor(at, labels, "labels")
+        kind = rules.common_dtype(at, predictions=x, labels=y)
+        if x.ndim >= 0:
+            rules.need_rank(at, y, x.ndim, "labels")
+        for a, b in zip(x.dims or (), y.dims or (), strict=False):
+            if at.equal(a, b) is Answer.NO:
+                labels_by = {"predictions": f"this is {x}", "labels": f"this is {y}"}
+                raise at.fail(codes.DIMS_DIFFER, f"the lengths {a} and {b} differ", **labels_by)
+        return s.TensorStructInfo((), kind)
+
+    @staticmethod
+    def evaluate(predictions: Any, labels: Any) -> Any:
+        """The sum of the products."""
+        total = -np.sum(wide(predictions) * wide(labels))
+        rows = predictions.shape[0] if predictions.ndim > 1 else 1
+        return np.asarray(total / rows).astype(predictions.dtype)
+
+    @staticmethod
+    def legalize(te: Te, predictions: Tensor, labels: Tensor) -> Tensor:
+        """The sum of the products."""
+        x, y, kind = predictions, labels, predictions.dtype
+        total = te.sum("T_multiply_red", (), x.shape, lambda *i: p.Mul(x[i], y[i]), kind)
+        rows = cast(x.shape[0], kind) if x.ndim > 1 else p.as_prim(1, kind)
+        return te.compute("T_divide", (), lambda: p.Div(p.Sub(p.as_prim(0, kind), total[()]), rows))
+
+
+class NllLoss(Op, name="relax.nn.nll_loss"):
+    """-predictions[n, targets[n, …], …] * weight of the class, [n, classes, …] by [n, …], reduced (torch.nn.functional.nll_loss)."""
+
+    predictions: Tensor = operand("logarithms of probabilities: [n, classes, …] or [classes]")
+    targets: Tensor = operand("the right classes: [n, …] or a scalar")
+    weights: Tensor | None = operand("weight of each class; 1 when not given", default=None)
+    reduction: str = attr("mean", "none, sum or mean (by weight)")
+    ignore_index: int = attr(-100, "the class of targets that don't count")
+    fusion = Fusion.OPAQUE
+    examples = (
+        "f32[n,5] i64[n] f32[5] -> f32[]",
+        'f32[2,5,3] i32[2,3] f32[5] reduction="none" -> f32[2,3]',
+        'f32[3,5] i64[3] reduction="sum" ignore_index=2 -> f32[]',
+        "f32[5] i64[] f32[5] -> f32[]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, predictions: s.StructInfo, targets: s.StructInfo, weights: s.StructInfo | None, reduction: str, ignore_index: int
+    ) -> s.StructInfo:  # fmt: skip
+        """The shape of the targets, or a scalar."""
+        x, y = rules.tensor(at, predictions, "predictions"), rules.tensor(at, targets, "targets")
+        w = None if weights is None else rules.tensor(at, weights, "weights")
+        kind = x.dtype if w is None else rules.common_dtype(at, predictions=x, weights=w)
+        if y.dtype is not None and not y.dtype.is_int:
+            raise at.fail(codes.DTYPE_WRONG, "targets are integers", targets=f"dtype {y.dtype}")
+        if reduction not in ("none", "sum", "mean"):
+            raise at.fail(codes.BAD_ATTRIBUTE, f"reduction is {reduction}; it is none, sum or mean")
+        if x.ndim == 0:
+            raise at.fail(codes.RANK_WRONG, "predictions have an axis of classes", predictions=f"this is {x}")
+        if x.ndim > 0:
+            rules.need_rank(at, y, x.ndim - 1, "targets")
+        if w is not None:
+            rules.need_rank(at, w, 1, "weights")
+        shape = _checked(at, x, y, w)
+        if reduction != "none":
+            return s.TensorStructInfo((), kind)
+        if shape is not None:
+            return s.TensorStructInfo(shape, kind)
+        return s.TensorStructInfo(None, kind, x.ndim - 1 if x.ndim > 0 else -1)
+
+    @staticmethod
+    def evaluate(predictions: Any, targets: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
+        """The prediction of each target by the weight of its class."""
+        place = min(predictions.ndim - 1, 1)
+        classes = predictions.shape[place]
+        index = inside(targets, classes)
+        picked = np.take_along_axis(wide(predictions), np.expand_dims(index, place), place).squeeze(place)
+        weight = np.ones(classes, picked.dtype) if weights is None else wide(weights)
+        counted = np.where(targets == ignore_index, 0, weight[index]).astype(picked.dtype)
+        loss = -picked * counted
+        if reduction != "none":
+            loss = np.sum(loss) / (np.sum(counted) if reduction == "mean" else 1)
+        return np.asarray(loss).astype(predictions.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te,
+        predictions: Tensor,
+        targets: Tensor,
+        weights: Tensor | None,
+        reduction: str,
+        ignore_index: int,
+    ) -> Tensor:
+        """The prediction of each target by the weight of its class, then sums."""
+        x, kind = predictions, predictions.dtype
+        place = min(x.ndim - 1, 1)
+
+        def weight(*i: p.PrimExpr) -> p.PrimExpr:
+            own = p.as_prim(1, kind) if weights is None else weights[kept(targets[i], x.shape[place])]
+            ignored = p.EQ(targets[i], p.as_prim(ignore_index, targets.dtype))
+            return where(ignored, p.as_prim(0, kind), own)
+
+        def loss(*i: p.PrimExpr) -> p.PrimExpr:
+            picked = x[(*i[:place], kept(targets[i], x.shape[place]), *i[place:])]
+            return p.Mul(p.Sub(p.as_prim(0, kind), picked), weight(*i))
+
+        each = te.compute("nll_loss", targets.shape, loss)
+        if reduction == "none":
+            return each
+        total = te.sum("nll_loss_red", (), targets.shape, lambda *i: each[i], kind)
+        if reduction == "sum":
+            return total
+        weights_sum = te.sum("nll_weight_red", (), targets.shape, weight, kind)
+        return te.compute("T_divide", (), lambda: p.Div(total[()], weights_sum[()]))
+
+
+def _checked(
+    at: Site, x: s.TensorStructInfo, y: s.TensorStructInfo, w: s.TensorStructInfo | None
+) -> rules.Dims | None:
+    """The shape of the losses as the predictions have it, None when it is not known; refuses lengths that are known to differ."""
+    place = 1 if x.ndim > 1 else 0
+    rest = None if x.dims is None else (*x.dims[:place], *x.dims[place + 1 :])
+    pairs = [(a, b, "targets") for a, b in zip(rest or (), y.dims or (), strict=False)]
+    if x.dims is not None and w is not None and w.dims is not None:
+        pairs.append((x.dims[place], w.dims[0], "weights"))
+    for a, b, name in pairs:
+        if at.equal(a, b) is Answer.NO:
+            message = f"predictions and {name} have the lengths {a} and {b}"
+            raise at.fail(codes.DIMS_DIFFER, message, **{name: f"length {b}"})
+    return rest
