@@ -36,6 +36,7 @@ DIFFERENCES = (
     ("slice_scatter", r" -3 ", "TVM does not count a negative start from the end when it compares lengths"),
     ("quantize|dequantize", r",7\] axis| [if]\d+\[4,7\]|\[2,7\]", "TVM looks at the first length of a matrix of scales only"),
     ("meshgrid", r"xy|foo", "TVM does not turn the axes in the type, though it does in the tensor, and does not check the word"),
+    ("nn.conv1d_transpose|nn.conv2d_transpose", r"dilation=0|output_padding=-1", "TVM does not check these numbers"),
     ("nn.attention|nn.attention_bias", r"[if]\d\d?\[|bool", "TVM does not compare the dtypes; such a call can't run"),
     ("nn.attention_bias", r"", "TVM does not repeat all lengths of 1 and crashes on unknown ones"),
     ("nn.conv2d", r"f32\[a,b,c,d\]", "the same length, written in another way"),
@@ -192,6 +193,19 @@ nn.nll_loss f32[3,4,5] i64[3,6] reduction="none" | nn.nll_loss f32[n,4,h] i64[m,
 nn.nll_loss f32[?,?] i64 reduction="none" | nn.nll_loss f32[4] i64[1] | nn.nll_loss f32[n,4] u8[n]
 nn.nll_loss f32[n,4] i64[n] f32[4,1] | nn.nll_loss f32[n,4] bool[n] | nn.nll_loss f32[n,4] i64[n] f32 | nn.nll_loss i32[n,4] i64[n] i32[4]
 nn.nll_loss f32 i64[] reduction="none"
+nn.conv1d_transpose f32[n,3,m] f32[3,4,3] strides=2 | nn.conv1d_transpose f32[n,4,m] f32[3,4,3] | nn.conv1d_transpose f32[n,3,m] f32[3,4,3] groups=2
+nn.conv1d_transpose f32[n,3,8] f32[3,4,3] output_padding=1 | nn.conv1d_transpose f32[n,3,8] f32[3,4,3] strides=2 output_padding=-1
+nn.conv1d_transpose f32 f32[3,4,3]
+nn.conv1d_transpose f32[n,c,8] f32[3,4,3] | nn.conv1d_transpose f32[n,3,8] f16[3,4,3]
+nn.conv1d_transpose f32[n,3,8] f16[3,4,3] out_dtype="float32"
+nn.conv1d_transpose f32[n,4,8] f32[4,5,k] groups=2 padding=1 | nn.conv1d_transpose f32[n,4,8] f32[4,o,3] groups=4
+nn.conv1d_transpose f32[n,4,8] f32[4,2,3] groups=0
+nn.conv2d_transpose f32[n,3,h,w] f32[3,4,3,3] strides=2 padding=1 output_padding=1
+nn.conv2d_transpose f32[n,3,h,w] f32[3,4,3,3] strides=[2,1] output_padding=[1,1]
+nn.conv2d_transpose f32[n,h,w,3] f32[3,3,3,4] data_layout="NHWC" kernel_layout="IHWO" | nn.conv2d_transpose f32[n,3,4] f32[3,4,3,3]
+nn.conv2d_transpose any[n,3,4,4] f32[3,4,3,3]
+nn.conv2d_transpose f32[n,3,4,4] f32[3,4,3,3] padding=[1,2,3] | nn.conv2d_transpose f32[n,3,4,4] f32[3,4,3,3] dilation=0
+nn.conv2d_transpose f32[n,3,4,4] f32[3,4,3,3] out_layout="NHWC"
 tensor_to_shape i64[n] | tensor_to_shape i64[2,2] | shape_of f32[] | size f32
 """
 RUN = (

@@ -26,6 +26,7 @@ FAMILIES: tuple[str, ...] = (
     "nn_activation",
     "nn_norm",
     "nn_conv",
+    "nn_conv_transpose",
     "nn_pool",
     "nn_pad",
     "nn_attention",

@@ -41,7 +41,7 @@ def completed(rank: int, **same: str) -> Callable[[e.Call, list[s.StructInfo]], 
         for name, value in attrs.items():
             items = value if isinstance(value, tuple) else (value,)
             if (
-                name in ("strides", "dilation", "pool_size", "output_size")
+                name in ("strides", "dilation", "pool_size", "output_size", "output_padding")
                 and len(items) == 1
                 and value is not None
             ):

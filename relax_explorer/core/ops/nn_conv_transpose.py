@@ -1,0 +1,225 @@
+"""Transposed convolution: what a convolution's gradient does, which makes signals and images larger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.windows import (
+    by_axis,
+    completed,
+    each,
+    need_layout,
+    need_window,
+    ordered,
+    pads,
+    windows,
+)
+
+
+class Transposed(Op):
+    """Base of the transposed convolutions; `spatial` names the axes that windows move along."""
+
+    spatial: ClassVar[str] = ""
+    fusion = Fusion.OUT_ELEMENTWISE
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, output_padding: Any, dilation: Any,
+        groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> s.StructInfo:  # fmt: skip
+        """The places that the windows of the result come from, a channel for each kernel."""
+        x, w, rank = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight"), len(cls.spatial)
+        out_layout = out_layout or data_layout
+        need_layout(at, f"NC{cls.spatial}", data_layout=data_layout, out_layout=out_layout)
+        need_layout(at, f"IO{cls.spatial}", kernel_layout=kernel_layout)
+        need_window(at, rank, padding, strides=strides, dilation=dilation)
+        _check_numbers(at, rank, strides, output_padding, groups)
+        rules.need_rank(at, x, rank + 2, "data")
+        rules.need_rank(at, w, rank + 2, "weight")
+        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        if x.dims is None or w.dims is None:
+            return s.TensorStructInfo(None, kind, rank + 2)
+        size, kernel = by_axis(data_layout, x.dims), by_axis(kernel_layout, w.dims)
+        _check_channels(at, size["C"], kernel["I"], groups)
+        made = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        return s.TensorStructInfo(ordered(out_layout, made), kind)
+
+    @classmethod
+    def output(
+        cls, size: dict[str, p.PrimExpr], kernel: dict[str, p.PrimExpr], strides: Any, padding: Any, output_padding: Any, dilation: Any,
+        groups: int,
+    ) -> dict[str, p.PrimExpr]:  # fmt: skip
+        """The lengths of the result by axis."""
+        rank = len(cls.spatial)
+        numbers = [each(item, rank) for item in (strides, dilation, output_padding)]
+        made = {"N": size["N"], "C": simplify(p.Mul(kernel["O"], p.IntImm(groups)))}
+        for axis, step, d, more, pad in zip(cls.spatial, *numbers, pads(padding, rank), strict=True):
+            moved = p.Mul(p.Sub(size[axis], rules.ONE), p.IntImm(step))
+            span = p.Mul(p.Sub(kernel[axis], rules.ONE), p.IntImm(d))
+            made[axis] = simplify(p.Add(p.Add(moved, span), p.IntImm(more + 1 - sum(pad))))
+        return made
+
+    @classmethod
+    def evaluate(
+        cls, data: Any, weight: Any, strides: Any, padding: Any, output_padding: Any, dilation: Any, groups: int, data_layout: str,
+        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Any:  # fmt: skip
+        """A convolution of the data, spread by the strides, with the kernels turned round."""
+        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
+        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x = wide(np.transpose(data, [data_layout.index(axis) for axis in axes]).astype(kind))
+        w = wide(
+            np.transpose(weight, [kernel_layout.index(axis) for axis in f"IO{cls.spatial}"]).astype(kind)
+        )
+        spans = [(k - 1) * d for k, d in zip(w.shape[2:], each(dilation, rank), strict=True)]
+        more = each(output_padding, rank)
+        ends = [
+            (span - before, span - after + extra)
+            for span, (before, after), extra in zip(spans, pads(padding, rank), more, strict=True)
+        ]
+        spread = _spread(x, each(strides, rank), ends)
+        views = windows(spread, w.shape[2:], (1,) * rank, each(dilation, rank))
+        made = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups, rank)
+        made = np.transpose(made, [axes.index(axis) for axis in out_layout or data_layout])
+        return np.ascontiguousarray(made).astype(kind)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, weight: Tensor, strides: Any, padding: Any, output_padding: Any, dilation: Any, groups: int,
+        data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Tensor:  # fmt: skip
+        """A sum over the channels of the group and the places that the element comes from."""
+        rank, out_layout = len(cls.spatial), out_layout or data_layout
+        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
+        kind = out_dtype or data.dtype
+        shape = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        numbers = list(zip(each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True))
+        per_group = simplify(p.FloorDiv(kernel["I"], p.IntImm(groups)))
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
+            channel, tests = over["I"], []
+            if groups > 1:
+                channel = p.Add(p.Mul(p.FloorDiv(out["C"], kernel["O"]), per_group), channel)
+            place = {"N": out["N"], "C": channel}
+            for axis, (step, d, pad) in zip(cls.spatial, numbers, strict=True):
+                came = simplify(p.Sub(p.Add(out[axis], p.IntImm(pad[0])), p.Mul(over[axis], p.IntImm(d))))
+                place[axis] = p.FloorDiv(came, p.IntImm(step))
+                tests += [p.GE(came, rules.ZERO), p.LT(place[axis], size[axis])]
+                tests += [p.EQ(p.FloorMod(came, p.IntImm(step)), rules.ZERO)] if step > 1 else []
+            taken = cast(data[ordered(data_layout, place)], kind)
+            own = {**over, "I": channel, "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"]}
+            product = p.Mul(taken, cast(weight[ordered(kernel_layout, own)], kind))
+            return where(_all(tests), product, p.as_prim(0, kind))
+
+        lengths = ordered(f"I{cls.spatial}", {**kernel, "I": per_group})
+        return te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, kind)
+
+
+def _all(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    made = tests[0]
+    for test in tests[1:]:
+        made = p.And(made, test)
+    return made
+
+
+def _check_numbers(at: Site, rank: int, strides: Any, output_padding: Any, groups: int) -> None:
+    if groups <= 0:
+        raise at.fail(codes.BAD_ATTRIBUTE, f"groups is {groups}, at least 1 is needed")
+    more = output_padding if isinstance(output_padding, tuple) else (output_padding,)
+    if len(more) not in (1, rank):
+        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers; 1 or {rank} are needed")
+    if any(not 0 <= n < step for n, step in zip(each(more, rank), each(strides, rank), strict=True)):
+        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding {list(more)} is not below the strides")
+
+
+def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) -> None:
+    if at.equal(have, taken) is Answer.NO:
+        text = f"the data has {have} channels, the kernels take {taken}"
+        raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
+    if isinstance(have, p.IntImm) and have.value % groups:
+        text = f"{have} channels don't divide into {groups} groups"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
+
+
+def _spread(x: Any, strides: Sequence[int], ends: Sequence[tuple[int, int]]) -> Any:
+    """Zeros between the elements, and around them where `ends` are positive; where they are negative, elements left out."""
+    lengths = [max((n - 1) * step + 1, 0) for n, step in zip(x.shape[2:], strides, strict=True)]
+    made: Any = np.zeros((*x.shape[:2], *lengths), x.dtype)
+    made[(..., *[slice(None, None, step) for step in strides])] = x
+    made = np.pad(made, [(0, 0), (0, 0), *[(max(a, 0), max(b, 0)) for a, b in ends]])
+    cut = [slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(ends, made.shape[2:], strict=True)]
+    return made[(..., *cut)]
+
+
+def _product(views: Any, w: Any, groups: int, rank: int) -> Any:
+    """Sums over channels and window: views (N, C, places…, window…) with kernels (I, O, window…)."""
+    n, c = views.shape[:2]
+    grouped = views.reshape(n, groups, c // groups, *views.shape[2:])
+    kernels = w.reshape(groups, c // groups, *w.shape[1:])
+    places, window = "hwd"[:rank], "klm"[:rank]
+    made = np.einsum(f"ngc{places}{window},gco{window}->ngo{places}", grouped, kernels, optimize=True)
+    return made.reshape(n, groups * w.shape[1], *made.shape[3:])
+
+
+class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose"):
+    """Transposed cross-correlation of signals with kernels (Dumoulin and Visin 2016)."""
+
+    data: Tensor = operand("signals, by data_layout")
+    weight: Tensor = operand("kernels, by kernel_layout")
+    strides: Ints = attr((1,), "steps between windows of the result", unit="elements")
+    padding: Ints = attr((0, 0), "elements left out: both sides, or left, right", unit="elements")
+    output_padding: Ints = attr((0,), "elements more at the end", unit="elements")
+    dilation: Ints = attr((1,), "steps between kernel elements", unit="elements")
+    groups: int = attr(1, "groups of channels that don't mix")
+    data_layout: str = attr("NCW", "order of the axes of the signals")
+    kernel_layout: str = attr("IOW", "order of the axes of the kernels")
+    out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
+    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
+    spatial = "W"
+    refine = completed(1, out_layout="data_layout")
+    examples = (
+        "f32[n,3,6] f32[3,4,3] -> f32[n,4,8]",
+        "f32[2,4,5] f32[4,2,3] groups=2 strides=2 padding=[1,1] output_padding=1 -> f32[2,4,10]",
+        'f32[n,5,3] f32[3,4,3] dilation=2 data_layout="NWC" -> f32[n,9,4]',
+    )
+
+
+class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose"):
+    """Transposed cross-correlation of images with kernels (Dumoulin and Visin 2016)."""
+
+    data: Tensor = operand("images, by data_layout")
+    weight: Tensor = operand("kernels, by kernel_layout")
+    strides: Ints = attr((1, 1), "steps between windows of the result", unit="elements")
+    padding: Ints = attr(
+        (0, 0, 0, 0),
+        "elements left out: all, vertical and horizontal, or top, left, bottom, right",
+        unit="elements",
+    )
+    output_padding: Ints = attr((0, 0), "elements more at the ends", unit="elements")
+    dilation: Ints = attr((1, 1), "steps between kernel elements", unit="elements")
+    groups: int = attr(1, "groups of channels that don't mix")
+    data_layout: str = attr("NCHW", "order of the axes of the images")
+    kernel_layout: str = attr("IOHW", "order of the axes of the kernels")
+    out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
+    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
+    spatial = "HW"
+    refine = completed(2, out_layout="data_layout")
+    examples = (
+        "f32[n,3,4,5] f32[3,4,3,3] -> f32[n,4,6,7]",
+        "f32[1,4,4,4] f32[4,3,3,3] groups=2 strides=[2,2] padding=[1,1,1,1] output_padding=[1,1] -> f32[1,6,8,8]",
+        "f32[1,2,3,3] f32[2,3,2,2] padding=[1,1] -> f32[1,3,2,2]",
+    )
