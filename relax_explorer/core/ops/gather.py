@@ -209,7 +209,7 @@ class OneHot(Op, name="relax.one_hot"):
     ) -> s.StructInfo:
         """The shape of the indices with one axis more, the dtype of the numbers."""
         places = rules.tensor(at, indices, "indices")
-        need_int(at, places, "indices")
+        need_int(at, places, "indices", ("int", "uint"))
         if not (isinstance(on_value, s.PrimStructInfo) and isinstance(off_value, s.PrimStructInfo)):
             raise at.fail(
                 codes.WRONG_KIND, "on_value and off_value are scalars", on_value=f"this is {on_value}"
