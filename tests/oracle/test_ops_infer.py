@@ -37,6 +37,7 @@ DIFFERENCES = (
     ("quantize|dequantize", r",7\] axis| [if]\d+\[4,7\]|\[2,7\]", "TVM looks at the first length of a matrix of scales only"),
     ("meshgrid", r"xy|foo", "TVM does not turn the axes in the type, though it does in the tensor, and does not check the word"),
     ("nn.conv1d_transpose|nn.conv2d_transpose", r"dilation=0|output_padding=-1", "TVM does not check these numbers"),
+    ("nn.pixel_shuffle", r"\[a,b|\[n,c|\[n\*4", "TVM crashes on channels that are no literal"),
     ("nn.attention|nn.attention_bias", r"[if]\d\d?\[|bool", "TVM does not compare the dtypes; such a call can't run"),
     ("nn.attention_bias", r"", "TVM does not repeat all lengths of 1 and crashes on unknown ones"),
     ("nn.conv2d", r"f32\[a,b,c,d\]", "the same length, written in another way"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
@@ -92,8 +93,8 @@ class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
         if info.dims is None:
             return info
         factor, square = p.IntImm(upscale_factor), p.IntImm(upscale_factor * upscale_factor)
-        if not isinstance(info.dims[-3], p.IntImm) or info.dims[-3].value % square.value:
-            message = f"the channels, {info.dims[-3]}, are no literal multiple of {square.value}"
+        if at.equal(simplify(p.FloorMod(info.dims[-3], square)), rules.ZERO) is Answer.NO:
+            message = f"the channels, {info.dims[-3]}, are no multiple of {square.value}"
             raise at.fail(codes.BAD_ATTRIBUTE, message, data=f"this is {info}")
         channels = simplify(p.FloorDiv(info.dims[-3], square))
         large = [simplify(p.Mul(dim, factor)) for dim in info.dims[-2:]]
