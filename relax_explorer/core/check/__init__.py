@@ -11,6 +11,7 @@ from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
 from relax_explorer.core.diagnostics import Diagnostic, Report, Severity
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.node import building
 
 
 def check(
@@ -29,7 +30,7 @@ def check(
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
-    with proving(prover):
+    with proving(prover), building():
         return _check(module, profile == "tvm")
 
 

@@ -16,7 +16,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.node import building, replace
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -37,7 +37,8 @@ def normalize_with(module: IRModule, unsaid_is_pure: bool = False) -> tuple[IRMo
     """
     report = Report()
     whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
-    return _ModuleNormalizer(module.having(whole), report, unsaid_is_pure).run(), report
+    with building():
+        return _ModuleNormalizer(module.having(whole), report, unsaid_is_pure).run(), report
 
 
 def _with_sequence(fn: Any) -> Any:

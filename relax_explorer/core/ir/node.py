@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
 
 # Building a frozen dataclass costs four times a plain one (tests/perf: node), so nodes are frozen only where mistakes are sought.
 CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
+
+
+@contextmanager
+def building() -> Iterator[None]:
+    """Within it nodes are made by the thousand and none is garbage: the collector, which would look at all of them, rests."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
 
 _T = TypeVar("_T")
 _FIELDS: dict[type, tuple[str, ...]] = {}

@@ -6,7 +6,6 @@ One function or statement that can't be read does not hide the problems of the o
 from __future__ import annotations
 
 import ast
-import gc
 import re
 import warnings
 from typing import Any
@@ -17,6 +16,7 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import ExternFunc, OpaqueFunction
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.node import building
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.context import Context, Skip
@@ -45,18 +45,13 @@ def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IR
 def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
     """The module as far as it can be read (None when there is no telling), and what is wrong with it."""
     source = Source(text.removeprefix("\ufeff"), filename)
-    was_enabled = gc.isenabled()
-    gc.disable()  # the tree is large, and nothing of it is garbage until the end: collecting doubles the time
-    try:
+    with building():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
         try:
             return _read(source, skeleton, runs, python.names, experimental)
         except pieces.NotInPieces:
             return _read(source, python.text, {}, python.names, experimental)
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _read(
