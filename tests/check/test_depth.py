@@ -32,6 +32,26 @@ def test_deep_trees_are_compared_and_hashed() -> None:
     assert not rxe.structural_equal(one, program(main=nest("tuples")))
 
 
+def test_deep_trees_are_printed() -> None:
+    text = program(main=nest("calls")).script()
+    assert text.count("R.exp(") == DEEP
+    x, y = var("x"), var("y")
+    twice = call("add", call("exp", x), call("exp", x))
+    shared = call("sin", x)
+    both = function(
+        [x, y], seq([], call("add", e.TupleGetItem(e.Tuple((twice, call("add", shared, shared))), 0), y))
+    )
+    body = "R.add((R.add(R.exp(x), R.exp(x)), R.add(R.sin(x), R.sin(x)))[0], y)"
+    assert f"return {body}" in program(main=both).script()
+
+
+def test_long_sums_are_read_and_printed() -> None:
+    text = '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return ' + "+".join(["x"] * 300) + "\n"
+    module = rxe.parse(text)
+    assert module.script().count("R.add(") == 299
+    assert rxe.check(module) == []
+
+
 def test_long_blocks_and_many_names_are_linear() -> None:
     """As many fresh names as bindings; a search from the start for each would take minutes."""
     x = var("x")

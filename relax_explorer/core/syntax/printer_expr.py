@@ -14,6 +14,7 @@ from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.ir.prim_text import PrimText, float_text, quoted
 from relax_explorer.core.ir.struct_info_text import StructInfoText
+from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.parse_expr import CALL_FORMS, PACKED_FORMS
@@ -55,6 +56,7 @@ class ExprText:
             self.prim, names, dialect.object_name, dialect.old, quote=True, quote_all=dialect.old
         )
         self._infos: dict[s.StructInfo, str] = {}
+        self._written: dict[int, str] = {}
         self._attrs: dict[Attrs, str] = {}
 
     def _shape_var(self, var: p.PrimVar) -> str:
@@ -74,8 +76,18 @@ class ExprText:
         return hit
 
     def write(self, expr: e.Expr) -> str:
-        """`expr` as text."""
-        return _WRITERS[type(expr)](self, expr)
+        """`expr` as text; what is nested in it is written first, inside out, so that no depth is too much."""
+        if type(expr) not in _NESTING or self._written or not _is_nested(expr):
+            return _WRITERS[type(expr)](self, expr)
+        for inner in _inside_out(expr):
+            self._written[id(inner)] = _WRITERS[type(inner)](self, inner)
+        text = _WRITERS[type(expr)](self, expr)
+        self._written.clear()
+        return text
+
+    def written(self, expr: e.Expr) -> str | None:
+        """The text of a nested expression that was written before, once."""
+        return self._written.pop(id(expr), None) if self._written else None
 
     def listed(self, exprs: tuple[e.Expr, ...]) -> str:
         """Expressions with commas between them."""
@@ -188,6 +200,32 @@ _CALL_WRITERS: dict[str, Callable[[ExprText, e.Call, str], str]] = {
     **dict.fromkeys(PACKED_FORMS, _packed_form),
 }
 
+_NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
+
+
+def _is_nested(expr: e.Expr) -> bool:
+    return any(type(inner) is e.Call or type(inner) is e.TupleGetItem for inner in operands(expr))
+
+
+def _inside_out(expr: e.Expr) -> list[e.Expr]:
+    """The calls, tuples and fields inside `expr`, each after those inside it."""
+    found: list[e.Expr] = []
+    stack = [inner for inner in operands(expr) if type(inner) in _NESTING]
+    while stack:
+        inner = stack.pop()
+        found.append(inner)
+        stack.extend([deeper for deeper in operands(inner) if type(deeper) in _NESTING])
+    return found[::-1]
+
+
+def _or_written(rule: Callable[[ExprText, Any], str]) -> Callable[[ExprText, Any], str]:
+    def write(out: ExprText, expr: e.Expr) -> str:
+        text = out.written(expr)
+        return rule(out, expr) if text is None else text
+
+    return write
+
+
 _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
     e.Var: lambda out, x: out.names(x),
     e.DataflowVar: lambda out, x: out.names(x),
@@ -199,9 +237,9 @@ _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
     e.PrimValue: _prim_value,
     e.StringImm: lambda out, x: f"R.str({quoted(x.value)})",
     e.DataTypeImm: lambda out, x: f'R.dtype("{x.value}")',
-    e.Tuple: _tuple,
-    e.TupleGetItem: lambda out, x: f"{out.write(x.tuple)}[{x.index}]",
-    e.Call: _call,
+    e.Tuple: _or_written(_tuple),
+    e.TupleGetItem: _or_written(lambda out, x: f"{out.write(x.tuple)}[{x.index}]"),
+    e.Call: _or_written(_call),
 }
 
 
