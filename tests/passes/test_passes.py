@@ -95,6 +95,39 @@ def test_dataflow_and_back() -> None:
     assert rxe.structural_equal(plain, rxe.normalize(rxe.parse(text)))
 
 
+def test_no_dataflow_is_left_in_branches_and_inner_functions() -> None:
+    text = """
+@R.function
+def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+    if c:
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.sin(a)
+            R.output(b)
+        y = R.add(b, b)
+    else:
+        y = R.cos(x)
+    @R.function
+    def g(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            p = R.exp(z)
+            q = R.sin(p)
+            R.output(q)
+        return q
+    w = g(y)
+    return w
+"""
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(before, "ToNonDataflow")
+    assert "dataflow" not in after.script()
+    assert rxe.check(after) == []
+    x = np.arange(2, dtype="float32")
+    for condition in (np.array(True), np.array(False)):
+        np.testing.assert_array_equal(
+            rxe.run(after, "main", [x, condition]), rxe.run(before, "main", [x, condition])
+        )
+
+
 def test_legalize_shares_kernels_and_can_skip() -> None:
     text = function("a = R.exp(x)\nb = R.exp(a)\nc = R.add(a, b)\nreturn c")
     module = after(text, "LegalizeOps")

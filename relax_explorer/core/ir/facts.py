@@ -26,7 +26,8 @@ class Facts:
         for i, binding in enumerate(self.bindings):
             read = reads(binding)
             self.operands.append(read)
-            for var in read:
+            inner = variables(binding.value.body.body) if type(binding.value) is e.Function else ()
+            for var in dict.fromkeys((*read, *inner)):  # what a function inside returns is read by it
                 self.uses.setdefault(var, []).append(i)
         for var in variables(fn.body.body):
             self.uses.setdefault(var, []).append(len(self.bindings))
