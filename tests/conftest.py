@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.support.golden import Golden
@@ -29,6 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update is for people who read the difference; CI may not use it")
+    # The gate tries the same examples each time; at a desk every run looks elsewhere.
+    hypothesis.settings.register_profile("gate", derandomize=True)
+    if os.environ.get("CI"):
+        hypothesis.settings.load_profile("gate")
     config.stash[COUNTS] = {"asked": 0, "refused": []}
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(_SpecCoverage())

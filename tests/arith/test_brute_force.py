@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +50,14 @@ def test_simplify_is_done_after_one_step(expr: p.PrimExpr) -> None:
     once = simplify(expr)
     assert equal(once, expr) is not Answer.NO
     assert simplify(simplify(once)) is simplify(once)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_factors_that_are_made_on_the_way_have_one_order(first: int) -> None:
+    n = p.PrimVar("n")
+    factors = [p.Select(p.EQ(n, n // 0), n + n, n), n % (n - n)]
+    simplify(factors[first] * n)
+    assert str(simplify(factors[0] * factors[1])) == "n % 0 * T.Select(n == n // 0, n * 2, n)"
 
 
 @given(expressions(4))

@@ -150,16 +150,29 @@ def _in_source_order(poly: Polynomial, source: PrimExpr | None) -> Iterator[tupl
     for monomial, coefficient in poly.items():
         if len(monomial) > 1 and source is not None:
             ranks = _ranks(source) if ranks is None else ranks
-            known = [(_rank(atom, ranks), n, atom) for n, atom in enumerate(monomial)]
-            monomial = tuple([atom for _, _, atom in sorted(known, key=lambda found: found[:2])])
+            places = {atom: _place(atom, ranks) for atom in monomial}
+            monomial = tuple(sorted(monomial, key=places.__getitem__))
         if monomial:
             yield monomial, coefficient
 
 
-def _rank(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> int:
-    """The place of an atom, or of the first of its variables if the atom was made on the way."""
+def _place(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> tuple[int, tuple[str, ...]]:
+    """The place of an atom; of one that was made on the way that of its first variable, and then how it is built."""
     own = ranks.get(atom)
-    return own if own is not None else min([ranks[var] for var in free_vars(atom)], default=len(ranks))
+    if own is not None:
+        return own, ()
+    return min([ranks[var] for var in free_vars(atom)], default=len(ranks)), tuple(_build(atom, ranks))
+
+
+def _build(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> Iterator[str]:
+    """What tells an expression from any other, by the places of its variables rather than by what was seen before."""
+    stack = [atom]
+    while stack:
+        node = stack.pop()
+        yield type(node).__name__
+        if type(node) in LEAVES:
+            yield str(node.value if isinstance(node, IntImm) else ranks[node])
+        stack.extend(node.children())
 
 
 def _ranks(source: PrimExpr) -> dict[PrimExpr, int]:
