@@ -11,7 +11,7 @@ from relax_explorer.core.check.conversion import (
     cast_operand,
     conversion,
     counterexample,
-    without_shapes,
+    typed_alike,
 )
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Edit, Label, Report
@@ -61,9 +61,9 @@ def _is_kernel(call: e.Call) -> bool:
 
 def _only_dims(have: s.StructInfo, want: s.StructInfo) -> bool:
     """Whether the parameter alone would take the argument: then TVM accepts the call, and learns of the lengths when it runs."""
-    if conversion(without_shapes(have), without_shapes(want)) is not Conversion.FITS:
+    if not typed_alike(have, want):
         return False
-    pairs = zip(_dims(have) or (), _dims(want) or (), strict=False)
+    pairs = zip(s.lengths(have), s.lengths(want), strict=False)
     return not any(type(a) is type(b) is p.IntImm and a is not b for a, b in pairs)
 
 
@@ -133,7 +133,7 @@ class _Argument:
         labels = []
         for var in p.free_vars(wanted):
             for number, param in enumerate(self.params):
-                dims = _dims(param) or ()
+                dims = s.lengths(param)
                 if var in dims and number < len(self.spans):
                     axis = dims.index(var)
                     text = f"{var.name} is {self.dims.get(var)} because of dimension {axis} of this argument"
@@ -153,17 +153,10 @@ def _conflict(
     have: s.StructInfo, param: s.StructInfo, dims: Dims
 ) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
     """The first axis whose lengths differ, with the length given and the one that the parameter writes."""
-    given, wanted = _dims(have), _dims(param)
-    for axis, (a, b) in enumerate(zip(given or (), wanted or (), strict=False)):
+    for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(param), strict=False)):
         if equal(a, p.substitute(b, dims)) is Answer.NO:
             return axis, a, b
     return None
-
-
-def _dims(info: s.StructInfo) -> tuple[p.PrimExpr, ...] | None:
-    if isinstance(info, s.TensorStructInfo):
-        return info.dims
-    return info.values if isinstance(info, s.ShapeStructInfo) else None
 
 
 def _shown(expr: e.Expr) -> str:

@@ -69,13 +69,9 @@ def _source(value: e.Expr, dim: p.PrimExpr) -> e.Var | None:
 
 
 def _dims(info: s.StructInfo | None) -> tuple[p.PrimExpr, ...]:
-    if isinstance(info, s.TensorStructInfo):
-        return info.lengths or ()
-    if isinstance(info, s.ShapeStructInfo):
-        return info.values or ()
     if isinstance(info, s.TupleStructInfo):
         return tuple([dim for field in info.fields for dim in _dims(field)])
-    return ()
+    return s.lengths(info)
 
 
 def _written(text: str, var: e.Var) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
 from relax_explorer.core.check.erase import erase
-from relax_explorer.core.check.matching import apart, defined_dims, instantiate, match_dims, shape_var_mapping
-from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specific
+from relax_explorer.core.check.matching import defined_dims, instantiate, match_dims, shape_var_mapping
+from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specific, signatures
 from relax_explorer.core.check.types import erase_struct_info, is_subtype
 from relax_explorer.core.check.unify import unify
 from relax_explorer.core.ir import struct_info as s
@@ -99,10 +99,7 @@ def _fits_func(have: s.FuncStructInfo, want: s.FuncStructInfo) -> Answer:
         return UNKNOWN if have.params is not want.params else _fits_opaque(have, want)
     if len(have.params) != len(want.params):
         return NO
-    have, want = apart(have, want)
-    params, ret = instantiate(have, want.params or ())
-    answer = both(map(fits, want.params or (), params))  # parameters are contravariant
-    return NO if answer is NO else both((answer, fits(ret, want.ret)))
+    return signatures(have, want, fits)
 
 
 def _fits_opaque(have: s.FuncStructInfo, want: s.FuncStructInfo) -> Answer:

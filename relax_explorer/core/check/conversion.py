@@ -7,9 +7,9 @@ from enum import Enum
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.witness import disagreement
 from relax_explorer.core.check.compatible import fits
+from relax_explorer.core.check.types import erase_struct_info, is_subtype
 from relax_explorer.core.diagnostics import Edit
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.source import Span
 
@@ -32,40 +32,22 @@ def conversion(have: s.StructInfo, want: s.StructInfo) -> Conversion:
         return Conversion.FITS
     if answer is Answer.NO:
         return Conversion.NEVER
-    typed = fits(without_shapes(have), without_shapes(want)) is Answer.YES
-    return Conversion.MAYBE if typed else Conversion.NARROWS
+    return Conversion.MAYBE if typed_alike(have, want) else Conversion.NARROWS
 
 
-def without_shapes(info: s.StructInfo) -> s.StructInfo:
-    """What is left of a StructInfo when dimensions are forgotten: kind, rank, dtype."""
-    if isinstance(info, s.TensorStructInfo):
-        return info if info.shape is None else s.TensorStructInfo(None, info.dtype, info.ndim, info.vdevice)
-    if isinstance(info, s.ShapeStructInfo):
-        return info if info.values is None else s.ShapeStructInfo(None, info.ndim)
-    if isinstance(info, s.PrimStructInfo):
-        return info if info.value is None else s.PrimStructInfo(info.dtype)
-    if isinstance(info, s.TupleStructInfo):
-        return s.TupleStructInfo(tuple([without_shapes(field) for field in info.fields]))
-    if isinstance(info, s.FuncStructInfo) and info.params is not None:
-        params = tuple([without_shapes(param) for param in info.params])
-        return s.FuncStructInfo(params, without_shapes(info.ret), info.pure, info.derive_func)
-    return info
+def typed_alike(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """Whether kind, rank and dtype are right as they are."""
+    return is_subtype(erase_struct_info(have), erase_struct_info(want))
 
 
 def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
     """A note that gives lengths for which the value is not what is wanted; none when no such lengths were found."""
-    for axis, (a, b) in enumerate(zip(_lengths(have), _lengths(want), strict=False)):
+    for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(want), strict=False)):
         found = disagreement(a, b)
         if found is not None and found[0]:
             values = ", ".join(f"{var.name} = {value}" for var, value in found[0].items())
             return (f"with {values}, dimension {axis} is {found[1]}, not {found[2]}",)
     return ()
-
-
-def _lengths(info: s.StructInfo) -> tuple[p.PrimExpr, ...]:
-    if isinstance(info, s.TensorStructInfo):
-        return info.lengths or ()
-    return info.values or () if isinstance(info, s.ShapeStructInfo) else ()
 
 
 def cast_binding(binding: e.VarBinding, want: s.StructInfo) -> tuple[Edit, ...]:

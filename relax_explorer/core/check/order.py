@@ -75,10 +75,17 @@ def _func(a: s.FuncStructInfo, b: s.FuncStructInfo) -> Answer:
         return NO if a.params is not b.params else _opaque(a, b)
     if len(a.params) != len(b.params):
         return NO
+    return signatures(a, b, more_specific)
+
+
+def signatures(
+    a: s.FuncStructInfo, b: s.FuncStructInfo, relation: Callable[[s.StructInfo, s.StructInfo], Answer]
+) -> Answer:
+    """A relation of functions with as many parameters, from that of their parts: parameters are contravariant."""
     a, b = apart(a, b)
     params, ret = instantiate(a, b.params or ())
-    answer = both(map(more_specific, b.params or (), params))  # parameters are contravariant
-    return NO if answer is NO else both((answer, more_specific(ret, b.ret)))
+    answer = both(map(relation, b.params or (), params))
+    return NO if answer is NO else both((answer, relation(ret, b.ret)))
 
 
 def _opaque(a: s.FuncStructInfo, b: s.FuncStructInfo) -> Answer:

@@ -158,5 +158,12 @@ class FuncStructInfo(StructInfo):
         return hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)  # type: ignore[no-any-return]
 
 
+def lengths(info: StructInfo | None) -> tuple[PrimExpr, ...]:
+    """The lengths of a tensor or a shape; empty where none are known, and of anything else."""
+    if isinstance(info, TensorStructInfo):
+        return info.lengths or ()
+    return info.values or () if isinstance(info, ShapeStructInfo) else ()
+
+
 OBJECT = ObjectStructInfo()
 VOID = TupleStructInfo(())
