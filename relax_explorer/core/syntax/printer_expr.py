@@ -57,6 +57,7 @@ class ExprText:
         )
         self._infos: dict[s.StructInfo, str] = {}
         self._written: dict[int, str] = {}
+        self._writers = _WRITERS
         self._attrs: dict[Attrs, str] = {}
 
     def _shape_var(self, var: p.PrimVar) -> str:
@@ -77,21 +78,29 @@ class ExprText:
 
     def write(self, expr: e.Expr) -> str:
         """`expr` as text; what is nested in it is written first, inside out, so that no depth is too much."""
-        if type(expr) not in _NESTING or self._written or not _is_nested(expr):
-            return _WRITERS[type(expr)](self, expr)
-        for inner in _inside_out(expr):
-            self._written[id(inner)] = _WRITERS[type(inner)](self, inner)
-        text = _WRITERS[type(expr)](self, expr)
+        if self._writers is _WRITERS and type(expr) in _NESTING:
+            for inner in expr.args if type(expr) is e.Call else operands(expr):
+                if type(inner) is e.Call or type(inner) is e.TupleGetItem:
+                    return self._inside_out(expr)
+        return self._writers[type(expr)](self, expr)
+
+    def _inside_out(self, expr: e.Expr) -> str:
+        self._writers = _WRITERS_OF_NESTED
+        for inner in _nested(expr):
+            self._written[id(inner)] = self._writers[type(inner)](self, inner)
+        text = self._writers[type(expr)](self, expr)
+        self._writers = _WRITERS
         self._written.clear()
         return text
 
     def written(self, expr: e.Expr) -> str | None:
         """The text of a nested expression that was written before, once."""
-        return self._written.pop(id(expr), None) if self._written else None
+        return self._written.pop(id(expr), None)
 
     def listed(self, exprs: tuple[e.Expr, ...]) -> str:
         """Expressions with commas between them."""
-        return ", ".join([_WRITERS[type(expr)](self, expr) for expr in exprs])
+        writers = self._writers
+        return ", ".join([writers[type(expr)](self, expr) for expr in exprs])
 
     def constant(self, value: Any) -> str:
         """A compile-time constant of an attribute."""
@@ -203,11 +212,7 @@ _CALL_WRITERS: dict[str, Callable[[ExprText, e.Call, str], str]] = {
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
 
 
-def _is_nested(expr: e.Expr) -> bool:
-    return any(type(inner) is e.Call or type(inner) is e.TupleGetItem for inner in operands(expr))
-
-
-def _inside_out(expr: e.Expr) -> list[e.Expr]:
+def _nested(expr: e.Expr) -> list[e.Expr]:
     """The calls, tuples and fields inside `expr`, each after those inside it."""
     found: list[e.Expr] = []
     stack = [inner for inner in operands(expr) if type(inner) in _NESTING]
@@ -237,10 +242,12 @@ _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
     e.PrimValue: _prim_value,
     e.StringImm: lambda out, x: f"R.str({quoted(x.value)})",
     e.DataTypeImm: lambda out, x: f'R.dtype("{x.value}")',
-    e.Tuple: _or_written(_tuple),
-    e.TupleGetItem: _or_written(lambda out, x: f"{out.write(x.tuple)}[{x.index}]"),
-    e.Call: _or_written(_call),
+    e.Tuple: _tuple,
+    e.TupleGetItem: lambda out, x: f"{out.write(x.tuple)}[{x.index}]",
+    e.Call: _call,
 }
+# The same while the texts of nested expressions are at hand; apart, for most expressions hold variables only.
+_WRITERS_OF_NESTED = _WRITERS | {kind: _or_written(_WRITERS[kind]) for kind in _NESTING}
 
 
 def _int_text(out: ExprText, value: int) -> str:
