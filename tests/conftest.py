@@ -7,6 +7,7 @@ import os
 # Nodes are frozen only when checks are on, and that is decided when the package is first imported.
 os.environ["RELAX_EXPLORER_CHECKS"] = "1"
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("gate", derandomize=True)
     if os.environ.get("CI"):
         hypothesis.settings.load_profile("gate")
-    config.stash[COUNTS] = {"asked": 0, "refused": []}
+    config.stash[COUNTS] = {"asked": 0, "refused": [], "operators": Counter()}
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(_SpecCoverage())
 
@@ -76,6 +77,13 @@ def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
     _count(request.config, oracle.asked, oracle.refused)
 
 
+@pytest.fixture(scope="session")
+def operator_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """How the questions about operators were answered, by kind; the session prints it."""
+    counts: Counter[str] = request.config.stash[COUNTS]["operators"]
+    return counts
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "oracle" in getattr(item, "fixturenames", ()) and not Oracle.is_installed():
         _count(item.config, 0, [f"{item.nodeid}: TVM is not installed"])
@@ -86,13 +94,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     # Only a worker of xdist has somewhere to send its counts.
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["oracle"] = session.config.stash[COUNTS]
+        counts = session.config.stash[COUNTS]
+        output["oracle"] = {**counts, "operators": dict(counts["operators"])}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": []})
+    counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": [], "operators": {}})
     _count(node.config, counts["asked"], counts["refused"])
+    node.config.stash[COUNTS]["operators"].update(counts["operators"])
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -103,6 +113,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.write_line(
         f"oracle: {counts['asked']} questions asked, {len(refused)} could not be asked"
     )
+    if counts["operators"]:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["operators"].items()))
+        terminalreporter.write_line(f"calls of operators: {kinds}")
     for reason in sorted(set(refused)) if config.getoption("verbose") > 0 else ():
         terminalreporter.write_line(f"  {refused.count(reason)} x {reason}")
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections import Counter
-from random import Random
-from typing import Any
 
 import relax_explorer as rxe
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.syntax.parser import read
 from tests.support.oracle import Oracle
 from tests.support.random_programs import random_program
+from tests.support.type_texts import KINDS, OTHER, difference, spelled
 
 UNEXPLAINED = ("we accept", "TVM accepts", "another StructInfo", "other bindings")
 
@@ -58,77 +56,22 @@ def compare(oracle: Oracle, text: str) -> tuple[str, str]:
         known = next((kind for sign, kind in _STRICTER.items() if sign in errors[0]), "")
         return (known, "") if known else ("TVM accepts", errors[0])
     mine = Counter(map(_row, infos))
-    theirs = Counter(_row((row.name, _relax(row.type))) for row in answer.get())
+    theirs = Counter(_row((row.name, spelled(row.type))) for row in answer.get())
     if mine == theirs:
         return "agree", ""
     ours_only, theirs_only = sorted((mine - theirs).elements()), sorted((theirs - mine).elements())
     if [name for name, _ in ours_only] != [name for name, _ in theirs_only]:
         return "other bindings", f"{ours_only[:1]} {theirs_only[:1]}"
     wrong = list(zip(ours_only, theirs_only, strict=True))
-    kinds = [_difference(a[1], b[1]) for a, b in wrong]
-    worst = min(kinds, key=_KINDS.index)
-    return worst, f"{wrong[kinds.index(worst)]}" if worst is _KINDS[0] else ""
-
-
-_KINDS = ["another StructInfo", "TVM has a negative length", "more precise", "agree, written otherwise"]
-
-
-def _difference(mine: str, theirs: str) -> str:
-    """What kind of difference two texts are, judged by the values of the shape variables that are tried."""
-    pairs = [(_value(mine, seed), _value(theirs, seed)) for seed in range(20)]
-    if all(a == b for a, b in pairs):
-        return _KINDS[3]
-    if all(_sharper(a, b) for a, b in pairs):
-        return _KINDS[2]
-    return _KINDS[1] if all(a == b or "-" in str(b) for a, b in pairs) else _KINDS[0]
-
-
-def _sharper(mine: Any, theirs: Any) -> bool:
-    """Whether ours is a tensor of known shape, or rank, where TVM's has only the same dtype (and rank)."""
-    head = theirs[0] if isinstance(theirs, tuple) and theirs else theirs
-    if head != "tensor" or not isinstance(mine, tuple):
-        return False
-    known = dict(theirs[2]) if isinstance(theirs, tuple) else {}
-    if isinstance(theirs, tuple) and theirs[1]:
-        return False
-    rank = len(mine[1][0]) if mine[1] else dict(mine[2]).get("ndim")
-    return known.get("ndim", rank) == rank and dict(mine[2]).get("dtype") == known.get("dtype")
+    kinds = [difference(a[1], b[1]) for a, b in wrong]
+    worst = min(kinds, key=KINDS.index)
+    return worst, f"{wrong[kinds.index(worst)]}" if worst is OTHER else ""
 
 
 def _row(row: tuple[str, str]) -> tuple[str, str]:
     """Names that the normalizers made up are not compared, nor is the order of branches."""
     name, info = row
     return (name if name.startswith("v") else "", info)
-
-
-class _Say:
-    """`R` and `T` of a StructInfo whose dimensions are numbers: calls give what they were told."""
-
-    Any, Tensor, Shape, Tuple = "any", "tensor", "shape", "tuple"
-
-    def __getattr__(self, name: str) -> Any:
-        return {"min": min, "max": max}.get(name) or (
-            lambda *args, **more: (name, args, sorted(more.items()))
-        )
-
-
-def _value(text: str, seed: int) -> object:
-    """A StructInfo with numbers for its shape variables; the text itself when it holds more than that."""
-    names = set(re.findall(r"\b[a-z]\w*\b", re.sub(r"[RT]\.\w+|\w+=|\"\w+\"", " ", text)))
-    numbers = {name: Random(f"{seed} {name}").choice([0, 1, 2, 3, 7, 100]) for name in names}
-    lowered = re.sub(r"R\.(Tensor|Shape|Tuple)\(", lambda m: m[0].lower().replace("r.", "R."), text)
-    try:
-        return eval(lowered, {"R": _Say(), "T": _Say(), **numbers})
-    except (AttributeError, NameError, SyntaxError, TypeError, ZeroDivisionError):
-        return text
-
-
-def _relax(text: str) -> str:
-    """TVM's text of a type in the words that we use: fields of tuples, the empty tuple, scalars, strings."""
-    text = re.sub(r"T\.int64\((\d+)\)", r"\1", text).replace("T.Tuple(", "R.Tuple(")
-    text = re.sub(r"\bNone\b", "R.Tuple", text)
-    text = re.sub(r"(?:\w+\.)*StringType(?:\([^()]*\))?", "R.Any", text)
-    return f"T.{text}" if re.fullmatch(r"(?:u?int|float)\d+|bool", text) else text
 
 
 def main() -> int:

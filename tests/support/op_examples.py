@@ -5,7 +5,8 @@
 Tensors are a short dtype and their lengths; `f32` alone has no known rank, `f32[?,?]` no known lengths, `any[n]` no
 known dtype. `(n,4)` is a shape where the operator takes one, else a tuple: of tensors `(f32[2],f32[3])` or of scalars
 `(0,1)`. A bare number is a scalar, `_` leaves an optional operand out. `name=value` is an attribute, written as in
-TVMScript. The result may be a tensor, a tuple of tensors, or `shape(n,4)`.
+TVMScript. The result may be a tensor, a tuple of tensors, or `shape(n,4)`. What is in braces is TVMScript as it stands, an
+operand or the value of an attribute; it may name the PrimFunc `cls.kernel` and the function `cls.other`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,19 @@ DTYPES = {
 TENSOR = re.compile(r"([a-z]+\d*)(?:\[([^\]]*)\])?$")
 ATTRIBUTE = re.compile(r"[a-z_][a-z_0-9]*=")
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?$")
+
+OTHERS = """    @T.prim_func(private=True, s_tir=True)
+    def kernel(a: T.Buffer((T.int64(4),), "float32"), b: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            with T.sblock("b"):
+                v = T.axis.spatial(T.int64(4), i)
+                b[v] = a[v] + T.float32(1)
+
+    @R.function
+    def other(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
+        y = R.add(x, x)
+        return y
+"""
 
 
 @dataclass(frozen=True)
@@ -48,18 +62,22 @@ class Example:
         symbols = sorted(set(re.findall(r"\b[a-z]\b", " ".join((*self.operands, self.result)))))
         if symbols:
             params.append(f"symbols: R.Shape([{', '.join(repr(s) for s in symbols)}])".replace("'", '"'))
-        call = f"R.{self.op.name.removeprefix('relax.')}({', '.join((*args, *self.attributes))})"
+        attributes = [text.replace("={", "=").removesuffix("}") for text in self.attributes]
+        call = f"R.{self.op.name.removeprefix('relax.')}({', '.join((*args, *attributes))})"
         head = ["@R.function", f"def {name}({', '.join(params)}):"]
         body = [*[f"    {s} = T.int64()" for s in symbols], f"    result = {call}", "    return result"]
         return "\n".join(f"    {line}" for line in (*head, *body)) + "\n"
 
     def module(self, *, expect: bool = False) -> str:
         """The example as a whole text."""
-        return module([self.function(expect=expect)])
+        uses = "cls." in self.text
+        return module([self.function(expect=expect), *([OTHERS] if uses else [])])
 
     def _argument(self, text: str, number: int, params: list[str]) -> str:
         kind = self.op.operands[min(number, len(self.op.operands) - 1)].kind
         name = f"x{len(params)}"
+        if text.startswith("{"):
+            return text[1:-1]
         if NUMBER.match(text) or (kind.startswith("Prim") and not text.startswith("(")):
             return f"R.prim_value({text})"
         if text.startswith("(") and kind.startswith("Shape"):
@@ -105,7 +123,7 @@ def split(text: str) -> list[str]:
 
 def read(op: type[Op], text: str) -> Example:
     """An example of `op`."""
-    left, _, result = text.rpartition(" -> ")
+    left, _, result = text.rpartition(" -> ") if " -> " in text else (text, "", "")
     words = left.split()
     attributes = tuple(word for word in words if ATTRIBUTE.match(word))
     return Example(op, text, tuple(word for word in words if not ATTRIBUTE.match(word)), attributes, result)

@@ -1,0 +1,124 @@
+"""Ask TVM about calls of operators: `python -m tests.oracle.operators [NAME …] [-n 30] [--seed 0]`.
+
+Each operator is asked about in its examples, the calls picked by hand, and examples changed at random, `-n` at least. The
+table counts: agree (the same type, or both refuse), more precise (ours says the same and more), differ (a row with a reason),
+not asked (TVM crashed), unexplained.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+import relax_explorer as rxe
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.decl import Op
+from tests.support import type_texts
+from tests.support.op_calls import Difference, calls, changed, differences, short, words
+from tests.support.op_examples import Example
+from tests.support.oracle import Oracle
+
+AGREE, PRECISE, DIFFER, NOT_ASKED, UNEXPLAINED = "agree", "more precise", "differ", "not asked", "unexplained"
+OUTCOMES = (AGREE, PRECISE, DIFFER, NOT_ASKED, UNEXPLAINED)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one question; `row` is the reason for a difference."""
+
+    call: Example
+    kind: str
+    ours: str = ""
+    theirs: str = ""
+    row: Difference | None = None
+
+    def __str__(self) -> str:
+        ours, theirs = self.ours or "refused", self.theirs or "refused"
+        return f"{short(self.call.op)} {words(self.call)}: ours {ours}, TVM's {theirs}"
+
+
+def ask(call: Example, oracle: Oracle) -> Outcome:
+    """Compare our type of a call with TVM's."""
+    text = call.module()
+    answer = oracle.types(text)
+    if answer.crashed is not None or answer.kind == "timeout":
+        return Outcome(call, NOT_ASKED)
+    found = answer.get() if answer.ok else []
+    theirs = next((type_texts.spelled(row.type) for row in reversed(found) if row.function == "main"), "")
+    ours = our_type(text)
+    if ours == theirs:
+        return Outcome(call, AGREE, ours, theirs)
+    kind = type_texts.difference(ours, theirs) if ours and theirs else type_texts.OTHER
+    if kind == type_texts.EQUAL:
+        return Outcome(call, AGREE, ours, theirs)
+    if kind == type_texts.SHARPER:
+        return Outcome(call, PRECISE, ours, theirs)
+    row = next((row for row in differences() if row.explains(call)), None)
+    return Outcome(call, DIFFER if row is not None else UNEXPLAINED, ours, theirs, row)
+
+
+def our_type(text: str) -> str:
+    """The type of the call in a text, empty when it is refused."""
+    try:
+        parsed = rxe.parse(text)
+    except rxe.Failure:
+        return ""
+    if any(problem.is_error for problem in rxe.check(parsed, profile="tvm")):
+        return ""
+    main = rxe.normalize(parsed)["main"]
+    return type_texts.spelled(str(main.body.blocks[0].bindings[-1].var.struct_info))
+
+
+def questions(op: type[Op], least: int, random: Random) -> Iterator[Example]:
+    """The calls to ask about: all that are written down, then changed ones until there are `least` different ones."""
+    seen = set()
+    written = calls(op)
+    for call in written:
+        seen.add(words(call))
+        yield call
+    for _ in range(20 * least):
+        if len(seen) >= least or not written:
+            return
+        call = changed(random.choice(written), random)
+        if words(call) not in seen:
+            seen.add(words(call))
+            yield call
+
+
+def tally(outcomes: Iterable[Outcome]) -> Counter[str]:
+    """How many there are of each kind."""
+    return Counter(outcome.kind for outcome in outcomes)
+
+
+def row(name: str, counts: Counter[str]) -> str:
+    """A line of the table."""
+    return f"{name:<40}" + "".join(f"{counts[kind]:>14}" for kind in OUTCOMES)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle.operators", description=__doc__)
+    parser.add_argument("names", nargs="*", help="operators; all when none is named")
+    parser.add_argument("-n", type=int, default=30, help="calls of each operator, at least")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    chosen = [table()[f"relax.{name}"] for name in arguments.names] or list(table().values())
+    oracle, total = Oracle(), Counter[str]()
+    print(f"{'operator':<40}" + "".join(f"{kind:>14}" for kind in OUTCOMES))
+    for op in chosen:
+        outcomes = [ask(call, oracle) for call in questions(op, arguments.n, Random(arguments.seed))]
+        counts = tally(outcomes)
+        total += counts
+        print(row(short(op), counts), flush=True)
+        for outcome in outcomes:
+            if outcome.kind == UNEXPLAINED:
+                print(f"    {outcome}")
+    oracle.close()
+    print(row(f"{len(chosen)} operators", total))
+    return int(bool(total[UNEXPLAINED]))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

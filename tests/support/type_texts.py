@@ -1,0 +1,70 @@
+"""Types as texts, ours and TVM's: one spelling of both, and what kind of difference remains."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import Any
+
+OTHER = "another StructInfo"
+NEGATIVE = "TVM has a negative length"
+SHARPER = "more precise"
+EQUAL = "agree, written otherwise"
+KINDS = (OTHER, NEGATIVE, SHARPER, EQUAL)
+"""The kinds of differences, the worst first."""
+
+
+def spelled(text: str) -> str:
+    """TVM's text of a type in the words that we use: literals, fields of tuples, the empty tuple, scalars, strings."""
+    text = re.sub(r"T\.int64\((-?\d+)\)", r"\1", text).replace("T.Tuple(", "R.Tuple(")
+    text = re.sub(r"\bNone\b", "R.Tuple", text).replace("(ndim=-1)", "").replace("R.Object", "R.Any")
+    text = re.sub(r"(?:\w+\.)*StringType(?:\([^()]*\))?", "R.Any", text)
+    return f"T.{text}" if re.fullmatch(r"(?:u?int|float)\d+|bool", text) else text
+
+
+def difference(mine: str, theirs: str) -> str:
+    """What kind of difference two texts are, judged by the values of the shape variables that are tried."""
+    pairs = [(_value(mine, seed), _value(theirs, seed)) for seed in range(20)]
+    if all(a == b for a, b in pairs):
+        return EQUAL
+    if all(_sharper(a, b) for a, b in pairs):
+        return SHARPER
+    return NEGATIVE if all(a == b or "-" in str(b) for a, b in pairs) else OTHER
+
+
+def _sharper(mine: Any, theirs: Any) -> bool:
+    """Whether ours is the same with more known: any value for an object, a shape, rank or dtype of a tensor; so in tuples."""
+    if mine == theirs or theirs == "any":
+        return True
+    head, sizes, known = theirs if isinstance(theirs, tuple) and theirs else (theirs, (), [])
+    if not isinstance(mine, tuple) or mine[0] != head:
+        return False
+    if head == "tuple":
+        return len(mine[1]) == len(sizes) and all(map(_sharper, mine[1], sizes))
+    if head not in ("tensor", "shape") or (sizes and sizes != mine[1]):
+        return False
+    ours, said = dict(mine[2]), dict(known)
+    ours.setdefault("ndim", len(mine[1][0]) if mine[1] else -1)
+    return all(ours.get(name) == value for name, value in said.items())
+
+
+class _Say:
+    """`R` and `T` of a StructInfo whose dimensions are numbers: calls give what they were told."""
+
+    Any, Tensor, Shape, Tuple = "any", "tensor", "shape", "tuple"
+
+    def __getattr__(self, name: str) -> Any:
+        return {"min": min, "max": max}.get(name) or (
+            lambda *args, **more: (name, args, sorted(more.items()))
+        )
+
+
+def _value(text: str, seed: int) -> object:
+    """A StructInfo with numbers for its shape variables; the text itself when it holds more than that."""
+    names = set(re.findall(r"\b[a-z]\w*\b", re.sub(r"[RT]\.\w+|\w+=|\"\w+\"", " ", text)))
+    numbers = {name: Random(f"{seed} {name}").choice([0, 1, 2, 3, 7, 100]) for name in names}
+    lowered = re.sub(r"R\.(Tensor|Shape|Tuple)\(", lambda m: m[0].lower().replace("r.", "R."), text)
+    try:
+        return eval(lowered, {"R": _Say(), "T": _Say(), **numbers})
+    except (AttributeError, NameError, SyntaxError, TypeError, ZeroDivisionError):
+        return text
