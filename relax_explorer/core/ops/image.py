@@ -15,9 +15,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Shape, Site, attr, operand
+from relax_explorer.core.ops.nn_layout import by_axis, need_layout, ordered
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Body, Te, Tensor, call, cast
-from relax_explorer.core.ops.windows import by_axis, need_layout, ordered
 
 _METHODS = ("nearest_neighbor", "linear", "cubic")
 _MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")

@@ -1,9 +1,9 @@
-"""Transposed convolution: what a convolution's gradient does, which makes signals and images larger."""
+"""Transposed convolution: what a convolution's gradient does, which makes signals, images and volumes larger."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +14,28 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Ints, Op, Site, attr, operand
-from relax_explorer.core.ops.special import wide
-from relax_explorer.core.ops.te import Te, Tensor, cast, where
-from relax_explorer.core.ops.windows import (
+from relax_explorer.core.ops.decl import Site, attr
+from relax_explorer.core.ops.nn_conv import Product, product
+from relax_explorer.core.ops.nn_layout import (
     by_axis,
-    completed,
-    each,
-    need_layout,
-    need_window,
+    dims_of,
+    is_plain,
+    lengths_of,
     ordered,
-    pads,
-    windows,
+    plain_stage,
+    rank_of,
+    tiled,
+    tiled_stage,
 )
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.windows import each, in_order, pads, windows
 
 
-class Transposed(Op):
-    """Base of the transposed convolutions; `spatial` names the axes that windows move along."""
+class Transposed(Product):
+    """Base of the transposed convolutions: windows are those of the result, padding is left out of it."""
 
-    spatial: ClassVar[str] = ""
-    fusion = Fusion.OUT_ELEMENTWISE
+    kernel_layout: str = attr(in_order("IO"), "order of the axes of the kernels")
+    kernel_axes = "IO"
 
     @classmethod
     def infer(
@@ -41,21 +43,17 @@ class Transposed(Op):
         groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> s.StructInfo:  # fmt: skip
         """The places that the windows of the result come from, a channel for each kernel."""
-        x, w, rank = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight"), len(cls.spatial)
         out_layout = out_layout or data_layout
-        need_layout(at, f"NC{cls.spatial}", data_layout=data_layout, out_layout=out_layout)
-        need_layout(at, f"IO{cls.spatial}", kernel_layout=kernel_layout)
-        need_window(at, rank, padding, strides=strides, dilation=dilation)
-        _check_numbers(at, rank, strides, output_padding, groups)
-        rules.need_rank(at, x, rank + 2, "data")
-        rules.need_rank(at, w, rank + 2, "weight")
+        window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
+        x, w = cls.operands_of(at, data, weight, *window)
+        _check_output_padding(at, len(cls.spatial), strides, output_padding)
         kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
         if x.dims is None or w.dims is None:
-            return s.TensorStructInfo(None, kind, rank + 2)
-        size, kernel = by_axis(data_layout, x.dims), by_axis(kernel_layout, w.dims)
+            return s.TensorStructInfo(None, kind, rank_of(out_layout))
+        size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
         _check_channels(at, size["C"], kernel["I"], groups)
         made = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
-        return s.TensorStructInfo(ordered(out_layout, made), kind)
+        return s.TensorStructInfo(dims_of(out_layout, made), kind)
 
     @classmethod
     def output(
@@ -78,12 +76,9 @@ class Transposed(Op):
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Any:  # fmt: skip
         """A convolution of the data, spread by the strides, with the kernels turned round."""
-        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
+        rank = len(cls.spatial)
         kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
-        x = wide(np.transpose(data, [data_layout.index(axis) for axis in axes]).astype(kind))
-        w = wide(
-            np.transpose(weight, [kernel_layout.index(axis) for axis in f"IO{cls.spatial}"]).astype(kind)
-        )
+        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, kind)
         spans = [(k - 1) * d for k, d in zip(w.shape[2:], each(dilation, rank), strict=True)]
         more = each(output_padding, rank)
         ends = [
@@ -92,9 +87,8 @@ class Transposed(Op):
         ]
         spread = _spread(x, each(strides, rank), ends)
         views = windows(spread, w.shape[2:], (1,) * rank, each(dilation, rank))
-        made = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups, rank)
-        made = np.transpose(made, [axes.index(axis) for axis in out_layout or data_layout])
-        return np.ascontiguousarray(made).astype(kind)
+        made = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups)
+        return tiled(made, f"NC{cls.spatial}", out_layout or data_layout).astype(kind)
 
     @classmethod
     def legalize(
@@ -102,7 +96,10 @@ class Transposed(Op):
         data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Tensor:  # fmt: skip
         """A sum over the channels of the group and the places that the element comes from."""
-        rank, out_layout = len(cls.spatial), out_layout or data_layout
+        rank, wanted, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
+        data, data_layout = plain_stage(te, data, data_layout, axes)
+        weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"IO{cls.spatial}")
+        out_layout = wanted if is_plain(wanted) else axes
         size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
         kind = out_dtype or data.dtype
         shape = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
@@ -122,11 +119,12 @@ class Transposed(Op):
                 tests += [p.EQ(p.FloorMod(came, p.IntImm(step)), rules.ZERO)] if step > 1 else []
             taken = cast(data[ordered(data_layout, place)], kind)
             own = {**over, "I": channel, "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"]}
-            product = p.Mul(taken, cast(weight[ordered(kernel_layout, own)], kind))
-            return where(_all(tests), product, p.as_prim(0, kind))
+            term = p.Mul(taken, cast(weight[ordered(kernel_layout, own)], kind))
+            return where(_all(tests), term, p.as_prim(0, kind))
 
         lengths = ordered(f"I{cls.spatial}", {**kernel, "I": per_group})
-        return te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, kind)
+        made = te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, kind)
+        return tiled_stage(te, made, out_layout, wanted)
 
 
 def _all(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
@@ -136,9 +134,7 @@ def _all(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
     return made
 
 
-def _check_numbers(at: Site, rank: int, strides: Any, output_padding: Any, groups: int) -> None:
-    if groups <= 0:
-        raise at.fail(codes.BAD_ATTRIBUTE, f"groups is {groups}, at least 1 is needed")
+def _check_output_padding(at: Site, rank: int, strides: Any, output_padding: Any) -> None:
     more = output_padding if isinstance(output_padding, tuple) else (output_padding,)
     if len(more) not in (1, rank):
         raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers; 1 or {rank} are needed")
@@ -165,32 +161,16 @@ def _spread(x: Any, strides: Sequence[int], ends: Sequence[tuple[int, int]]) -> 
     return made[(..., *cut)]
 
 
-def _product(views: Any, w: Any, groups: int, rank: int) -> Any:
-    """Sums over channels and window: views (N, C, places…, window…) with kernels (I, O, window…)."""
-    n, c = views.shape[:2]
-    grouped = views.reshape(n, groups, c // groups, *views.shape[2:])
-    kernels = w.reshape(groups, c // groups, *w.shape[1:])
-    places, window = "hwd"[:rank], "klm"[:rank]
-    made = np.einsum(f"ngc{places}{window},gco{window}->ngo{places}", grouped, kernels, optimize=True)
-    return made.reshape(n, groups * w.shape[1], *made.shape[3:])
+def _product(views: Any, w: Any, groups: int) -> Any:
+    """Sums over channels and window with kernels (I, O, window…), as a convolution has them with its own turned."""
+    inputs, outputs, *window = w.shape
+    grouped = w.reshape(groups, inputs // groups, outputs, *window).swapaxes(1, 2)
+    return product(views, grouped.reshape(groups * outputs, inputs // groups, *window), groups)
 
 
-class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose"):
+class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W"):
     """Transposed cross-correlation of signals with kernels (Dumoulin and Visin 2016)."""
 
-    data: Tensor = operand("signals, by data_layout")
-    weight: Tensor = operand("kernels, by kernel_layout")
-    strides: Ints = attr((1,), "steps between windows of the result", unit="elements")
-    padding: Ints = attr((0, 0), "elements left out: both sides, or left, right", unit="elements")
-    output_padding: Ints = attr((0,), "elements more at the end", unit="elements")
-    dilation: Ints = attr((1,), "steps between kernel elements", unit="elements")
-    groups: int = attr(1, "groups of channels that don't mix")
-    data_layout: str = attr("NCW", "order of the axes of the signals")
-    kernel_layout: str = attr("IOW", "order of the axes of the kernels")
-    out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
-    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
-    spatial = "W"
-    refine = completed(1, out_layout="data_layout")
     examples = (
         "f32[n,3,6] f32[3,4,3] -> f32[n,4,8]",
         "f32[2,4,5] f32[4,2,3] groups=2 strides=2 padding=[1,1] output_padding=1 -> f32[2,4,10]",
@@ -198,28 +178,22 @@ class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose"):
     )
 
 
-class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose"):
+class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"):
     """Transposed cross-correlation of images with kernels (Dumoulin and Visin 2016)."""
 
-    data: Tensor = operand("images, by data_layout")
-    weight: Tensor = operand("kernels, by kernel_layout")
-    strides: Ints = attr((1, 1), "steps between windows of the result", unit="elements")
-    padding: Ints = attr(
-        (0, 0, 0, 0),
-        "elements left out: all, vertical and horizontal, or top, left, bottom, right",
-        unit="elements",
-    )
-    output_padding: Ints = attr((0, 0), "elements more at the ends", unit="elements")
-    dilation: Ints = attr((1, 1), "steps between kernel elements", unit="elements")
-    groups: int = attr(1, "groups of channels that don't mix")
-    data_layout: str = attr("NCHW", "order of the axes of the images")
-    kernel_layout: str = attr("IOHW", "order of the axes of the kernels")
-    out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
-    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
-    spatial = "HW"
-    refine = completed(2, out_layout="data_layout")
     examples = (
         "f32[n,3,4,5] f32[3,4,3,3] -> f32[n,4,6,7]",
         "f32[1,4,4,4] f32[4,3,3,3] groups=2 strides=[2,2] padding=[1,1,1,1] output_padding=[1,1] -> f32[1,6,8,8]",
         "f32[1,2,3,3] f32[2,3,2,2] padding=[1,1] -> f32[1,3,2,2]",
+        'f32[n,2,3,3,2] f32[2,2,2,2,2,3] data_layout="NCHW2c" kernel_layout="IOHW2i3o" -> f32[n,3,4,4,2]',
+    )
+
+
+class Conv3dTranspose(Transposed, name="relax.nn.conv3d_transpose", spatial="DHW"):
+    """Transposed cross-correlation of volumes with kernels (Dumoulin and Visin 2016)."""
+
+    examples = (
+        "f32[n,3,2,3,4] f32[3,4,3,3,3] -> f32[n,4,4,5,6]",
+        "f32[1,4,2,2,3] f32[4,3,2,3,2] groups=2 strides=2 padding=[0,1,0] output_padding=[1,0,1] -> f32[1,6,5,3,7]",
+        'f32[n,2,2,2,3] f32[3,4,2,2,2] dilation=2 data_layout="NDHWC" -> f32[n,4,4,4,4]',
     )

@@ -11,16 +11,14 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.nn_layout import by_axis, need_layout, ordered
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, lowest, where
 from relax_explorer.core.ops.windows import (
     Pads,
-    by_axis,
     completed,
     each,
-    need_layout,
     need_window,
-    ordered,
     pad_stage,
     padded,
     pads,

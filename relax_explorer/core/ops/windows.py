@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,10 +14,46 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Site
+from relax_explorer.core.ops.decl import Op, Site
 from relax_explorer.core.ops.te import Te, Tensor, where
 
 Pads = tuple[tuple[int, int], ...]
+
+
+class Windowed(Op):
+    """Base of the operators that move windows along axes; `spatial` names these: W, HW or DHW.
+
+    What depends on it is written once: a default that is a function is asked with the names of the axes.
+    """
+
+    spatial: ClassVar[str] = ""
+    same_layout: ClassVar[str] = "layout"  # the attribute that out_layout is like when it is None
+    left_out: ClassVar[tuple[str, ...]] = ()  # parameters of the base that the operator has not
+
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
+        if spatial:
+            cls.spatial = spatial
+            kept = [q for q in cls.parameters if q.name not in cls.left_out]
+            cls.parameters = tuple(
+                [replace(q, default=q.default(spatial)) if callable(q.default) else q for q in kept]
+            )
+            cls.refine = completed(len(spatial), out_layout=cls.same_layout)
+        super().__init_subclass__(name=name, **more)
+
+
+def every(number: int) -> Callable[[str], tuple[int, ...]]:
+    """The default of an attribute with one number for each spatial axis."""
+    return lambda spatial: (number,) * len(spatial)
+
+
+def border(number: int) -> Callable[[str], tuple[int, ...]]:
+    """The default of a padding: one number before and one after each spatial axis."""
+    return lambda spatial: (number,) * (2 * len(spatial))
+
+
+def in_order(before: str) -> Callable[[str], str]:
+    """The default of a layout: two letters, then the spatial axes."""
+    return lambda spatial: before + spatial
 
 
 def each(value: Any, rank: int) -> tuple[int, ...]:
@@ -68,25 +105,6 @@ def need_window(at: Site, rank: int, padding: Any, **positive: Any) -> None:
     if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
         text = f"padding has {len(padding)} numbers; 1, {rank} or {2 * rank} are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text)
-
-
-def need_layout(at: Site, axes: str, **layouts: str) -> None:
-    """Refuse layouts that are no order of `axes`."""
-    for name, layout in layouts.items():
-        if sorted(layout) != sorted(axes):
-            raise at.fail(
-                codes.BAD_ATTRIBUTE, f"{name} is {layout!r}; this explorer knows the orders of {axes}"
-            )
-
-
-def by_axis(layout: str, dims: Sequence[Any]) -> dict[str, Any]:
-    """What stands at each axis of a layout."""
-    return dict(zip(layout, dims, strict=True))
-
-
-def ordered(layout: str, found: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The entries in the order of a layout."""
-    return tuple([found[axis] for axis in layout])
 
 
 def window_count(
