@@ -11,11 +11,12 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ops import rules
+from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.special import wide
-from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.te import Te, Tensor, cast
+from relax_explorer.core.tir.stmt import Stmt
 
 
 class Scan(Op):
@@ -67,17 +68,29 @@ def _scan(function: Any, start: int) -> Callable[..., Any]:
 def _stage(
     te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool, combine: Any, start: int
 ) -> Tensor:
-    """Each element combines all before it: quadratic in the axis, but a reduction like any other."""
+    """Along the axis, each element combines the one before it with its own (or, when exclusive, the former's own)."""
     x = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
     place, kind = (axis or 0) % x.ndim, dtype or data.dtype
-    neutral = p.as_prim(start, kind)
+    made = loops.tensor(te, "T_scan", x.shape, kind)
 
-    def body(*i: p.PrimExpr) -> p.PrimExpr:
-        k, own = i[-1], i[place]
-        taken = cast(x[(*i[:place], k, *i[place + 1 : -1])], kind)
-        return where(p.LT(k, own) if exclusive else p.LE(k, own), taken, neutral)
+    def row(*i: p.PrimExpr) -> Stmt:
+        def at(k: p.PrimExpr | int) -> tuple[p.PrimExpr | int, ...]:
+            return (*i[:place], k, *i[place:])
 
-    return te.reduce("T_scan", x.shape, (simplify(x.shape[place]),), body, combine, neutral, kind)
+        def step(k: p.PrimVar) -> Stmt:
+            before = p.Sub(k, rules.ONE)
+            own = cast(x[at(before if exclusive else k)], kind)
+            first: Any = p.as_prim(start, kind) if exclusive else own
+            return loops.when(
+                p.EQ(k, rules.ZERO),
+                loops.store(made, at(k), first),
+                loops.store(made, at(k), combine(made[at(before)], own)),
+            )
+
+        return loops.loop(simplify(x.shape[place]), step)
+
+    loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (made,), row)
+    return made
 
 
 class Cumsum(Scan, name="relax.cumsum"):
@@ -87,7 +100,7 @@ class Cumsum(Scan, name="relax.cumsum"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool) -> Tensor:
-        """A reduction for each element."""
+        """One step for each element."""
         return _stage(te, data, axis, dtype, exclusive, p.Add, 0)
 
 
@@ -98,5 +111,5 @@ class Cumprod(Scan, name="relax.cumprod"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool) -> Tensor:
-        """A reduction for each element."""
+        """One step for each element."""
         return _stage(te, data, axis, dtype, exclusive, p.Mul, 1)

@@ -7,14 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT32, INT64, DType
-from relax_explorer.core.ops import rules
+from relax_explorer.core.ir.dtype import INT32, INT64, DType, from_numpy
+from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Op, Prim, Site, attr, operand
-from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.te import Te, Tensor, cast
+from relax_explorer.core.tir.stmt import Stmt
+
+_ROUNDS = 62  # no axis is longer than 2 to the power of this
 
 
 class Sort(Op, name="relax.sort"):
@@ -45,7 +49,7 @@ class Sort(Op, name="relax.sort"):
     def legalize(te: Te, x: Tensor, axis: int, descending: bool) -> Tensor:
         """The element whose rank is the index."""
         place = axis % x.ndim
-        return _picked(te, x, _order_stage(te, x, place, descending), place)
+        return _picked(te, x, order_stage(te, x, place, descending), x.shape, place)
 
 
 class Argsort(Op, name="relax.argsort"):
@@ -75,7 +79,7 @@ class Argsort(Op, name="relax.argsort"):
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int, descending: bool, dtype: DType | None) -> Tensor:
         """The index of the element whose rank is the index."""
-        found = _order_stage(te, data, axis % data.ndim, descending)
+        found = order_stage(te, data, axis % data.ndim, descending)
         return te.compute("T_argsort", data.shape, lambda *i: cast(found[i], dtype or data.dtype))
 
 
@@ -126,10 +130,10 @@ class Topk(Op, name="relax.topk"):
         """The first in order, and the elements there."""
         place = axis % data.ndim
         shape = (*data.shape[:place], _kept(data.shape[place], k), *data.shape[place + 1 :])
-        found = _order_stage(te, data, place, largest, shape)
+        found = order_stage(te, data, place, largest)
         if ret_type == "values":
-            return _picked(te, data, found, place)
-        values = _picked(te, data, found, place) if ret_type == "both" else found
+            return _picked(te, data, found, shape, place)
+        values = _picked(te, data, found, shape, place) if ret_type == "both" else found
         kind = dtype or data.dtype
         return _chosen(ret_type, values, te.compute("T_topk", shape, lambda *i: cast(found[i], kind)))
 
@@ -157,13 +161,44 @@ class Bucketize(Op, name="relax.bucketize"):
 
     @staticmethod
     def evaluate(input_tensor: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
-        """numpy.searchsorted."""
-        found = np.searchsorted(boundaries, input_tensor, "right" if right else "left")
-        return np.asarray(found).astype(np.int32 if out_int32 else np.int64)
+        """All elements halve the boundaries that are left at once; NaN comes before the first one."""
+        low = np.zeros(input_tensor.shape, np.int64)
+        high = np.full(input_tensor.shape, len(boundaries), np.int64)
+        for _ in range(len(boundaries).bit_length()):
+            open_, middle = low < high, (low + high) // 2
+            bound = boundaries[np.minimum(middle, len(boundaries) - 1)]
+            after = bound <= input_tensor if right else bound < input_tensor
+            low = np.where(open_ & after, middle + 1, low)
+            high = np.where(open_ & ~after, middle, high)
+        return np.asarray(low).astype(np.int32 if out_int32 else np.int64)
 
-    no_legalize = (
-        "TVM searches by halves, which index expressions can't; counting agrees on ordered boundaries only"
-    )
+    @staticmethod
+    def legalize(te: Te, input_tensor: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+        """The same for each element."""
+        length = simplify(boundaries.shape[0])
+        found = loops.tensor(te, "T_searchsorted", input_tensor.shape, INT32 if out_int32 else INT64)
+        left = loops.tensor(te, "T_between", (*input_tensor.shape, p.IntImm(2)), INT64)
+        kind = _compared(input_tensor.dtype, boundaries.dtype)
+
+        def search(*i: p.PrimExpr) -> Stmt:
+            low, high = left[(*i, 0)], left[(*i, 1)]
+            middle = p.FloorDiv(p.Add(low, high), p.IntImm(2))
+            bound, own = cast(boundaries[middle], kind), cast(input_tensor[i], kind)
+            halve = loops.when(
+                p.LE(bound, own) if right else p.LT(bound, own),
+                loops.store(left, (*i, 0), p.Add(middle, rules.ONE)),
+                loops.store(left, (*i, 1), middle),
+            )
+            rounds = length.value.bit_length() if isinstance(length, p.IntImm) else _ROUNDS
+            return loops.seq(
+                loops.store(left, (*i, 0), 0),
+                loops.store(left, (*i, 1), length),
+                loops.loop(rounds, lambda _: loops.when(p.LT(low, high), halve)),
+                loops.store(found, i, low),
+            )
+
+        loops.ordered(te, input_tensor.shape, (found, left), search)
+        return found
 
 
 class Unique(Op, name="relax.unique"):
@@ -249,6 +284,11 @@ def _chosen(ret_type: str, values: Any, indices: Any) -> Any:
     return {"both": (values, indices), "values": values, "indices": indices}[ret_type]
 
 
+def _compared(a: DType, b: DType) -> DType:
+    """The dtype that numbers of two dtypes are compared in."""
+    return a if a is b else from_numpy(np.result_type(a.to_numpy(), b.to_numpy()))
+
+
 def _literal(info: s.StructInfo | None) -> int | None:
     """The number that a scalar operand is."""
     value = info.value if isinstance(info, s.PrimStructInfo) else None
@@ -271,26 +311,61 @@ def _before(a: p.PrimExpr, b: p.PrimExpr, descending: bool) -> p.PrimExpr:
     return p.Or(less, p.And(p.NE(large, large), p.EQ(small, small)))
 
 
-def _order_stage(
-    te: Te, x: Tensor, place: int, descending: bool, shape: Sequence[p.PrimExpr] | None = None
-) -> Tensor:
-    """The index of the element of each rank: quadratic in the axis, but reductions like any other."""
-    over = (x.shape[place],)
+def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
+    """The index of the element of each rank, by merging sorted runs of 1, 2, 4 … elements: stable, n log n steps.
 
-    def earlier(*i: p.PrimExpr) -> p.PrimExpr:
-        own, other = x[i[:-1]], x[(*i[:place], i[-1], *i[place + 1 : -1])]
-        tie = p.And(p.Not(_before(own, other, descending)), p.LT(i[-1], i[place]))
-        return where(p.Or(_before(other, own, descending), tie), p.IntImm(1), p.IntImm(0))
+    Two of the axis' places are kept in `T_next`: the first elements of the two runs that are not merged yet.
+    """
+    length = simplify(x.shape[place])
+    found = loops.tensor(te, "T_order", x.shape, INT64)
+    merged = loops.tensor(te, "T_merged", x.shape, INT64)
+    outer = (*x.shape[:place], *x.shape[place + 1 :])
+    ends = loops.tensor(te, "T_next", (*outer, p.IntImm(2)), INT64)
 
-    ranks = te.sum("T_rank", x.shape, over, earlier, INT64)
+    def row(*i: p.PrimExpr) -> Stmt:
+        def at(k: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
+            return (*i[:place], k, *i[place:])
 
-    def index(*i: p.PrimExpr) -> p.PrimExpr:
-        rank = ranks[(*i[:place], i[-1], *i[place + 1 : -1])]
-        return where(p.EQ(rank, i[place]), i[-1], p.IntImm(0))
+        left, right = ends[(*i, 0)], ends[(*i, 1)]
 
-    return te.sum("T_order", shape or x.shape, over, index, INT64)
+        def take(k: p.PrimExpr, own: int) -> Stmt:
+            run = ends[(*i, own)]
+            after = loops.store(ends, (*i, own), p.Add(run, rules.ONE))
+            return loops.seq(loops.store(merged, at(k), found[at(run)]), after)
+
+        def merge(width: p.PrimExpr) -> Stmt:
+            def step(k: p.PrimVar) -> Stmt:
+                begin = p.Mul(p.FloorDiv(k, p.Mul(width, two)), p.Mul(width, two))
+                middle = p.Min(p.Add(begin, width), length)
+                end = p.Min(p.Add(begin, p.Mul(width, two)), length)
+                fresh = loops.seq(
+                    loops.store(ends, (*i, 0), k), loops.store(ends, (*i, 1), p.Min(p.Add(k, width), length))
+                )
+                first = _before(x[at(found[at(right)])], x[at(found[at(left)])], descending)
+                # The right run's element goes first when the left run has ended, or when it comes before in order.
+                choice = loops.when(
+                    p.GE(left, middle),
+                    take(k, 1),
+                    loops.when(p.GE(right, end), take(k, 0), loops.when(first, take(k, 1), take(k, 0))),
+                )
+                return loops.seq(loops.when(p.EQ(k, begin), fresh), choice)
+
+            back = loops.loop(length, lambda k: loops.store(found, at(k), merged[at(k)]))
+            return loops.seq(loops.loop(length, step), back)
+
+        def round(turn: p.PrimVar) -> Stmt:
+            width = p.PrimCall("shift_left", (rules.ONE, turn), INT64)
+            return loops.when(p.LT(width, length), merge(width))
+
+        rounds = (length.value - 1).bit_length() if isinstance(length, p.IntImm) and length.value else _ROUNDS
+        identity = loops.loop(length, lambda k: loops.store(found, at(k), k))
+        return loops.seq(identity, loops.loop(rounds, round, "turn"))
+
+    two = p.IntImm(2)
+    loops.ordered(te, outer, (found, merged, ends), row)
+    return found
 
 
-def _picked(te: Te, x: Tensor, found: Tensor, place: int) -> Tensor:
-    """The elements at the indices found along an axis."""
-    return te.compute("T_sorted", found.shape, lambda *i: x[(*i[:place], found[i], *i[place + 1 :])])
+def _picked(te: Te, x: Tensor, found: Tensor, shape: Sequence[p.PrimExpr], place: int) -> Tensor:
+    """The elements at the first of the indices found along an axis."""
+    return te.compute("T_sorted", shape, lambda *i: x[(*i[:place], found[i], *i[place + 1 :])])

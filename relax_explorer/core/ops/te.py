@@ -50,10 +50,17 @@ class Te:
     """Collects the stages of one lowering; each is a nest of loops around one block."""
 
     def __init__(self) -> None:
-        self.stages: list[tuple[Buffer, t.Stmt]] = []
+        self.nests: list[t.Stmt] = []
+        self.filled: dict[Buffer, None] = {}  # what the stages fill, in order
         self._names: dict[str, int] = {}
 
-    def _name(self, hint: str) -> str:
+    def add(self, nest: t.Stmt, *filled: Buffer) -> None:
+        """Append a stage that fills these buffers."""
+        self.nests.append(nest)
+        self.filled.update(dict.fromkeys(filled))
+
+    def fresh(self, hint: str) -> str:
+        """A name for a buffer or a block that no other has."""
         count = self._names.get(hint, 0)
         self._names[hint] = count + 1
         return f"{hint}_{count}" if count else hint
@@ -70,7 +77,7 @@ class Te:
         axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))]
         inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
         value = body(*inner)
-        buffer = Buffer(self._name(name), tuple(shape), dtype or value.dtype)
+        buffer = Buffer(self.fresh(name), tuple(shape), dtype or value.dtype)
         iters = tuple([t.IterVar(v, Range(p.IntImm(0), n)) for v, n in zip(inner, shape, strict=True)])
         store = t.BufferStore(buffer, tuple(inner), cast(value, buffer.dtype))
         return self._stage(buffer, iters, axes, store, None, annotations)
@@ -85,7 +92,7 @@ class Te:
         ]
         inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
         value = body(*inner)
-        buffer = Buffer(self._name(name), tuple(shape), dtype or value.dtype)
+        buffer = Buffer(self.fresh(name), tuple(shape), dtype or value.dtype)
         kinds = ["spatial"] * len(shape) + ["reduce"] * len(over)
         lengths = (*shape, *over)
         iters = tuple(
@@ -134,7 +141,7 @@ class Te:
         )
         for var, axis in zip(reversed(axes), reversed(iters), strict=bool(axes)):
             nest = t.For(var, p.IntImm(0), axis.domain.extent, nest)
-        self.stages.append((buffer, nest))
+        self.add(nest, buffer)
         return Tensor(buffer)
 
 
@@ -205,8 +212,8 @@ def prim_func(
 ) -> t.PrimFunc:
     """The PrimFunc of the collected stages: inputs, scalars, then outputs; other stages are allocated in the root block."""
     made = {tensor.buffer for tensor in outputs}
-    inner = tuple([buffer for buffer, _ in te.stages if buffer not in made])
-    nests = tuple([nest for _, nest in te.stages])
+    inner = tuple([buffer for buffer in te.filled if buffer not in made])
+    nests = tuple(te.nests)
     body: t.Stmt = nests[0] if len(nests) == 1 else t.SeqStmt(nests)
     if inner:
         body = t.SBlock("root", (), (), body, alloc_buffers=inner)
