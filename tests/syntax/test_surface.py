@@ -177,7 +177,7 @@ STATEMENTS: dict[str, tuple[str, str]] = {
     "builtin.alloc_tensor": (
         'y = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))', ', 0, R.str("global")'),
     "builtin.alloc_tensor, typed": (
-        'y = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), 0, ty_args=(R.Tensor((4,), dtype="float32"),))', ""),
+        'y = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), 0, R.str("global"), ty_args=(R.Tensor((4,), dtype="float32"),))', ""),
     "collectives": ('y = R.ccl.allreduce(x, op_type="sum", in_group=True)', ""),
     "unknown operator": ('y = R.frob.nicate(x, (x, 1), axis=None, k=[1, "a", 0.5, {"b": True}], d="float32")', ""),
     "print": ('R.print(x, format="{}")', ""),

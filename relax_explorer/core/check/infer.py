@@ -82,8 +82,12 @@ class Inferrer:
         hit = self._memo.get(key) if key is not None else None
         if hit is not None:
             return hit
-        site = Site(call, op)
+        site = Site(call, op, definitions=self.definitions)
         try:
+            if len(infos) > len(op.operands) and not op.variadic:
+                raise site.fail(
+                    codes.ARGUMENT_COUNT, _too_many(op, len(infos)), help=f"signature: {op.signature()}"
+                )
             wrong = problem(op, call.attrs)
             if wrong:
                 raise site.fail(codes.BAD_ATTRIBUTE, wrong)
@@ -157,6 +161,11 @@ class Inferrer:
     def branches(self, a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
         """The StructInfo of an If with these branches."""
         return unify(a, b)
+
+
+def _too_many(op: type[Op], given: int) -> str:
+    count = len(op.operands)
+    return f"it takes {count} operand{'' if count == 1 else 's'}, {given} given"
 
 
 def _name(op: e.Expr) -> str:

@@ -33,7 +33,10 @@ FAMILIES: tuple[str, ...] = (
     "nn_loss",
     "image",
     "call",
+    "shape",
+    "effect",
     "memory",
+    "view",
 )
 
 

@@ -1,18 +1,24 @@
-"""Operators that call functions, and others that the machine itself runs."""
+"""Operators that call functions: kernels, packed functions, Python functions, closures, builtins of the machine."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from relax_explorer.core.arith.prove import Answer, shapes_equal
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Op, Site, Tensors, Value, attr, operand
-from relax_explorer.core.ops.te import Tensor
+from relax_explorer.core.ops.decl import (
+    REQUIRED,
+    Arguments,
+    Function,
+    Ints,
+    Op,
+    Shape,
+    Site,
+    attr,
+    operand,
+)  # fmt: skip
 
 
 class ByMachine(Op):
@@ -26,207 +32,257 @@ class ByMachine(Op):
 class Stated(ByMachine):
     """Base of the calls whose result is stated in the call (`out_ty`, `ty_args`)."""
 
-    func: Value = operand("the function")
-    args: Tensors = operand("its arguments", default=None)
     takes_sinfo = True
-    variadic = True
 
     @staticmethod
-    def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
         """What the call says."""
-        infos = at.call.sinfo_args
-        if not infos:
-            return s.OBJECT
-        return infos[0] if len(infos) == 1 else s.TupleStructInfo(infos)
+        return stated(at)
 
 
-class CallTir(Stated, name="relax.call_tir"):
-    """A PrimFunc called in destination-passing style: results are allocated as `out_ty` says, and the function fills them."""
+def stated(at: Site) -> s.StructInfo:
+    """The StructInfo that a call claims for its result: none is Object, several are a tuple."""
+    infos = at.call.sinfo_args
+    if not infos:
+        return s.OBJECT
+    return infos[0] if len(infos) == 1 else s.TupleStructInfo(infos)
 
 
-class CallTirInplace(Stated, name="relax.call_tir_inplace"):
-    """As call_tir, with results written into some of the arguments (`inplace_indices`)."""
-
-    inplace_indices: Any = attr((), "for each result the argument it overwrites, -1 for a new one")
-
-
-class CallTirWithGrad(Stated, name="relax.call_tir_with_grad"):
-    """As call_tir, with the name of a function that gives its gradient."""
-
-    te_grad_name: str = attr("", "name of the gradient")
-    te_grad_kwargs: Any = attr(None, "its keyword arguments")
+def need_function(at: Site, info: s.StructInfo | None, name: str) -> None:
+    """Refuse what can't be called: a tensor, a shape, a tuple or a scalar."""
+    if isinstance(info, (s.TensorStructInfo, s.ShapeStructInfo, s.TupleStructInfo, s.PrimStructInfo)):
+        raise at.fail(
+            codes.NOT_CALLABLE, f"{name} is {info}, a function is needed", **{name: f"this is {info}"}
+        )
 
 
-class CallDpsPacked(Stated, name="relax.call_dps_packed"):
+def need_tuple(at: Site, info: s.StructInfo | None, name: str = "args") -> s.TupleStructInfo:
+    """`info` as a tuple's; anything else is refused."""
+    if isinstance(info, s.TupleStructInfo):
+        return info
+    raise at.fail(codes.WRONG_KIND, f"{name} is {info}, a tuple is needed", **{name: f"this is {info}"})
+
+
+def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
+    """The outputs of a call in destination-passing style: tensors of written shape, for they are allocated by it."""
+    whole = stated(at)
+    found = []
+    for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
+        if not isinstance(info, s.TensorStructInfo) or info.shape is None:
+            text = f"out_ty has {info}, and only a tensor of known shape can be allocated"
+            raise at.fail(codes.ARGUMENT_INFO, text, help="state its shape: R.Tensor((…), dtype)")
+        found.append(info)
+    return tuple(found)
+
+
+class InDestination(Stated):
+    """Base of the calls in destination-passing style: outputs are allocated as `out_ty` says, and the callee fills them."""
+
+    func: Function = operand("the function that fills the outputs, which it takes after the arguments")
+    args: Arguments = operand("its inputs: tensors, scalars and shapes")
+
+    @staticmethod
+    def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
+        """What `out_ty` says."""
+        func, inputs = args[:2]
+        need_function(at, func, "func")
+        need_tuple(at, inputs)
+        _allocated(at)
+        return stated(at)
+
+
+class CallKernel(InDestination):
+    """Base of the calls of PrimFuncs of the module."""
+
+    tir_vars: Shape | None = operand(
+        "lengths passed as scalars after the outputs (older programs)", default=None
+    )
+
+    @staticmethod
+    def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
+        """What `out_ty` says; the callee is a function of the module."""
+        if isinstance(at.arg("func"), e.ExternFunc):
+            raise at.fail(
+                codes.NOT_CALLABLE, "func is a packed function, a PrimFunc of the module is needed",
+                func="this is a packed function", help="use R.call_dps_packed",
+            )  # fmt: skip
+        return InDestination.infer(at, *args)
+
+
+class CallTir(CallKernel, name="relax.call_tir"):
+    """A PrimFunc called in destination-passing style: results are allocated as `out_ty` says, and it fills them (TVM)."""
+
+
+def _overwritten(
+    at: Site, indices: Any, args: tuple[s.StructInfo, ...], outputs: tuple[s.StructInfo, ...]
+) -> None:
+    """Check which arguments are overwritten: one number for each output, each argument at most once, of equal StructInfo."""
+    numbers = indices if isinstance(indices, tuple) else (indices,)
+    fix = "name an argument for each output, -1 for a new one"
+    if len(numbers) != len(outputs):
+        text = f"inplace_indices has {len(numbers)} numbers for {len(outputs)} outputs"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help=fix)
+    for number in numbers:
+        if type(number) is not int or not -1 <= number < len(args):
+            text = f"inplace_indices has {number}, the arguments are 0 to {len(args) - 1}"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help=fix)
+    real = [number for number in numbers if number >= 0]
+    if not real:
+        raise at.fail(
+            codes.BAD_ATTRIBUTE, "inplace_indices names no argument", help="use the call without in-place"
+        )
+    if len(set(real)) != len(real):
+        raise at.fail(codes.AXIS_TWICE, f"inplace_indices {list(numbers)} name an argument twice", help=fix)
+    for number, output in zip(numbers, outputs, strict=True):
+        if number >= 0 and _differ(args[number], output):
+            text = f"the output that overwrites argument {number} is {output}, the argument is {args[number]}"
+            raise at.fail(codes.ARGUMENT_INFO, text, args=f"argument {number} is {args[number]}")
+
+
+def _differ(a: s.StructInfo, b: s.StructInfo) -> bool:
+    """Whether two tensors can't have the same memory: dtype, rank or a length is another."""
+    if not isinstance(a, s.TensorStructInfo) or not isinstance(b, s.TensorStructInfo):
+        return type(a) is not type(b) and s.OBJECT not in (a, b)
+    kinds = a.dtype is not None and b.dtype is not None and a.dtype is not b.dtype
+    ranks = a.ndim >= 0 and b.ndim >= 0 and a.ndim != b.ndim
+    if kinds or ranks or a.dims is None or b.dims is None:
+        return kinds or ranks
+    return shapes_equal(a.dims, b.dims) is Answer.NO
+
+
+class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
+    """As call_tir, but results overwrite some of the arguments (TVM).
+
+    In a dataflow block that is right only if nothing reads an overwritten argument afterwards. Here a copy is overwritten,
+    so that going back finds the old value.
+    """
+
+    inplace_indices: Ints = attr(REQUIRED, "for each result the argument it overwrites, -1 for a new one")
+
+    @staticmethod
+    def infer(at: Site, *args: Any, inplace_indices: Any = (), **attrs: Any) -> s.StructInfo:
+        """What `out_ty` says, which is what the overwritten arguments are."""
+        CallKernel.infer(at, *args)
+        _overwritten(at, inplace_indices, need_tuple(at, args[1]).fields, _allocated(at))
+        return stated(at)
+
+
+class CallTirWithGrad(CallKernel, name="relax.call_tir_with_grad"):
+    """As call_tir, with the name of a function that gives its gradient (TVM)."""
+
+    te_grad_name: str = attr(REQUIRED, "registered name of the function that makes the gradient")
+    te_grad_kwargs: Any = attr(None, "keyword arguments for it")
+
+
+class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
     """A packed function called in destination-passing style; pure in TVM, while the specification says it may write."""
 
     pure_in_spec = False
 
 
+class CallPyFunc(Stated, name="relax.call_py_func"):
+    """A Python function that was registered by name, called with tensors; it returns the result (TVM).
+
+    Python is never executed from a program's text: the function is one that was registered here as a packed function.
+    """
+
+    func_name: str = operand("the name it was registered by")
+    args: Arguments = operand("its arguments")
+
+    @staticmethod
+    def infer(at: Site, func_name: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
+        """What `out_ty` says: tensors."""
+        if type(at.arg("func_name")) is not e.StringImm:
+            raise at.fail(
+                codes.WRONG_KIND, "func_name is no string literal", func_name=f"this is {func_name}"
+            )
+        need_tuple(at, args)
+        whole = stated(at)
+        for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
+            if not isinstance(info, s.TensorStructInfo):
+                text = f"out_ty has {info}, and a Python function gives tensors"
+                raise at.fail(codes.ARGUMENT_INFO, text, help="state R.Tensor(…)")
+        return whole
+
+
 class CallPurePacked(Stated, name="relax.call_pure_packed"):
-    """A packed function that the author says has no side effects."""
+    """A packed function that the author says has no side effects (TVM)."""
+
+    func: Function = operand("the packed function; its arguments follow")
+    variadic = True
+
+    @staticmethod
+    def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
+        """What `ty_args` say."""
+        need_function(at, func, "func")
+        return stated(at)
 
 
 class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
-    """A packed function that overwrites some of its arguments (`inplace_indices`)."""
+    """A packed function that overwrites some of its arguments and returns them (TVM)."""
 
-    inplace_indices: Any = attr((), "arguments that the results overwrite")
+    func: Function = operand("the packed function; its arguments follow")
+    inplace_indices: Ints = attr(REQUIRED, "for each result the argument it is, -1 for a new one")
+    variadic = True
+
+    @staticmethod
+    def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, inplace_indices: Any = ()) -> s.StructInfo:
+        """What `ty_args` say."""
+        need_function(at, func, "func")
+        whole = stated(at)
+        outputs = whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,)
+        _overwritten(at, inplace_indices, args, outputs)
+        return whole
 
 
 class InvokeClosure(Stated, name="relax.invoke_closure"):
-    """A closure called with a tuple of arguments."""
+    """A closure called with a tuple of arguments; it may have side effects (TVM)."""
 
+    closure: Function = operand("what make_closure made, or any function value")
+    args: Arguments = operand("the arguments after those it captured")
     pure = False
 
+    @staticmethod
+    def infer(at: Site, closure: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
+        """What `ty_args` say."""
+        need_function(at, closure, "closure")
+        need_tuple(at, args)
+        return stated(at)
 
-class InvokePureClosure(Stated, name="relax.invoke_pure_closure"):
-    """A closure without side effects called with a tuple of arguments."""
+
+class InvokePureClosure(InvokeClosure, name="relax.invoke_pure_closure"):
+    """A closure without side effects called with a tuple of arguments (TVM)."""
+
+    pure = True
 
 
 class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
-    """A builtin of the virtual machine, which is passed the machine's context."""
+    """A builtin of the virtual machine, which is passed the machine itself before its arguments (TVM)."""
 
+    func: Function = operand("the builtin, by its name")
+    args: Arguments = operand("its arguments")
     pure = False
-    no_evaluate = "it belongs to TVM's virtual machine"
-    by_machine = False
+
+    @staticmethod
+    def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
+        """What `ty_args` say, one StructInfo."""
+        need_function(at, func, "func")
+        need_tuple(at, args)
+        if len(at.call.sinfo_args) > 1:
+            text = f"ty_args has {len(at.call.sinfo_args)} entries, one is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, help="write one, R.Tuple(…) for several results")
+        return stated(at)
 
 
 class MakeClosure(ByMachine, name="relax.make_closure"):
-    """A closure: a global function with its first arguments."""
+    """A closure: a global function with values for its last parameters, as LambdaLift makes it (TVM)."""
 
-    func: Value = operand("the function")
-    args: Tensors = operand("what it captures")
+    func: Function = operand("the function")
+    args: Arguments = operand("what it captured")
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
         """An object."""
+        need_function(at, func, "func")
+        need_tuple(at, args)
         return s.OBJECT
-
-
-class ShapeOf(ByMachine, name="relax.shape_of"):
-    """The shape of a tensor, as a value."""
-
-    expr: Tensor = operand("the tensor")
-    examples = ("f32[n,4] -> shape(n,4)",)
-
-    @staticmethod
-    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """Its dimensions as far as known."""
-        info = rules.tensor(at, expr, "expr")
-        return s.ShapeStructInfo(info.dims, info.ndim)
-
-
-class Size(Op, name="relax.size"):
-    """How many elements a tensor has, as a scalar of int64."""
-
-    expr: Tensor = operand("the tensor")
-    examples = ("f32[n,4] -> i64[]",)
-    no_legalize = "it asks for the shape, not for elements"
-
-    @staticmethod
-    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """A scalar."""
-        rules.tensor(at, expr, "expr")
-        return s.TensorStructInfo((), INT64)
-
-    @staticmethod
-    def evaluate(expr: Any) -> Any:
-        """numpy.size."""
-        return np.asarray(expr.size, dtype=np.int64)
-
-
-class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
-    """A shape as a vector of int64."""
-
-    expr: Value = operand("the shape")
-
-    @staticmethod
-    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """As many elements as dimensions."""
-        if not isinstance(expr, s.ShapeStructInfo):
-            raise at.fail(codes.WRONG_KIND, "a shape is needed", expr=f"this is {expr}")
-        return (
-            s.TensorStructInfo((p.IntImm(expr.ndim),), INT64)
-            if expr.ndim >= 0
-            else s.TensorStructInfo(None, INT64, 1)
-        )
-
-
-class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
-    """A vector of int64 as a shape."""
-
-    expr: Tensor = operand("the vector")
-
-    @staticmethod
-    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """As many dimensions as elements."""
-        info = rules.tensor(at, expr, "expr")
-        rules.need_rank(at, info, 1, "expr")
-        length = info.dims[0] if info.dims is not None else None
-        return s.ShapeStructInfo(None, length.value if isinstance(length, p.IntImm) else -1)
-
-
-class Print(ByMachine, name="relax.print"):
-    """Print values, `{}` in the format standing for each."""
-
-    format: str = attr("", "the text")
-    pure = False
-    variadic = True
-
-    @staticmethod
-    def infer(at: Site, *values: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """Nothing."""
-        return s.VOID
-
-
-class AssertOp(ByMachine, name="relax.assert_op"):
-    """Fail with a message unless a scalar bool holds."""
-
-    format: str = attr("", "the message")
-    pure = False
-    variadic = True
-
-    @staticmethod
-    def infer(at: Site, *values: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """Nothing; the condition is one bool."""
-        if not values:
-            raise at.fail(codes.ARGUMENT_COUNT, "a condition is needed")
-        info = values[0]
-        if isinstance(info, s.TensorStructInfo) and (
-            info.ndim not in (-1, 0) or (info.dtype is not None and not info.dtype.is_bool)
-        ):
-            raise at.fail(codes.DTYPE_WRONG, f"the condition is {info}, one bool is needed")
-        return s.VOID
-
-
-class NullValue(ByMachine, name="relax.null_value"):
-    """The null object."""
-
-
-class ToVdevice(ByMachine, name="relax.to_vdevice"):
-    """A tensor on another device."""
-
-    data: Tensor = operand("the tensor")
-    dst_vdevice: Any = attr(None, "the device")
-
-    @staticmethod
-    def infer(at: Site, data: s.StructInfo, dst_vdevice: Any) -> s.StructInfo:
-        """The tensor, placed there."""
-        info = rules.tensor(at, data, "data")
-        where = dst_vdevice if isinstance(dst_vdevice, str) else info.vdevice
-        return s.TensorStructInfo(
-            info.shape, info.dtype, info.ndim, str(where) if where is not None else None
-        )
-
-
-class HintOnDevice(ByMachine, name="relax.hint_on_device"):
-    """A hint where a tensor should lie; the tensor itself."""
-
-    data: Tensor = operand("the tensor")
-    dst_vdevice: Any = attr(None, "the device")
-    memory_scope: Any = attr("global", "the memory there")
-
-    @staticmethod
-    def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """The tensor."""
-        return rules.tensor(at, data, "data")

@@ -11,7 +11,7 @@ each operand (None for an optional one left out), then each attribute by its dec
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar
@@ -31,6 +31,8 @@ Tensors = Any
 Value = Any
 Axes = Any
 Ints = Any
+Function = Any
+Arguments = Any
 
 
 class Fusion(IntEnum):
@@ -49,8 +51,9 @@ class Fusion(IntEnum):
 class Parameter:
     """One argument of an operator: an operand (a value) or an attribute (a constant of the program).
 
-    `kind` is the annotation as written: for operands Tensor, Tensors (a tuple), Shape, Prim, Prims, Any, each perhaps with
-    `| None`; for attributes a Python type, DType, Axis or Axes.
+    `kind` is the annotation as written: for operands Tensor, Tensors (a tuple), Shape, Prim, Prims, DType, str, Function,
+    Arguments (a tuple of any values, one value stands for a tuple of it), Value, each perhaps with `| None`; for attributes
+    a Python type, DType, Axis or Axes.
     """
 
     name: str
@@ -67,7 +70,11 @@ class Parameter:
 
 
 def operand(doc: str, *, default: Any = REQUIRED) -> Any:
-    """A value that the operator takes; `default=None` makes it optional."""
+    """A value that the operator takes.
+
+    A default is what stands for an operand that is left out; None leaves it out of the call, so do `()`, which stands for
+    it only when a later one is given.
+    """
     return Parameter("", "", doc, True, default)
 
 
@@ -92,6 +99,7 @@ class Site:
     op: type[Op] | None = None
     report: Report = field(default_factory=Report)
     obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
+    definitions: Mapping[Any, Expr] = field(default_factory=dict)  # what variables are bound to, where known
 
     def arg(self, name: str) -> Expr | None:
         """The operand called `name`, as an expression."""

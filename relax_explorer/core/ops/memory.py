@@ -1,39 +1,243 @@
-"""Memory and the virtual machine: what lowered programs are made of. They are typed here; most run only in TVM."""
+"""Memory: storages, tensors in them, and their ends. Lowered programs are made of these."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops.decl import Op, Site
+from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Arguments, Function, Op, Prim, Shape, Site, Value, operand
+from relax_explorer.core.ops.te import Tensor
+
+_DEVICE = "number of the device among the module's; -1 is the host"
+_SCOPE = "the kind of memory there, such as global or shared"
 
 
 class Lowered(Op):
-    """Base of the operators of lowered programs."""
+    """Base of the operators that lowered programs are made of; the machine runs them."""
 
-    variadic = True
-    takes_sinfo = True
+    by_machine = True
     by_info = False
-    no_evaluate = "it belongs to TVM's runtime"
+    takes_sinfo = True
     no_legalize = "it is lowered already"
 
 
-def _shape_and_dtype(at: Site) -> s.StructInfo:
-    """A tensor of the first shape and the first dtype among the arguments."""
-    shape = next((arg.values for arg in at.call.args if type(arg) is e.ShapeExpr), None)
-    ndim = next((i.ndim for arg in at.call.args if isinstance(i := arg.struct_info, s.ShapeStructInfo)), -1)
-    kind = next((arg.value for arg in at.call.args if type(arg) is e.DataTypeImm), None)
-    return s.TensorStructInfo(shape, kind, ndim)
+def need_shape(at: Site, info: s.StructInfo, name: str, known: bool = True) -> s.ShapeStructInfo:
+    """`info` as a shape's; with `known` false an Object may be one, whose length isn't known."""
+    if isinstance(info, s.ShapeStructInfo):
+        return info
+    if info is s.OBJECT and not known:
+        return s.ShapeStructInfo()
+    raise at.fail(codes.WRONG_KIND, f"{name} is {info}, a shape is needed", **{name: f"this is {info}"})
 
 
-class Allocated(Lowered):
-    """Base of the allocations of tensors."""
+def need_object(at: Site, info: s.StructInfo, name: str, what: str = "a storage") -> None:
+    """Refuse a tensor, a shape, a scalar or a function where an object of the runtime is needed."""
+    if info is not s.OBJECT:
+        text = f"{name} is {info}, {what} is needed"
+        raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {info}"})
+
+
+def need_scalar(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
+    """The value, where known, of a scalar of int64; anything else is refused."""
+    if isinstance(info, s.PrimStructInfo) and info.dtype is INT64:
+        return info.value
+    raise at.fail(
+        codes.WRONG_KIND, f"{name} is {info}, a scalar of int64 is needed", **{name: f"this is {info}"}
+    )
+
+
+def need_text(at: Site, name: str) -> None:
+    """Refuse anything but a string literal."""
+    given = at.arg(name)
+    if given is not None and type(given) is not e.StringImm:
+        raise at.fail(codes.WRONG_KIND, f"{name} is no string literal", **{name: 'write R.str("…")'})
+
+
+def need_dtype(at: Site, name: str = "dtype") -> DType | None:
+    """The dtype that an operand names; anything but a dtype literal is refused."""
+    given = at.arg(name)
+    if type(given) is e.DataTypeImm:
+        return given.value
+    raise at.fail(codes.WRONG_KIND, f"{name} is no dtype literal", **{name: 'write R.dtype("…")'})
+
+
+def need_device(at: Site, info: s.StructInfo | None, name: str) -> None:
+    """Refuse a number of a device below -1."""
+    number = need_scalar(at, info, name)
+    if isinstance(number, p.IntImm) and number.value < -1:
+        text = f"{name} is {number}, the least is -1, the host"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"this is {number}"})
+
+
+def need_offset(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
+    """A number of bytes from the start on, at least 0."""
+    offset = need_scalar(at, info, name)
+    if offset is not None and at_least(offset, 0) is Answer.NO:
+        text = f"{name} is {offset}, memory before the start can't be used"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"this is {offset}"}, help="use 0 or more bytes")
+    return offset
+
+
+def need_lengths(at: Site, shape: s.ShapeStructInfo) -> None:
+    """Refuse a length below 0."""
+    for length in shape.values or ():
+        if isinstance(length, p.IntImm) and length.value < 0:
+            text = f"a length is {length}, the least is 0"
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, text, shape=f"this is {shape}", help="use lengths of at least 0"
+            )
+
+
+class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
+    """A new tensor whose elements are not set, before memory is planned (TVM, relax/op/op.cc).
+
+    Its memory ends with the last use. Here its elements are 0, so that nothing unset is ever shown.
+    """
+
+    shape: Shape = operand("its lengths, written out as R.shape([…])")
+    dtype: DType = operand("its element type")
+    runtime_device_index: Prim = operand(_DEVICE)
+    storage_scope: str = operand(_SCOPE, default="global")
+    examples = ('(n,4) "float32" 0 -> f32[n,4]', '(2,n) "int8" -1 "global" -> i8[2,n]')
 
     @staticmethod
-    def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """A tensor of the shape and dtype given."""
-        return at.call.sinfo_args[0] if at.call.sinfo_args else _shape_and_dtype(at)
+    def infer(
+        at: Site, shape: s.StructInfo, dtype: Any, runtime_device_index: s.StructInfo, storage_scope: Any
+    ) -> s.StructInfo:
+        """The shape and dtype as written; what `ty_args` say wins."""
+        kind = need_dtype(at)
+        need_device(at, runtime_device_index, "runtime_device_index")
+        need_text(at, "storage_scope")
+        known = need_shape(at, shape, "shape")
+        if type(at.arg("shape")) is not e.ShapeExpr:
+            raise at.fail(
+                codes.WRONG_KIND,
+                "shape is a value, its lengths must be written out",
+                shape="write R.shape([…])",
+            )
+        need_lengths(at, known)
+        return at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(known.values, kind)
+
+
+class AllocStorage(Lowered):
+    """Base of the allocations of storages."""
+
+    @staticmethod
+    def _check(
+        at: Site, size: s.StructInfo, name: str, device: s.StructInfo, device_name: str
+    ) -> s.StructInfo:
+        need_lengths(at, need_shape(at, size, name, known=False))
+        need_device(at, device, device_name)
+        need_dtype(at)
+        need_text(at, "storage_scope")
+        return s.OBJECT
+
+
+class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
+    """A piece of memory that tensors are placed in, as StaticPlanBlockMemory plans it (TVM, relax/op/memory)."""
+
+    size: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
+    virtual_device_index: Prim = operand(_DEVICE)
+    storage_scope: str = operand(_SCOPE)
+    dtype: DType = operand("what `size` counts")
+    examples = ('(64,) 0 "global" "uint8" -> object', '(n*16,) 0 "global" "float32" -> object')
+
+    @staticmethod
+    def infer(
+        at: Site, size: s.StructInfo, virtual_device_index: s.StructInfo, storage_scope: Any, dtype: Any
+    ) -> s.StructInfo:
+        """An object."""
+        return AllocStorage._check(at, size, "size", virtual_device_index, "virtual_device_index")
+
+
+class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
+    """A piece of memory that tensors are placed in, as the virtual machine asks for it (TVM, relax/op/op.cc)."""
+
+    shape: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
+    runtime_device_index: Prim = operand(_DEVICE)
+    dtype: DType = operand("what `shape` counts")
+    storage_scope: str = operand(_SCOPE, default="global")
+    examples = ('(64,) 0 "uint8" -> object', '(n*16,) -1 "uint8" "global" -> object')
+
+    @staticmethod
+    def infer(
+        at: Site, shape: s.StructInfo, runtime_device_index: s.StructInfo, dtype: Any, storage_scope: Any
+    ) -> s.StructInfo:
+        """An object."""
+        return AllocStorage._check(at, shape, "shape", runtime_device_index, "runtime_device_index")
+
+
+class AllocTensor(Lowered):
+    """Base of the tensors in storages."""
+
+    storage: Value = operand("the storage it is placed in")
+    offset: Prim = operand("where it starts, in bytes from the storage's start")
+    shape: Shape = operand("its lengths")
+    dtype: DType = operand("its element type")
+    runtime_device_ind: Prim = operand(_DEVICE, default=0)
+
+    @staticmethod
+    def _check(
+        at: Site,
+        storage: s.StructInfo,
+        offset: s.StructInfo,
+        shape: s.StructInfo,
+        device: s.StructInfo,
+        known: bool,
+    ) -> tuple[s.ShapeStructInfo, DType | None]:
+        need_object(at, storage, "storage")
+        need_offset(at, offset, "offset")
+        need_device(at, device, "runtime_device_ind")
+        lengths = need_shape(at, shape, "shape", known)
+        need_lengths(at, lengths)
+        return lengths, need_dtype(at)
+
+
+class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
+    """A tensor at a place in a storage, as StaticPlanBlockMemory plans it (TVM, relax/op/memory)."""
+
+    examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
+
+    @staticmethod
+    def infer(
+        at: Site,
+        storage: s.StructInfo,
+        offset: s.StructInfo,
+        shape: s.StructInfo,
+        dtype: Any,
+        runtime_device_ind: Any,
+    ) -> s.StructInfo:
+        """The shape and dtype said; a shape held by a variable stays that variable."""
+        lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
+        held = at.arg("shape")
+        if lengths.values is None and isinstance(held, e.Var):
+            return s.TensorStructInfo(held, kind)
+        return s.TensorStructInfo(lengths.values, kind, lengths.ndim)
+
+
+class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
+    """A tensor at a place in a storage, as the virtual machine makes it (TVM, relax/op/op.cc)."""
+
+    examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
+
+    @staticmethod
+    def infer(
+        at: Site,
+        storage: s.StructInfo,
+        offset: s.StructInfo,
+        shape: s.StructInfo,
+        dtype: Any,
+        runtime_device_ind: Any,
+    ) -> s.StructInfo:
+        """The shape and dtype said, as far as the shape is known."""
+        lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)
+        return s.TensorStructInfo(lengths.values, kind, lengths.ndim)
 
 
 class Killed(Lowered):
@@ -42,78 +246,61 @@ class Killed(Lowered):
     pure = False
 
     @staticmethod
-    def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """Nothing."""
+    def infer(at: Site, ended: s.StructInfo) -> s.StructInfo:
+        """Nothing; a value that is no object of the runtime has no memory to end."""
+        name = at.op.operands[0].name if at.op is not None else ""
+        if isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
+            raise at.fail(
+                codes.WRONG_KIND, f"{name} is {ended}, which has no memory", **{name: f"this is {ended}"}
+            )
         return s.VOID
 
 
-class BuiltinAllocTensor(Allocated, name="relax.builtin.alloc_tensor"):
-    """A tensor of a shape and dtype, its contents not set."""
-
-    by_machine = True
-    no_evaluate = ""
-
-
-class MemoryAllocTensor(Allocated, name="relax.memory.alloc_tensor"):
-    """A tensor inside a storage."""
-
-
-class VmAllocTensor(Allocated, name="relax.vm.alloc_tensor"):
-    """A tensor inside a storage, as the virtual machine makes it."""
-
-
-class MemoryAllocStorage(Lowered, name="relax.memory.alloc_storage"):
-    """A piece of memory."""
-
-
-class VmAllocStorage(Lowered, name="relax.vm.alloc_storage"):
-    """A piece of memory, as the virtual machine makes it."""
-
-
 class MemoryKillStorage(Killed, name="relax.memory.kill_storage"):
-    """The end of a storage."""
+    """The end of a storage: nothing may use it afterwards (TVM, relax/op/memory)."""
+
+    storage: Value = operand("the storage")
+    examples = ("object -> ()",)
 
 
 class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
-    """The end of a tensor."""
+    """The end of a tensor: nothing may use it afterwards (TVM, relax/op/memory)."""
+
+    tensor: Value = operand("the tensor")
+    examples = ("f32[n,4] -> ()", "object -> ()")
 
 
 class VmKillObject(Killed, name="relax.vm.kill_object"):
-    """The end of an object."""
+    """The end of a tensor or storage: its register is empty afterwards (TVM, relax/op/op.cc)."""
+
+    obj: Value = operand("the tensor or storage")
+    examples = ("f32[n,4] -> ()", "object -> ()")
 
 
-class VmCallTirDyn(Killed, name="relax.vm.call_tir_dyn"):
-    """A PrimFunc called with lengths of a running program."""
+class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
+    """A PrimFunc called with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
+
+    func: Function = operand("the PrimFunc")
+    args: Arguments = operand("inputs, outputs, and last the shape")
+    pure = False
+
+    @staticmethod
+    def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
+        """Nothing; outputs are among the arguments."""
+        if not isinstance(at.arg("func"), (e.GlobalVar, e.ExternFunc)):
+            raise at.fail(codes.NOT_CALLABLE, "func is no function of the module", func=f"this is {func}")
+        if not isinstance(args, s.TupleStructInfo):
+            raise at.fail(codes.WRONG_KIND, f"args is {args}, a tuple is needed", args=f"this is {args}")
+        return s.VOID
 
 
 class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
-    """A mark that parameters aren't lifted beyond; the tensor itself."""
+    """The tensor itself, and a mark that LiftTransformParams lifts nothing beyond it (TVM, relax/op/op.cc)."""
 
-    by_machine = True
-    no_evaluate = ""
+    x: Tensor = operand("the tensor")
+    examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]")
 
     @staticmethod
-    def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
         """The tensor."""
-        return args[0] if args else s.OBJECT
-
-
-class MemoryView(Lowered, name="relax.memory.view"):
-    """A tensor over the memory of another."""
-
-    @staticmethod
-    def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """The shape and dtype asked for, else those of the tensor."""
-        base = args[0] if args and isinstance(args[0], s.TensorStructInfo) else s.TensorStructInfo()
-        shape = next((arg.values for arg in at.call.args if type(arg) is e.ShapeExpr), base.shape)
-        kind = next((arg.value for arg in at.call.args if type(arg) is e.DataTypeImm), base.dtype)
-        return s.TensorStructInfo(shape, kind, base.ndim)
-
-
-class EnsureZeroOffset(Lowered, name="relax.memory.ensure_zero_offset"):
-    """The tensor, copied if it starts inside its memory."""
-
-    @staticmethod
-    def infer(at: Site, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """The tensor."""
-        return args[0] if args else s.OBJECT
+        return rules.tensor(at, x, "x")

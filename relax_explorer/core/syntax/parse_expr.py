@@ -53,6 +53,11 @@ CALL_FORMS = frozenset(
 )
 NAMED_FORMS = frozenset({"call_py_func"})  # here the function is a string
 CALL_FORMS |= NAMED_FORMS
+# The positions of what follows the function, where there is more than the arguments and the result.
+_CALL_ORDER: dict[str, tuple[str, ...]] = {
+    "call_tir_inplace": ("args", "inplace_indices", "out"),
+    "call_tir_with_grad": ("args", "out", "te_grad_name", "te_grad_kwargs"),
+}
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
 _INFO_FIX = "an annotation stands behind a colon, or among the arguments that take StructInfo"
 # Constructs that are written like calls and have no value, with what to do.
@@ -303,8 +308,11 @@ class ExprReader:
         if op is None or op.variadic:
             if name in NO_VALUES:
                 raise self._not_an_expression(node, NO_VALUES[name])
-            args = tuple([self.value(arg) for arg in node.args])
-            attrs, infos = self._generic_keywords(node, name)
+            given = node.args
+            if name == "assert_op" and len(given) == 2 and isinstance(given[1], (ast.List, ast.Tuple)):
+                given = [given[0], *given[1].elts]  # what the message mentions, in TVM a list
+            args = tuple([self.value(arg) for arg in given])
+            attrs, infos = self._generic_keywords(node, name, op)
             return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
         return self._operator(node, op)
 
@@ -342,16 +350,23 @@ class ExprReader:
 
     def _operands(self, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> tuple[e.Expr, ...]:
         args: list[e.Expr] = []
-        skipped = ""
+        skipped: list[Parameter] = []
         for q in op.operands:
             at = given.get(q.name)
             if at is None or (not q.required and isinstance(at, ast.Constant) and at.value is None):
                 if q.required:
                     self._bad_arguments(node, op, f"lacks its argument {q.name!r}")
-                skipped = skipped or q.name
+                if q.default is None or q.default == ():
+                    skipped.append(q)
+                else:
+                    args.append(self.as_expr(q.default, node))
                 continue
-            if skipped:
-                self._bad_arguments(node, op, f"is given {q.name!r} but not {skipped!r} before it")
+            if any(before.default is None for before in skipped):
+                self._bad_arguments(node, op, f"is given {q.name!r} but not {skipped[0].name!r} before it")
+            args += [
+                e.Tuple((), None, self.ctx.span(node)) for _ in skipped
+            ]  # what is left out, as TVM writes it
+            skipped.clear()
             args.append(self._operand(q, at))
         return tuple(args)
 
@@ -362,6 +377,15 @@ class ExprReader:
                 return found
         if q.kind.startswith("Shape") and isinstance(node, (ast.Tuple, ast.List)):
             return e.ShapeExpr(tuple([self.info.dim(item) for item in node.elts]), None, self.ctx.span(node))
+        if q.kind.startswith("DType") and isinstance(node, ast.Constant):
+            found = self.info.dtype(node)
+            return (
+                self.as_expr(node.value, node)
+                if found is None
+                else e.DataTypeImm(found, None, self.ctx.span(node))
+            )
+        if q.kind.startswith("Arguments"):
+            return self._argument_tuple(node, node)
         raw = self.read(node)
         if q.kind.startswith("Shape") and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
             return e.ShapeExpr(
@@ -411,6 +435,8 @@ class ExprReader:
     def _attribute_value(self, q: Parameter, node: ast.expr) -> Any:
         if q.kind.startswith("DType"):
             return self.info.dtype(node) if isinstance(node, ast.Constant) else self.constant(node)
+        if q.kind.startswith("str") and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
+            return self.constant(node.args[0]) if len(node.args) == 1 else self.constant(node)
         value = self.constant(node)
         if q.kind.startswith("float") and type(value) is int:
             return float(value)
@@ -462,17 +488,24 @@ class ExprReader:
             return self.info.dtype(node.args[0])
         return self.info.read(node)
 
-    def _generic_keywords(self, node: ast.Call, name: str) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
+    def _generic_keywords(
+        self, node: ast.Call, name: str, op: type[Op] | None = None
+    ) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
+        """The keywords of a call whose arguments aren't matched to parameters: attributes, and StructInfo arguments."""
         infos: tuple[s.StructInfo, ...] = ()
-        pairs = []
+        declared = {q.name: q for q in op.attributes} if op is not None else {}
+        pairs: dict[str, Any] = {q.name: q.default for q in declared.values() if not q.required}
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self._not_an_expression(keyword.value, "write the arguments out")
             if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
                 infos = self._infos(keyword.value)
             else:
-                pairs.append((keyword.arg, self.constant(keyword.value)))
+                pairs[keyword.arg] = self._declared_value(declared.get(keyword.arg), keyword.value)
         return (Attrs(pairs) if pairs else EMPTY), infos
+
+    def _declared_value(self, q: Parameter | None, node: ast.expr) -> Any:
+        return self.constant(node) if q is None else self._attribute_value(q, node)
 
     def _infos(self, node: ast.expr) -> tuple[s.StructInfo, ...]:
         items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
@@ -483,8 +516,12 @@ class ExprReader:
         if not node.args:
             raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
         func = self.value(node.args[0]) if name in NAMED_FORMS else self._function_argument(node.args[0])
-        given: dict[str, ast.expr] = dict(zip(("args", "out"), node.args[1:], strict=False))
-        pairs: list[tuple[str, Any]] = []
+        declared = {q.name: q for q in op.attributes} if op is not None else {}
+        order = _CALL_ORDER.get(name, ("args", "out"))
+        given: dict[str, ast.expr] = dict(zip(order, node.args[1:], strict=False))
+        pairs: list[tuple[str, Any]] = [
+            (key, self._attribute_value(q, given[key])) for key, q in declared.items() if key in given
+        ]
         for keyword in node.keywords:
             key = keyword.arg or "**"
             if key in OUT_KEYWORDS or key in ARGS_KEYWORDS:
@@ -492,7 +529,7 @@ class ExprReader:
             elif key in ("args", "tir_vars"):
                 given[key] = keyword.value
             else:
-                pairs.append((key, self.constant(keyword.value)))
+                pairs.append((key, self._declared_value(declared.get(key), keyword.value)))
         args = [func, self._argument_tuple(given.get("args"), node)]
         if "tir_vars" in given:
             args.append(self.value(given["tir_vars"]))
@@ -516,7 +553,7 @@ class ExprReader:
             return e.ExternFunc(callee, None, self.ctx.span(node))
         return self.as_expr(callee, node)
 
-    def _argument_tuple(self, node: ast.expr | None, call: ast.Call) -> e.Expr:
+    def _argument_tuple(self, node: ast.expr | None, call: ast.expr) -> e.Expr:
         if node is None:
             return e.Tuple((), None, self.ctx.span(call))
         value = self.value(node)
@@ -528,7 +565,7 @@ class ExprReader:
     def _packed_form(self, node: ast.Call, name: str) -> e.Call:
         func = self._function_argument(node.args[0])
         args = (func, *[self.value(arg) for arg in node.args[1:]])
-        attrs, infos = self._generic_keywords(node, name)
+        attrs, infos = self._generic_keywords(node, name, find_op(f"relax.{name}"))
         return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, self.ctx.span(node))
 
 

@@ -1,0 +1,85 @@
+"""Shapes of tensors as values, and as tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.call import ByMachine
+from relax_explorer.core.ops.decl import Op, Shape, Site, operand
+from relax_explorer.core.ops.te import Tensor
+
+
+class ShapeOf(ByMachine, name="relax.shape_of"):
+    """The shape of a tensor, as a value (numpy.shape)."""
+
+    expr: Tensor = operand("the tensor")
+    examples = ("f32[n,4] -> shape(n,4)", "f32[] -> shape()")
+
+    @staticmethod
+    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
+        """Its dimensions as far as known."""
+        info = rules.tensor(at, expr, "expr")
+        return s.ShapeStructInfo(info.dims, info.ndim)
+
+
+class Size(Op, name="relax.size"):
+    """How many elements a tensor has, as a tensor of rank 0 (numpy.size)."""
+
+    expr: Tensor = operand("the tensor")
+    examples = ("f32[n,4] -> i64[]", "f32[] -> i64[]", "bool[?,?] -> i64[]")
+    no_legalize = "it asks for the shape, not for elements"
+
+    @staticmethod
+    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
+        """A tensor of rank 0."""
+        rules.tensor(at, expr, "expr")
+        return s.TensorStructInfo((), INT64)
+
+    @staticmethod
+    def evaluate(expr: Any) -> Any:
+        """numpy.size."""
+        return np.asarray(expr.size, dtype=np.int64)
+
+
+class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
+    """A shape as a vector of int64, its lengths in order (TVM)."""
+
+    expr: Shape = operand("the shape")
+    examples = ("(n,4) -> i64[2]", "() -> i64[0]")
+
+    @staticmethod
+    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
+        """As many elements as dimensions."""
+        if not isinstance(expr, s.ShapeStructInfo):
+            raise at.fail(codes.WRONG_KIND, f"expr is {expr}, a shape is needed", expr=f"this is {expr}")
+        if expr.ndim < 0:
+            return s.TensorStructInfo(None, INT64, 1)
+        return s.TensorStructInfo((p.IntImm(expr.ndim),), INT64)
+
+
+class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
+    """A vector of integers as a shape, its elements the lengths (TVM)."""
+
+    expr: Tensor = operand("the vector, of int64")
+    examples = ("i64[2] -> shape(?,?)", "i64[n] -> shape")
+
+    @staticmethod
+    def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
+        """As many dimensions as elements."""
+        info = rules.tensor(at, expr, "expr")
+        if info.ndim != 1:
+            text = f"expr has {'an unknown rank' if info.ndim < 0 else f'rank {info.ndim}'}, 1 is needed"
+            raise at.fail(codes.RANK_WRONG, text, expr=f"this is {info}")
+        if info.dtype is not None and not info.dtype.is_int:
+            raise at.fail(
+                codes.DTYPE_WRONG, f"expr is of {info.dtype}, integers are needed", expr=f"this is {info}"
+            )
+        length = info.dims[0] if info.dims is not None else None
+        return s.ShapeStructInfo(None, length.value if isinstance(length, p.IntImm) else -1)
