@@ -28,6 +28,7 @@ FAMILIES: tuple[str, ...] = (
     "nn_conv",
     "nn_conv_transpose",
     "nn_pool",
+    "nn_adaptive_pool",
     "nn_pad",
     "nn_attention",
     "nn_loss",

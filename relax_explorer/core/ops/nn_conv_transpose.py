@@ -28,7 +28,7 @@ from relax_explorer.core.ops.nn_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
-from relax_explorer.core.ops.windows import each, in_order, pads, windows
+from relax_explorer.core.ops.windows import all_of, each, in_order, pads, windows
 
 
 class Transposed(Product):
@@ -108,7 +108,8 @@ class Transposed(Product):
 
         def body(*i: p.PrimExpr) -> p.PrimExpr:
             out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
-            channel, tests = over["I"], []
+            channel = over["I"]
+            tests: list[p.PrimExpr] = []
             if groups > 1:
                 channel = p.Add(p.Mul(p.FloorDiv(out["C"], kernel["O"]), per_group), channel)
             place = {"N": out["N"], "C": channel}
@@ -120,18 +121,11 @@ class Transposed(Product):
             taken = cast(data[ordered(data_layout, place)], kind)
             own = {**over, "I": channel, "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"]}
             term = p.Mul(taken, cast(weight[ordered(kernel_layout, own)], kind))
-            return where(_all(tests), term, p.as_prim(0, kind))
+            return where(all_of(tests), term, p.as_prim(0, kind))
 
         lengths = ordered(f"I{cls.spatial}", {**kernel, "I": per_group})
         made = te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, kind)
         return tiled_stage(te, made, out_layout, wanted)
-
-
-def _all(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
-    made = tests[0]
-    for test in tests[1:]:
-        made = p.And(made, test)
-    return made
 
 
 def _check_output_padding(at: Site, rank: int, strides: Any, output_padding: Any) -> None:

@@ -135,13 +135,14 @@ def window_count(
 
 
 def padded(x: Any, axes: Sequence[int], pad: Pads, value: Any) -> Any:
-    """An array with a border of `value` around axes."""
+    """An array with a border of `value` around axes; what is negative is cut off."""
     if not any(map(any, pad)):
         return x
-    width = [(0, 0)] * x.ndim
-    for axis, ends in zip(axes, pad, strict=True):
-        width[axis] = ends
-    return np.pad(x, width, constant_values=value)
+    width, inner = [(0, 0)] * x.ndim, [slice(None)] * x.ndim
+    for axis, (before, after) in zip(axes, pad, strict=True):
+        width[axis] = (max(0, before), max(0, after))
+        inner[axis] = slice(max(0, -before), max(0, x.shape[axis] - max(0, -after)))
+    return np.pad(x[tuple(inner)], width, constant_values=value)
 
 
 def windows(x: Any, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Any:
@@ -155,8 +156,16 @@ def windows(x: Any, kernel: Sequence[int], strides: Sequence[int], dilation: Seq
     return views[steps]
 
 
+def all_of(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """Whether all tests hold; there is one at least."""
+    made = tests[0]
+    for test in tests[1:]:
+        made = p.And(made, test)
+    return made
+
+
 def pad_stage(te: Te, x: Tensor, axes: Sequence[int], pad: Pads, value: p.PrimExpr) -> Tensor:
-    """A tensor with a border of `value` around axes."""
+    """A tensor with a border of `value` around axes; what is negative is cut off."""
     if not any(map(any, pad)):
         return x
     ends = dict(zip(axes, pad, strict=True))
@@ -165,14 +174,14 @@ def pad_stage(te: Te, x: Tensor, axes: Sequence[int], pad: Pads, value: p.PrimEx
     ]
 
     def element(*i: p.PrimExpr) -> p.PrimExpr:
-        inside: p.PrimExpr | None = None
+        inside: list[p.PrimExpr] = []
         place = list(i)
         for n, (before, after) in ends.items():
-            tests: list[p.PrimExpr] = [p.LE(p.IntImm(before), i[n])] if before else []
-            tests += [p.LT(i[n], simplify(p.Add(x.shape[n], p.IntImm(before))))] if after else []
-            for test in tests:
-                inside = test if inside is None else p.And(inside, test)
+            if before > 0:
+                inside.append(p.LE(p.IntImm(before), i[n]))
+            if after > 0:
+                inside.append(p.LT(i[n], simplify(p.Add(x.shape[n], p.IntImm(before)))))
             place[n] = simplify(p.Sub(i[n], p.IntImm(before)))
-        return x[place] if inside is None else where(inside, x[place], value)
+        return where(all_of(inside), x[place], value) if inside else x[place]
 
     return te.compute("pad_temp", shape, element)

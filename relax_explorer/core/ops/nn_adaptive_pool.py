@@ -1,0 +1,174 @@
+"""Pooling into a given number of regions."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Fusion, Ints, Site, attr, operand
+from relax_explorer.core.ops.nn_layout import (
+    by_axis,
+    dims_of,
+    is_plain,
+    lengths_of,
+    need_layout,
+    need_layout_rank,
+    ordered,
+    plain,
+    plain_stage,
+    rank_of,
+    tiled,
+    tiled_stage,
+)
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.windows import Windowed, all_of, each, in_order
+
+
+class AdaptiveAvgPool(Windowed):
+    """Base of the means of as many, nearly equal regions as the result has elements."""
+
+    data: Tensor = operand("signals, images or volumes, by layout")
+    output_size: Ints | None = attr(
+        None,
+        "lengths of the result, one for all spatial axes or one for each; those of the data when None",
+        unit="elements",
+    )
+    layout: str = attr(in_order("NC"), "order of the axes of the data")
+    out_layout: str | None = attr(None, "order of the axes of the result; layout when None")
+    fusion = Fusion.OUT_ELEMENTWISE
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, output_size: Any, layout: str, out_layout: str | None
+    ) -> s.StructInfo:
+        """The channels in the new size."""
+        x, rank, wanted = rules.tensor(at, data, "data"), len(cls.spatial), out_layout or layout
+        need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
+        need_layout_rank(at, layout, x, "data")
+        if output_size is not None and (
+            len(each(output_size, rank)) != rank or min(each(output_size, rank)) < 0
+        ):
+            text = f"output_size is {output_size}; 1 or {rank} numbers from 0 on are needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
+        if x.dims is None:
+            return s.TensorStructInfo(None, x.dtype, rank_of(wanted))
+        made = _adapted(cls.spatial, lengths_of(layout, x.dims), output_size)
+        return s.TensorStructInfo(dims_of(wanted, made), x.dtype)
+
+    @classmethod
+    def evaluate(cls, data: Any, output_size: Any, layout: str, out_layout: str | None) -> Any:
+        """Products with matrices of means, one for each axis."""
+        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
+        x = wide(plain(data, layout, axes))
+        sizes = x.shape[2:] if output_size is None else each(output_size, rank)
+        counted = np.ones((1,) * x.ndim, x.dtype)
+        for axis, size in zip(range(2, rank + 2), sizes, strict=True):
+            inside = _regions(x.shape[axis], size).astype(x.dtype)
+            x = np.moveaxis(np.tensordot(x, inside, ((axis,), (1,))), -1, axis)
+            counted = counted * inside.sum(1).reshape([-1 if n == axis else 1 for n in range(rank + 2)])
+        mean = x / np.maximum(counted, 1)
+        mean = mean if x.dtype.kind == "f" else np.trunc(mean)
+        return tiled(mean, axes, out_layout or layout).astype(data.dtype)
+
+    @classmethod
+    def legalize(cls, te: Te, data: Tensor, output_size: Any, layout: str, out_layout: str | None) -> Tensor:
+        """Sums over the largest region, elements outside the own region left out, then divisions."""
+        wanted, axes = out_layout or layout, f"NC{cls.spatial}"
+        data, layout = plain_stage(te, data, layout, axes)
+        own, size = wanted if is_plain(wanted) else axes, by_axis(layout, data.shape)
+        made = _adapted(cls.spatial, size, output_size)
+        over = {axis: _largest(size[axis], made[axis]) for axis in cls.spatial}
+        zero = p.as_prim(0, data.dtype)
+
+        def region(i: p.PrimExpr, axis: str) -> tuple[p.PrimExpr, p.PrimExpr]:
+            start = p.FloorDiv(p.Mul(i, size[axis]), made[axis])
+            last = p.Sub(p.Add(p.Mul(p.Add(i, rules.ONE), size[axis]), made[axis]), rules.ONE)
+            return simplify(start), simplify(p.FloorDiv(last, made[axis]))
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            tests: list[p.PrimExpr] = []
+            place = by_axis(own, i[: len(own)])
+            for axis, tap in zip(cls.spatial, i[len(own) :], strict=True):
+                start, end = region(place[axis], axis)
+                place[axis] = found = p.Add(start, tap)
+                if not _exact(size[axis], made[axis]):
+                    tests.append(p.LT(found, end))
+                    place[axis] = p.Min(found, simplify(p.Sub(size[axis], rules.ONE)))
+            element = data[ordered(layout, place)]
+            return where(all_of(tests), element, zero) if tests else element
+
+        total = te.sum("adaptive_pool_sum", ordered(own, made), ordered(cls.spatial, over), body, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            ends = [region(by_axis(own, i)[axis], axis) for axis in cls.spatial]
+            counts = reduce(p.Mul, [simplify(p.Sub(end, start)) for start, end in ends])
+            return p.Div(total[i], cast(p.Max(counts, rules.ONE), data.dtype))
+
+        return tiled_stage(te, te.compute("adaptive_pool_avg", ordered(own, made), element), own, wanted)
+
+
+def _adapted(spatial: str, size: dict[str, p.PrimExpr], output_size: Any) -> dict[str, p.PrimExpr]:
+    if output_size is None:
+        return size
+    lengths = map(p.IntImm, each(output_size, len(spatial)))
+    return {**size, **dict(zip(spatial, lengths, strict=True))}
+
+
+def _exact(length: p.PrimExpr, count: p.PrimExpr) -> bool:
+    """Whether all regions are known to have the same length."""
+    if isinstance(length, p.IntImm) and isinstance(count, p.IntImm):
+        return count.value > 0 and length.value % count.value == 0
+    return length is count or count is rules.ONE
+
+
+def _largest(length: p.PrimExpr, count: p.PrimExpr) -> p.PrimExpr:
+    """How many elements the largest region may have."""
+    if _exact(length, count):
+        return rules.ONE if length is count else simplify(p.FloorDiv(length, count))
+    more = simplify(p.Sub(p.Add(length, count), rules.ONE))
+    return simplify(p.Add(p.FloorDiv(more, p.Max(count, rules.ONE)), rules.ONE))
+
+
+def _regions(length: int, size: int) -> Any:
+    """For each of `size` regions of an axis which elements are in it."""
+    i, place = np.arange(size)[:, None], np.arange(length)[None, :]
+    return (place >= i * length // size) & (place < -(-(i + 1) * length // size))
+
+
+class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", spatial="W"):
+    """Means of as many, nearly equal parts of signals as asked for (PyTorch's AdaptiveAvgPool1d)."""
+
+    examples = (
+        "f32[n,3,7] output_size=[1] -> f32[n,3,1]",
+        "f32[n,2,7] output_size=3 -> f32[n,2,3]",
+        'f32[n,w,2] layout="NWC" -> f32[n,w,2]',
+    )
+
+
+class AdaptiveAvgPool2d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool2d", spatial="HW"):
+    """Means of as many, nearly equal regions of images as asked for (PyTorch's AdaptiveAvgPool2d)."""
+
+    examples = (
+        "f32[n,3,7,7] output_size=[1,1] -> f32[n,3,1,1]",
+        "f32[1,2,7,5] output_size=[3,2] -> f32[1,2,3,2]",
+        'f32[1,7,5,2] output_size=3 layout="NHWC" -> f32[1,3,3,2]',
+        'f32[n,2,6,5,3] output_size=[3,2] layout="NCHW3c" -> f32[n,2,3,2,3]',
+    )
+
+
+class AdaptiveAvgPool3d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool3d", spatial="DHW"):
+    """Means of as many, nearly equal regions of volumes as asked for (PyTorch's AdaptiveAvgPool3d)."""
+
+    examples = (
+        "f32[n,3,4,5,6] output_size=1 -> f32[n,3,1,1,1]",
+        "f32[1,2,4,5,6] output_size=[3,2,6] -> f32[1,2,3,2,6]",
+        'i32[n,h,4,5,2] output_size=[2,2,3] layout="NDHWC" -> i32[n,2,2,3,2]',
+    )
