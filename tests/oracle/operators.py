@@ -56,7 +56,8 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
         return Outcome(call, AGREE, ours, theirs)
     if kind == type_texts.SHARPER:
         return Outcome(call, PRECISE, ours, theirs)
-    row = next((row for row in differences() if row.explains(call)), None)
+    wanted = "stricter" if not ours else "laxer" if not theirs else "differs"
+    row = next((row for row in differences() if row.kind == wanted and row.explains(call)), None)
     return Outcome(call, DIFFER if row is not None else UNEXPLAINED, ours, theirs, row)
 
 
@@ -64,9 +65,12 @@ def our_type(text: str) -> str:
     """The type of the call in a text, empty when it is refused."""
     try:
         parsed = rxe.parse(text)
+        wrong = any(problem.is_error for problem in rxe.check(parsed, profile="tvm"))
     except rxe.Failure:
         return ""
-    if any(problem.is_error for problem in rxe.check(parsed, profile="tvm")):
+    except Exception as fault:  # noqa: BLE001  # a fault is an answer too, one that nothing explains
+        return f"fault: {fault!r}"
+    if wrong:
         return ""
     main = rxe.normalize(parsed)["main"]
     return type_texts.spelled(str(main.body.blocks[0].bindings[-1].var.struct_info))

@@ -3,7 +3,9 @@
 A file has the calls of one family, in the notation of the examples and divided by ` | `, and rows of this form for what we do
 otherwise on purpose; the pattern is searched in the operands and attributes of a call, `*` stands for all operators:
 
-    differs: sort|argsort /axis=1/ TVM does not check the axis of a scalar
+    stricter: sort|argsort /axis=1/ TVM does not check the axis of a scalar
+
+`stricter` rows are about calls that only we refuse, `laxer` rows about those that only TVM refuses, `differs` rows about types.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from relax_explorer.core.ops.decl import Op, Parameter
 from tests.support.op_examples import DTYPES, NUMBER, TENSOR, Example, examples, read, split
 
 FOLDER = Path(__file__).resolve().parent.parent / "oracle" / "op_calls"
-_DIFFERS = re.compile(r"differs: (\S+) /(.*?)/ (.*)")
+_ROW = re.compile(r"(differs|stricter|laxer): (\S+) /(.*?)/ (.*)")
+_KINDS = ("differs:", "stricter:", "laxer:")
 _LENGTHS = ("0", "1", "2", "3", "4", "5", "7", "n", "m", "n+1", "n*2", "n*m", "?")
 _ATTRIBUTES = {
     "int": ("-1", "0", "1", "2", "3", "5", "-3"),
@@ -32,20 +35,18 @@ _ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference that is meant: the operators, what their calls look like, why, and in which file it stands."""
+    """A difference that is meant: its kind, the operators, what their calls look like, why, and in which file it stands."""
 
+    kind: str
     names: str
     form: str
     reason: str
     family: str
 
-    def covers(self, call: Example) -> bool:
-        """Whether the row is about a call."""
-        return self.names in ("*", short(call.op)) or (re.fullmatch(self.names, short(call.op)) is not None)
-
     def explains(self, call: Example) -> bool:
-        """Whether the row is about a call and its operands and attributes."""
-        return self.covers(call) and re.search(self.form, words(call)) is not None
+        """Whether the row is about a call."""
+        named = self.names == "*" or re.fullmatch(self.names, short(call.op)) is not None
+        return named and re.search(self.form, words(call)) is not None
 
 
 def short(op: type[Op]) -> str:
@@ -68,10 +69,7 @@ def picked(family: str) -> tuple[Example, ...]:
     """The calls of a file, in order."""
     lines = (FOLDER / f"{family}.txt").read_text().splitlines()
     texts = [
-        text
-        for line in lines
-        if line and not line.startswith(("#", "differs:"))
-        for text in line.split(" | ")
+        text for line in lines if line and not line.startswith(("#", *_KINDS)) for text in line.split(" | ")
     ]
     found = []
     for text in texts:
@@ -88,10 +86,10 @@ def differences() -> tuple[Difference, ...]:
     rows = []
     for family in families():
         for line in (FOLDER / f"{family}.txt").read_text().splitlines():
-            if line.startswith("differs:"):
-                match = _DIFFERS.fullmatch(line)
+            if line.startswith(_KINDS):
+                match = _ROW.fullmatch(line)
                 assert match is not None, f"{family}.txt: {line!r} is not `differs: NAMES /PATTERN/ REASON`"
-                rows.append(Difference(match[1], match[2], match[3], family))
+                rows.append(Difference(match[1], match[2], match[3], match[4], family))
     return tuple(rows)
 
 

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import (
+    REQUIRED,
     Fusion,
     Op,
     Prim,  # named in annotations
@@ -242,7 +243,7 @@ class Astype(Op, name="relax.astype"):
 
     kernel = "cast"
     x: Tensor = operand("the tensor")
-    dtype: DType = attr(None, "the dtype to convert to")
+    dtype: DType = attr(REQUIRED, "the dtype to convert to")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ('f32[n] dtype="float16" -> f16[n]',)
 

@@ -80,9 +80,9 @@ class GatherNd(Op, name="relax.gather_nd"):
             raise at.fail(codes.DTYPE_WRONG, "indices are int64", indices=f"dtype {places.dtype}")
         if places.ndim == 0:
             raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"this is {places}")
-        for name, given in (("data", info), ("indices", places)):
-            if batch_dims < 0 or 0 <= given.ndim < batch_dims:
-                message = f"batch_dims is {batch_dims}, {name} has rank {given.ndim}"
+        for name, given, most in (("data", info, info.ndim), ("indices", places, places.ndim - 1)):
+            if batch_dims < 0 or 0 <= given.ndim and batch_dims > most:
+                message = f"batch_dims is {batch_dims}, at most {most} axes of {name} can be in common"
                 raise at.fail(codes.BAD_ATTRIBUTE, message, **{name: f"this is {given}"})
         depth = places.dims[-1] if places.dims else None
         if info.ndim < 0 or not isinstance(depth, p.IntImm):

@@ -120,8 +120,11 @@ class StridedSlice(Op, name="relax.strided_slice"):
             raise at.fail(codes.BAD_ATTRIBUTE, f"one number is needed for each axis: {text}")
         numbers = {name: _numbers(item) for name, item in given.items()}
         places = numbers["axes"]
-        if places is None or not all(isinstance(axis, p.IntImm) for axis in places):
+        if places is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim)
+        open_ = next((axis for axis in places if not isinstance(axis, p.IntImm)), None)
+        if open_ is not None:
+            raise at.fail(codes.BAD_ATTRIBUTE, "axes are literal numbers", axes=f"one is {open_}")
         found = rules.axes(
             at, tuple([axis.value for axis in places if isinstance(axis, p.IntImm)]), info.ndim
         )
@@ -194,13 +197,18 @@ def _slice(
         found = range(length.value)[slice(begin.value, _stop(end.value, length.value, step), step)]
         return p.IntImm(found.start), p.IntImm(len(found))
     inside = _inside if not inbound else _counted
-    first, last = inside(begin, length, step), inside(end, length, step)
+    first, last = _number(inside(begin, length, step)), _number(inside(end, length, step))
     empty = isinstance(begin, p.IntImm) and isinstance(end, p.IntImm) and 0 <= end.value <= begin.value
     if step == 1 and not inbound and (empty or (isinstance(first, p.Min) and first.b is last)):
         return first, rules.ZERO if empty else rules.extent(first, last)
     low, high = (first, last) if step > 0 else (last, first)
     room = _minus(high if abs(step) == 1 else _plain(p.Add(high, p.IntImm(abs(step) - 1))), low)
     return first, room if abs(step) == 1 else _plain(p.FloorDiv(room, p.IntImm(abs(step))))
+
+
+def _number(place: p.PrimExpr) -> p.PrimExpr:
+    """A place in which no variable occurs as the number it is."""
+    return place if p.free_vars(place) else simplify(place)
 
 
 def _plain(value: p.PrimExpr) -> p.PrimExpr:

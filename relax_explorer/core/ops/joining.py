@@ -275,13 +275,13 @@ class Repeat(Op, name="relax.repeat"):
     def infer(at: Site, data: s.StructInfo, repeats: int, axis: int | None) -> s.StructInfo:
         """The length of the axis multiplied."""
         info = rules.tensor(at, data, "data")
+        place = 0 if axis is None else rules.axis(at, axis, info.ndim)
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, 1 if axis is None else info.ndim)
         if axis is None:
             return s.TensorStructInfo(
                 (simplify(p.Mul(rules.volume(info.dims), p.IntImm(repeats))),), info.dtype
             )
-        place = rules.axis(at, axis, len(info.dims))
         dims = list(info.dims)
         dims[place] = simplify(p.Mul(dims[place], p.IntImm(repeats)))
         return s.TensorStructInfo(tuple(dims), info.dtype)

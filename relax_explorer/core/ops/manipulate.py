@@ -97,11 +97,22 @@ class Reshape(Op, name="relax.reshape"):
             raise at.fail(
                 codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {rules.text(shape.values)}"
             )
-        if min(literals, default=0) < 0:
+        open_ = next((n for n in literals if n < 0 or (n == 0 and info.dims is None)), None)
+        if open_ is not None:
             raise at.fail(
-                codes.BAD_ATTRIBUTE, "the length -1 needs an operand of known shape", x=f"this is {info}"
+                codes.BAD_ATTRIBUTE,
+                f"the length {open_} needs an operand of known shape",
+                x=f"this is {info}",
             )
         if info.dims is not None:
+            beyond = [n for n, value in enumerate(shape.values) if value is rules.ZERO and n >= info.ndim]
+            if beyond:
+                raise at.fail(
+                    codes.BAD_ATTRIBUTE,
+                    f"length {beyond[0]} of the new shape is 0: x has no such axis to take the length from",
+                    x=f"rank {info.ndim}",
+                    shape=f"shape {rules.text(shape.values)}",
+                )
             have, want = product(info.dims), product(shape.values)
             if equal(have, want) is Answer.NO:
                 text = f"x has {have} elements, the new shape {want}"

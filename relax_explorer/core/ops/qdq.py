@@ -19,7 +19,7 @@ from relax_explorer.core.ops.te import Te, Tensor, call, cast, highest, lowest
 _SCALES = ("float32", "float16")
 _INTEGERS = ("int8", "uint8", "int16", "uint16")
 _NARROW = (*_INTEGERS, "float8_e4m3fn", "float8_e5m2")
-_STORED = (*_NARROW, "int32", "float16")
+_STORED = (*_NARROW, "int32", "float16", "float32")
 _ZERO_POINTS = (*_INTEGERS, "int32", "uint32", "float16")
 
 

@@ -156,7 +156,7 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) 
                 codes.DTYPE_WRONG, "a known floating point dtype is needed", **{name: "dtype unknown"}
             )
         return
-    if not x.dtype.is_float:
+    if not x.dtype.is_float or x.dtype.bits < 16:  # TVM: float8 and narrower can't be computed with
         raise at.fail(codes.DTYPE_WRONG, "a floating point tensor is needed", **{name: f"dtype {x.dtype}"})
 
 

@@ -136,6 +136,8 @@ class IndexPut(Op, name="relax.index_put"):
         places = rules.tensors(at, indices, "indices")
         for place in places:
             need_int(at, place, "indices", ("int", "uint"))
+            if place.ndim == 0:
+                raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"one is {place}")
         if info.ndim not in (-1, len(places)):
             message = f"{len(places)} axes are indexed, data has rank {info.ndim}"
             raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}")
@@ -183,8 +185,8 @@ class SliceScatter(Op, name="relax.slice_scatter"):
             rules.need_rank(at, new, info.ndim, "src")
         rules.same_dtype(at, input_tensor=info, src=new)
         for name, given in (("start", start), ("end", end), ("step", step)):
-            if not isinstance(given, s.PrimStructInfo):
-                raise at.fail(codes.WRONG_KIND, f"{name} is a scalar", **{name: f"this is {given}"})
+            if not isinstance(given, s.PrimStructInfo) or not given.dtype.is_int:
+                raise at.fail(codes.WRONG_KIND, f"{name} is an integer", **{name: f"this is {given}"})
         by = step.value if isinstance(step, s.PrimStructInfo) else None
         if isinstance(by, p.IntImm) and by.value < 1:
             raise at.fail(codes.BAD_ATTRIBUTE, "the step is at least 1", step=f"this is {by.value}")
