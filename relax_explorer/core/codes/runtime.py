@@ -95,3 +95,15 @@ PLAIN_RESULT = Code(
     "Return a numpy array of rank 0, or use what it gives as a scalar.",
     severity=Severity.WARNING,
 )
+USED_AFTER_END = Code(
+    "RX0517",
+    "used after its end",
+    "A tensor or storage was killed, and its memory may hold something else by now.",
+    "Move the kill behind the last use.",
+)
+WRONG_ARGUMENT = Code(
+    "RX0518",
+    "argument is not what the builtin takes",
+    "A builtin of the virtual machine was called with a value of another kind, or it checked a value that does not fit.",
+    "Look at the value that the message names.",
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.exec import memory
 from relax_explorer.core.exec.kernels import allocate
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, describe
 from relax_explorer.core.ir import expr as e
@@ -32,12 +33,12 @@ def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     tail = list(args[2]) if len(args) > 2 else []
     out = at.node.sinfo_args[0]
     if any(arg is UNKNOWN for arg in args[1]):
-        machine._write(frame, at.target, UNKNOWN)
+        machine.write(frame, at.target, UNKNOWN)
         return
     value = machine.guard(
         at, lambda: machine.kernels.call_tir(fn, _flat(args[1]), tail, out, frame.dims, at.node)
     )
-    machine._write(frame, at.target, value)
+    machine.write(frame, at.target, value)
 
 
 def _flat(args: Sequence[Any]) -> list[Any]:
@@ -62,7 +63,7 @@ def call_tir_inplace(machine: Any, frame: Any, at: Any, args: list[Any]) -> None
         r for r, index in zip(results, at.node.attrs.get("inplace_indices", ()), strict=True) if index < 0
     ]
     machine.guard(at, lambda: machine.kernels.call(fn, [*_flat(inputs), *fresh]))
-    machine._write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
+    machine.write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 
 
 def call_dps_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
@@ -71,7 +72,7 @@ def call_dps_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
     results = [allocate(info, frame.dims, at.node) for info in infos]
     machine.packed(args[0].name, [*args[1], *results], at)
-    machine._write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
+    machine.write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 
 
 def call_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
@@ -86,7 +87,7 @@ def invoke_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
 
 def make_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     """`R.make_closure(f, (captured…))`."""
-    machine._write(frame, at.target, Lifted(args[0], tuple(args[1])))
+    machine.write(frame, at.target, Lifted(args[0], tuple(args[1])))
 
 
 def print_values(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
@@ -96,7 +97,7 @@ def print_values(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     if template is None:
         template = next((arg for arg in args if isinstance(arg, str)), "")
     machine.output.append(_formatted(template, values))
-    machine._write(frame, at.target, ())
+    machine.write(frame, at.target, ())
 
 
 def _formatted(template: str, values: list[Any]) -> str:
@@ -117,39 +118,48 @@ def assert_op(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
         rest = [arg for arg in args[1:] if not isinstance(arg, str)]
         template = at.node.attrs.get("format") or next((arg for arg in args[1:] if isinstance(arg, str)), "")
         raise machine.trap(codes.ASSERTION, _formatted(template, rest) or "the condition is false", at)
-    machine._write(frame, at.target, ())
+    machine.write(frame, at.target, ())
 
 
 def shape_of(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     """`R.shape_of(x)`."""
     value = args[0]
-    machine._write(frame, at.target, UNKNOWN if value is UNKNOWN else Shape(value.shape))
+    machine.write(frame, at.target, UNKNOWN if value is UNKNOWN else Shape(value.shape))
 
 
 def tensor_to_shape(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     """`R.tensor_to_shape(x)`: a vector of integers as a shape."""
-    machine._write(frame, at.target, Shape(int(n) for n in args[0].reshape(-1)))
+    machine.write(frame, at.target, Shape(int(n) for n in args[0].reshape(-1)))
 
 
 def shape_to_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     """`R.shape_to_tensor(s)`: a shape as a vector of int64."""
-    machine._write(frame, at.target, np.asarray(args[0], dtype=np.int64))
+    machine.write(frame, at.target, np.asarray(args[0], dtype=np.int64))
 
 
 def null_value(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     """`R.null_value()`."""
-    machine._write(frame, at.target, NULL)
+    machine.write(frame, at.target, NULL)
 
 
 def same(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     """Operators about devices and hints: there is one device here, so the value itself."""
-    machine._write(frame, at.target, args[0])
+    machine.write(frame, at.target, args[0])
 
 
-def alloc_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
-    """`R.builtin.alloc_tensor(shape, dtype, …)`: zeros, so that nothing unset is ever shown."""
-    shape, element = args[0], args[1]
-    machine._write(frame, at.target, machine.guard(at, lambda: np.zeros(tuple(shape), element.to_numpy())))
+def call_py_func(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.call_py_func("name", (args…), out)`: a function registered here as a packed function."""
+    machine.write(frame, at.target, machine.packed(args[0], list(args[1]), at))
+
+
+def call_builtin_with_ctx(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
+    """`R.call_builtin_with_ctx("name", (args…))`: a builtin of the virtual machine; the machine is its context."""
+    name = args[0].name if isinstance(args[0], e.ExternFunc) else describe(args[0])
+    if name == "vm.builtin.invoke_closure":
+        closure, *rest = args[1]
+        return machine.call_value(closure, rest, frame, at)
+    machine.write(frame, at.target, machine.packed(name, list(args[1]), at))
+    return None
 
 
 TABLE: dict[str, Builtin] = {
@@ -171,5 +181,15 @@ TABLE: dict[str, Builtin] = {
     "relax.to_vdevice": same,
     "relax.hint_on_device": same,
     "relax.builtin.stop_lift_params": same,
-    "relax.builtin.alloc_tensor": alloc_tensor,
+    "relax.call_py_func": call_py_func,
+    "relax.call_builtin_with_ctx": call_builtin_with_ctx,
+    "relax.builtin.alloc_tensor": memory.builtin_alloc_tensor,
+    "relax.memory.alloc_storage": memory.memory_alloc_storage,
+    "relax.memory.alloc_tensor": memory.alloc_tensor,
+    "relax.memory.kill_storage": memory.kill,
+    "relax.memory.kill_tensor": memory.kill,
+    "relax.vm.alloc_storage": memory.vm_alloc_storage,
+    "relax.vm.alloc_tensor": memory.alloc_tensor,
+    "relax.vm.kill_object": memory.kill,
+    "relax.vm.call_tir_dyn": memory.call_tir_dyn,
 }

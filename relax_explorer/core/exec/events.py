@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
@@ -41,3 +41,4 @@ class Change:
     frames_after: tuple[Any, ...]
     bound: list[tuple[Any, p.PrimVar, int]]  # frame, shape variable, value
     result: Any = None
+    memory: list[tuple[Any, Any, Any]] = field(default_factory=list)  # array, its contents before and after

@@ -17,6 +17,7 @@ from relax_explorer.core.exec import builtins
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
+from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
 from relax_explorer.core.exec.plan import Instruction, Plan, plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
@@ -45,12 +46,13 @@ DEPTH_LIMIT = 10_000
 class Frame:
     """One activation of a function: registers, program counter, shape variables."""
 
-    __slots__ = ("dims", "into", "made_by", "name", "pc", "plan", "registers")
+    __slots__ = ("dims", "has_ended", "into", "made_by", "name", "pc", "plan", "registers")
 
     def __init__(self, of: Plan, name: str, dims: Dims) -> None:
         self.plan, self.name, self.dims = of, name, dims
         self.registers = list(of.registers)
         self.pc = 0
+        self.has_ended = False  # whether something was killed here
         self.into: tuple[Frame, int] | None = None  # where the result goes
         self.made_by: e.Binding | None = None  # the caller's binding
 
@@ -108,7 +110,7 @@ class Machine:
         self.done = False
         self.log: list[Change] = []
         self.position = 0  # steps of the log that are in effect
-        self._change: Change | None = None
+        self.change: Change | None = None
         self.output: list[str] = []  # what R.print wrote
         self.warnings: list[Diagnostic] = []
         self.globals = self._globals()
@@ -212,7 +214,7 @@ class Machine:
     def _advance_recorded(self) -> Event:
         before = tuple([frame.pc for frame in self.frames])
         frames = tuple(self.frames)
-        change = self._change = Change(Event("", "", 0), before, (), [], frames, (), [])
+        change = self.change = Change(Event("", "", 0), before, (), [], frames, (), [])
         sizes = [set(frame.dims) for frame in self.frames]
         try:
             event = self._advance()
@@ -240,11 +242,15 @@ class Machine:
             frame.pc = pc
         for frame, slot, old, _ in reversed(change.writes):
             frame.registers[slot] = old
+        for array, before, _ in reversed(change.memory):
+            array[...] = before
 
     def _redo(self) -> Event:
         change = self.log[self.position]
         for frame, slot, _, new in change.writes:
             frame.registers[slot] = new
+        for array, _, after in change.memory:
+            array[...] = after
         for frame, var, value in change.bound:
             frame.dims[var] = value
         self.frames = list(change.frames_after)
@@ -272,6 +278,8 @@ class Machine:
             frame = self.frames[-1]
             instruction = frame.plan.code[frame.pc]
             frame.pc += 1
+            if frame.has_ended:
+                self._refuse_ended(frame, instruction)
             event = _RULES[instruction.kind](self, frame, instruction)
             if event is not None:
                 return event
@@ -282,6 +290,12 @@ class Machine:
                 self._release(frame, instruction)
                 return Event("bind", frame.name, len(self.frames), instruction.binding, value)
             self._release(frame, instruction)
+
+    def _refuse_ended(self, frame: Frame, at: Instruction) -> None:
+        for slot in at.args:
+            if frame.registers[slot] is ENDED:
+                name = next((var.name for var, own in frame.plan.slots.items() if own == slot), "a value")
+                raise self.trap(codes.USED_AFTER_END, f"{name} is used after it was killed", at)
 
     def _check_annotation(self, frame: Frame, binding: e.Binding, value: Any) -> None:
         if binding.annotation is None or value is UNKNOWN:
@@ -299,30 +313,31 @@ class Machine:
             for slot in instruction.dead:
                 frame.registers[slot] = None
 
-    def _write(self, frame: Frame, slot: int, value: Any) -> None:
-        if self._change is not None:
-            self._change.writes.append((frame, slot, frame.registers[slot], value))
+    def write(self, frame: Frame, slot: int, value: Any) -> None:
+        """Put a value into a register."""
+        if self.change is not None:
+            self.change.writes.append((frame, slot, frame.registers[slot], value))
         frame.registers[slot] = value
 
     # -- instructions ---------------------------------------------------------------------------------------------
 
     def _move(self, frame: Frame, at: Instruction) -> None:
-        self._write(frame, at.target, frame.registers[at.args[0]])
+        self.write(frame, at.target, frame.registers[at.args[0]])
 
     def _tuple(self, frame: Frame, at: Instruction) -> None:
-        self._write(frame, at.target, tuple([frame.registers[slot] for slot in at.args]))
+        self.write(frame, at.target, tuple([frame.registers[slot] for slot in at.args]))
 
     def _item(self, frame: Frame, at: Instruction) -> None:
         whole = frame.registers[at.args[0]]
         if whole is UNKNOWN:
-            self._write(frame, at.target, UNKNOWN)
+            self.write(frame, at.target, UNKNOWN)
         elif isinstance(whole, tuple) and at.node.index < len(whole):
-            self._write(frame, at.target, whole[at.node.index])
+            self.write(frame, at.target, whole[at.node.index])
         else:
             raise self.trap(codes.CAST_FAILED, f"{describe(whole)} has no field {at.node.index}", at)
 
     def _shape(self, frame: Frame, at: Instruction) -> None:
-        self._write(frame, at.target, Shape(shape_value(at.node.values, frame.dims, at.node)))
+        self.write(frame, at.target, Shape(shape_value(at.node.values, frame.dims, at.node)))
 
     def _scalar(self, frame: Frame, at: Instruction) -> None:
         try:
@@ -331,7 +346,7 @@ class Machine:
             raise self.trap(problem.code, str(problem), at) from None
         if value is None:
             raise self.trap(codes.SHAPE_CHECK, f"{at.node.value} has no value here", at)
-        self._write(frame, at.target, value)
+        self.write(frame, at.target, value)
 
     def _jump(self, frame: Frame, at: Instruction) -> None:
         frame.pc = at.jump
@@ -352,7 +367,7 @@ class Machine:
             text = f"{describe(value)} is not {at.node.struct_info}: {problem}"
             raise self.trap(problem.code or codes.CAST_FAILED, text, at) from None
         frame.dims.update(dims)
-        self._write(frame, at.target, value)
+        self.write(frame, at.target, value)
 
     def _make_closure(self, frame: Frame, at: Instruction) -> None:
         fn = at.node
@@ -361,7 +376,7 @@ class Machine:
         made = Closure(fn, name, captured, dict(frame.dims))
         if at.binding is not None and at.binding.var in captured:
             captured[at.binding.var] = made  # a closure that calls itself
-        self._write(frame, at.target, made)
+        self.write(frame, at.target, made)
 
     def _global(self, frame: Frame, at: Instruction) -> Event | None:
         fn = self.module.functions.get(at.node.op.name)
@@ -369,8 +384,8 @@ class Machine:
         if type(fn) is e.Function:
             return self._call(fn, at.node.op.name, args, {}, frame, at, {})
         if type(fn) is PrimFunc:
-            self.guard(at, lambda: self.kernels.call(fn, args))
-            self._write(frame, at.target, ())
+            call_kernel(self, at, fn, args)
+            self.write(frame, at.target, ())
             return None
         raise self.trap(
             codes.UNKNOWN_FUNCTION, f"the module has no function {at.node.op.name!r} that can run", at
@@ -392,11 +407,11 @@ class Machine:
         if isinstance(callee, e.GlobalVar) and type(self.module.functions.get(callee.name)) is e.Function:
             return self._call(self.module.functions[callee.name], callee.name, args, {}, frame, at, {})  # type: ignore[arg-type]  # looked at above
         if isinstance(callee, e.ExternFunc):
-            self._write(frame, at.target, self.packed(callee.name, args, at))
+            self.write(frame, at.target, self.packed(callee.name, args, at))
             return None
         if callable(callee):
             name = getattr(callee, "__name__", "a packed function")
-            self._write(frame, at.target, self._foreign(callee, name, args, at))
+            self.write(frame, at.target, self._foreign(callee, name, args, at))
             return None
         raise self.trap(codes.CAST_FAILED, f"{describe(callee)} is no function", at)
 
@@ -416,13 +431,16 @@ class Machine:
 
     def _packed(self, frame: Frame, at: Instruction) -> None:
         args = [frame.registers[slot] for slot in at.args]
-        self._write(frame, at.target, self.packed(at.node.op.name, args, at))
+        self.write(frame, at.target, self.packed(at.node.op.name, args, at))
 
     def packed(self, name: str, args: Sequence[Any], at: Instruction) -> Any:
         """The result of a packed function; unknown arguments give an unknown result."""
-        from relax_explorer.core.exec import packed
+        from relax_explorer.core.exec import packed, vm_builtins
 
         function = packed.find(name)
+        own = vm_builtins.TABLE.get(name)
+        if function is None and own is not None:
+            return overwriting(self, args, lambda: self.guard(at, lambda: own(self, at, list(args))))
         if function is None:
             near = ", ".join(packed.names()) or "none"
             raise self.trap(
@@ -431,7 +449,7 @@ class Machine:
         return self._foreign(function, name, args, at)
 
     def _foreign(self, function: Callable[..., Any], name: str, args: Sequence[Any], at: Instruction) -> Any:
-        result = self.guard(at, lambda: function(*args))
+        result = overwriting(self, args, lambda: self.guard(at, lambda: function(*args)))
         if isinstance(result, np.generic):  # what numpy makes of a tensor of rank 0
             return np.asarray(result)
         if isinstance(result, (int, float, str)) and not self.warnings:
@@ -453,7 +471,7 @@ class Machine:
                 codes.NO_EVALUATION, f"{name} can't be run here: {reason or 'it has no evaluation'}", at
             )
         if any(arg is UNKNOWN for arg in args):
-            self._write(frame, at.target, UNKNOWN)
+            self.write(frame, at.target, UNKNOWN)
             return None
         self._check_lengths(args, at)
         missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
@@ -461,7 +479,7 @@ class Machine:
         with np.errstate(all="ignore"):
             value = self.guard(at, lambda: function(*args, *missing, **at.node.attrs))
         # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
-        self._write(frame, at.target, np.asarray(value) if isinstance(value, np.generic) else value)
+        self.write(frame, at.target, np.asarray(value) if isinstance(value, np.generic) else value)
         return None
 
     def _check_lengths(self, args: Sequence[Any], at: Instruction) -> None:
@@ -479,7 +497,7 @@ class Machine:
             self.done, self.result = True, value
             return Event("done", frame.name, 0, None, value)
         caller, slot = frame.into
-        self._write(caller, slot, value)
+        self.write(caller, slot, value)
         return Event("return", frame.name, len(self.frames), frame.made_by, value)
 
     def _check_result(self, frame: Frame, value: Any) -> None:

@@ -1,0 +1,142 @@
+"""Memory of lowered programs: storages, tensors in them, ends of both, and what kernels overwrite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.exec.kernels import MEMORY_LIMIT
+from relax_explorer.core.exec.values import UNKNOWN, Shape, describe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ops.view import view_of
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+class Storage:
+    """A piece of memory that tensors are placed in; its bytes are 0 at first, so that nothing unset is ever shown."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, size: int) -> None:
+        self.data = np.zeros(size, np.uint8)
+
+    def __repr__(self) -> str:
+        return f"<storage of {self.data.nbytes} bytes>"
+
+
+class _Ended:
+    """What a register holds after the tensor or storage in it was killed."""
+
+    def __repr__(self) -> str:
+        return "<ended>"
+
+
+ENDED = _Ended()
+
+
+def overwriting(machine: Any, values: Sequence[Any], work: Callable[[], Any]) -> Any:
+    """`work()`, which may write into the arrays among `values`; noted so that going back finds the old contents."""
+    change = machine.change
+    if change is None:
+        return work()
+    arrays = {id(value): value for value in values if isinstance(value, np.ndarray)}.values()
+    old = [(array, array.copy()) for array in arrays]
+    result = work()
+    for array, before in old:
+        if array.tobytes() != before.tobytes():
+            change.memory.append((array, before, array.copy()))
+    return result
+
+
+def _check_size(machine: Any, at: Any, size: int, what: str) -> None:
+    if size > MEMORY_LIMIT:
+        text = f"{what} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"
+        raise machine.trap(codes.TOO_LARGE, text, at)
+
+
+def _lengths(machine: Any, at: Any, value: Any) -> tuple[int, ...]:
+    """A shape value with no length below 0."""
+    if not isinstance(value, Shape):
+        raise machine.trap(codes.CAST_FAILED, f"the shape is {describe(value)}", at)
+    if min(value, default=0) < 0:
+        raise machine.trap(codes.SHAPE_CHECK, f"{value!r} has a length below 0", at)
+    return tuple(value)
+
+
+def _size(shape: Sequence[int], element: Any) -> int:
+    size = int(element.itemsize)
+    for length in shape:
+        size *= length
+    return size
+
+
+def new_storage(machine: Any, at: Any, shape: Any, dtype: Any) -> Storage:
+    """A storage of `shape` elements of `dtype`."""
+    size = _size(_lengths(machine, at, shape), np.dtype(dtype.to_numpy()))
+    _check_size(machine, at, size, "a storage")
+    return Storage(size)
+
+
+def tensor_in(machine: Any, at: Any, storage: Any, offset: int, shape: Any, dtype: Any) -> Any:
+    """The tensor of `shape` that starts `offset` bytes into a storage."""
+    if not isinstance(storage, Storage):
+        raise machine.trap(codes.CAST_FAILED, f"{describe(storage)} is no storage", at)
+    lengths, element = _lengths(machine, at, shape), np.dtype(dtype.to_numpy())
+    end = offset + _size(lengths, element)
+    if offset < 0 or end > storage.data.nbytes:
+        text = f"a tensor {lengths} of {dtype} at byte {offset} ends at byte {end}, the storage at {storage.data.nbytes}"
+        raise machine.trap(codes.SHAPE_CHECK, text, at, "use a smaller offset or a larger storage")
+    return view_of(storage.data, lengths, element, offset)
+
+
+def builtin_alloc_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.builtin.alloc_tensor(shape, dtype, device, scope)`."""
+    lengths, element = _lengths(machine, at, args[0]), np.dtype(args[1].to_numpy())
+    _check_size(machine, at, _size(lengths, element), f"a tensor {lengths}")
+    machine.write(frame, at.target, np.zeros(lengths, element))
+
+
+def memory_alloc_storage(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.memory.alloc_storage(size, device, scope, dtype)`."""
+    machine.write(frame, at.target, new_storage(machine, at, args[0], args[3]))
+
+
+def vm_alloc_storage(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.vm.alloc_storage(shape, device, dtype, scope)`."""
+    machine.write(frame, at.target, new_storage(machine, at, args[0], args[2]))
+
+
+def alloc_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.memory.alloc_tensor` and `R.vm.alloc_tensor`: storage, offset, shape, dtype, device."""
+    storage, offset, shape, dtype = args[:4]
+    machine.write(frame, at.target, tensor_in(machine, at, storage, int(offset), shape, dtype))
+
+
+def kill(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """The end of a tensor or storage: its register is empty afterwards."""
+    frame.has_ended = True
+    machine.write(frame, at.args[0], ENDED)
+    machine.write(frame, at.target, ())
+
+
+def call_tir_dyn(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+    """`R.vm.call_tir_dyn(f, (tensors…, shape))`: the lengths of the shape are passed one by one."""
+    callee = args[0]
+    fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
+    if type(fn) is not PrimFunc:
+        text = f"{getattr(callee, 'name', callee)!r} is no PrimFunc of the module"
+        raise machine.trap(codes.UNKNOWN_FUNCTION, text, at)
+    values = [item for arg in args[1] for item in (arg if isinstance(arg, Shape) else (arg,))]
+    call_kernel(machine, at, fn, values)
+    machine.write(frame, at.target, ())
+
+
+def call_kernel(machine: Any, at: Any, fn: PrimFunc, args: Sequence[Any]) -> None:
+    """Run a PrimFunc on arrays that it reads and fills."""
+    if any(arg is UNKNOWN for arg in args):
+        text = "a kernel that fills its arguments can't be run, for one of them is not known"
+        raise machine.trap(codes.NO_EVALUATION, text, at)
+    overwriting(machine, args, lambda: machine.guard(at, lambda: machine.kernels.call(fn, args)))

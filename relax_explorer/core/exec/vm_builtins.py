@@ -1,0 +1,286 @@
+"""The builtins of TVM's virtual machine that lowered programs call by name: checks of inputs, shapes, tuples, closures.
+
+A function here gets the machine, the instruction, and the arguments; those that TVM passes its machine to get no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.memory import new_storage, tensor_in
+from relax_explorer.core.exec.values import NULL, Closure, Lifted, Shape, describe, scalar_dtype
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ops.view import EnsureZeroOffset, view_of
+
+VmBuiltin = Callable[[Any, Any, list[Any]], Any]
+
+# How make_shape and make_prim_value say where a length comes from: it is written, or it is in the heap.
+IMMEDIATE, LOADED = 0, 1
+# What match_shape does with a length: compare with a number, store it, nothing, compare with what is in the heap.
+EQUAL_TO_NUMBER, STORED, IGNORED, EQUAL_TO_HEAP = 0, 1, 2, 3
+
+
+def _wrong(machine: Any, at: Any, text: str, context: Any = "") -> Failure:
+    """The failure of a check; `context` is what the compiler wrote about the place."""
+    place = f" ({context.strip()})" if isinstance(context, str) and context.strip() else ""
+    return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)  # type: ignore[no-any-return]  # the machine's
+
+
+def _need(machine: Any, at: Any, args: Sequence[Any], least: int, name: str) -> None:
+    if len(args) < least:
+        raise _wrong(machine, at, f"{name} takes at least {least} arguments, {len(args)} given")
+
+
+def _tensor(machine: Any, at: Any, value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        raise _wrong(machine, at, f"a tensor is needed, this is {describe(value)}")
+    return value
+
+
+def alloc_shape_heap(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A vector of int64 in which the lengths of the program are kept."""
+    _need(machine, at, args, 1, "alloc_shape_heap")
+    return np.zeros(int(args[0]), np.int64)
+
+
+def match_shape(machine: Any, at: Any, args: list[Any]) -> Any:
+    """Each length of a tensor or shape is compared or kept: value, heap, how many, (what, number) for each, context."""
+    _need(machine, at, args, 3, "match_shape")
+    value, heap, count, *rest = args
+    lengths = value.shape if isinstance(value, np.ndarray) else value
+    if not isinstance(lengths, tuple):
+        raise _wrong(machine, at, f"a tensor or shape is needed, this is {describe(value)}", rest[-1])
+    if len(lengths) != count:
+        raise _wrong(
+            machine, at, f"{describe(value)} has {len(lengths)} lengths, {count} are needed", rest[-1]
+        )
+    for n, length in enumerate(lengths):
+        _match(
+            machine, at, f"length {n} of {describe(value)}", length, heap, rest[2 * n : 2 * n + 2], rest[-1]
+        )
+    return ()
+
+
+def match_prim_value(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A scalar is compared or kept: value, heap, what, number, context."""
+    _need(machine, at, args, 4, "match_prim_value")
+    value, heap, *rest = args
+    _match(machine, at, f"the scalar {value}", int(value), heap, rest[:2], rest[-1])
+    return ()
+
+
+def _match(
+    machine: Any, at: Any, what: str, length: int, heap: Any, rule: Sequence[int], context: Any
+) -> None:
+    code, number = rule
+    if code == STORED:
+        heap[number] = length
+    elif code in (EQUAL_TO_NUMBER, EQUAL_TO_HEAP):
+        wanted = number if code == EQUAL_TO_NUMBER else int(heap[number])
+        if length != wanted:
+            raise _wrong(machine, at, f"{what} is {length}, {wanted} is needed", context)
+    elif code != IGNORED:
+        raise _wrong(machine, at, f"{code} is no rule of match_shape")
+
+
+def make_shape(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A shape of written lengths and of lengths in the heap: heap, how many, (where from, number) for each."""
+    _need(machine, at, args, 2, "make_shape")
+    heap, count, *rest = args
+    if len(rest) != 2 * count:
+        raise _wrong(
+            machine, at, f"make_shape takes {2 * count} numbers for {count} lengths, {len(rest)} given"
+        )
+    return Shape(_made(heap, code, number) for code, number in zip(rest[::2], rest[1::2], strict=True))
+
+
+def make_prim_value(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A written number, or one of the heap: heap, where from, number."""
+    _need(machine, at, args, 3, "make_prim_value")
+    return _made(*args[:3])
+
+
+def _made(heap: Any, code: int, number: int) -> int:
+    return int(heap[number]) if code == LOADED else int(number)
+
+
+def check_tensor_info(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A value is a tensor of a rank (-1: any) and dtype (null: any)."""
+    _need(machine, at, args, 3, "check_tensor_info")
+    value, ndim, *rest = args
+    dtype = rest[0] if isinstance(rest[0], DType) else None
+    if not isinstance(value, np.ndarray):
+        raise _wrong(machine, at, f"{describe(value)} is no tensor", rest[-1])
+    if ndim not in (-1, value.ndim):
+        raise _wrong(machine, at, f"{describe(value)} has rank {value.ndim}, {ndim} is needed", rest[-1])
+    if dtype is not None and from_numpy(value.dtype) is not dtype:
+        raise _wrong(machine, at, f"{describe(value)} is not of {dtype}", rest[-1])
+    return ()
+
+
+def check_shape_info(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A value is a shape of a number of lengths (-1: any)."""
+    _need(machine, at, args, 2, "check_shape_info")
+    value, ndim, *rest = args
+    if not isinstance(value, Shape) or ndim not in (-1, len(value)):
+        wanted = "a shape" if ndim == -1 else f"a shape of {ndim} lengths"
+        raise _wrong(machine, at, f"{describe(value)} is not {wanted}", rest[-1] if rest else "")
+    return ()
+
+
+def check_prim_value_info(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A value is a scalar of a dtype."""
+    _need(machine, at, args, 2, "check_prim_value_info")
+    value, dtype, *rest = args
+    scalar = isinstance(value, (bool, int, float, np.generic))
+    if not scalar or (isinstance(dtype, DType) and scalar_dtype(value, dtype) is not dtype):
+        raise _wrong(machine, at, f"{describe(value)} is no scalar of {dtype}", rest[-1] if rest else "")
+    return ()
+
+
+def check_tuple_info(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A value is a tuple of a number of fields."""
+    _need(machine, at, args, 2, "check_tuple_info")
+    value, count, *rest = args
+    if not isinstance(value, tuple) or isinstance(value, Shape) or len(value) != count:
+        raise _wrong(machine, at, f"{describe(value)} is no tuple of {count}", rest[-1] if rest else "")
+    return ()
+
+
+def check_func_info(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A value is a function."""
+    _need(machine, at, args, 1, "check_func_info")
+    value, *rest = args
+    if not isinstance(value, (Closure, Lifted, e.GlobalVar, e.ExternFunc)) and not callable(value):
+        raise _wrong(machine, at, f"{describe(value)} is no function", rest[-1] if rest else "")
+    return ()
+
+
+def check_string_info(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A value is a string."""
+    _need(machine, at, args, 1, "check_string_info")
+    if not isinstance(args[0], str):
+        raise _wrong(machine, at, f"{describe(args[0])} is no string", args[-1])
+    return ()
+
+
+def reshape(machine: Any, at: Any, args: list[Any]) -> Any:
+    """The elements of a tensor in another shape; the memory is the same."""
+    _need(machine, at, args, 2, "reshape")
+    value = _tensor(machine, at, args[0])
+    lengths = tuple(args[1])
+    if min(lengths, default=0) < 0 or int(np.prod(lengths, dtype=object)) != value.size:
+        raise _wrong(machine, at, f"{describe(value)} can't be reshaped to {describe(args[1])}")
+    return value.reshape(lengths)
+
+
+def shape_of(machine: Any, at: Any, args: list[Any]) -> Any:
+    """The shape of a tensor."""
+    return Shape(_tensor(machine, at, args[0]).shape)
+
+
+def tensor_to_shape(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A vector of integers as a shape."""
+    return Shape(int(n) for n in _tensor(machine, at, args[0]).reshape(-1))
+
+
+def shape_to_tensor(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A shape as a vector."""
+    return np.asarray(args[0], np.int64)
+
+
+def create_view(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A view: tensor, shape, dtype, offset in bytes."""
+    _need(machine, at, args, 4, "TVMTensorCreateView")
+    value, shape, dtype, offset = args[:4]
+    return view_of(_tensor(machine, at, value), tuple(shape), np.dtype(dtype.to_numpy()), int(offset))
+
+
+def null_value(machine: Any, at: Any, args: list[Any]) -> Any:
+    """The null object."""
+    return NULL
+
+
+def first(machine: Any, at: Any, args: list[Any]) -> Any:
+    """The value itself: there is one device here."""
+    _need(machine, at, args, 1, "the builtin")
+    return args[0]
+
+
+def make_tuple(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A tuple of the arguments."""
+    return tuple(args)
+
+
+def tuple_getitem(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A field of a tuple."""
+    _need(machine, at, args, 2, "tuple_getitem")
+    whole, index = args[:2]
+    if not isinstance(whole, tuple) or not 0 <= index < len(whole):
+        raise _wrong(machine, at, f"{describe(whole)} has no field {index}")
+    return whole[index]
+
+
+def read_if_cond(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A scalar bool as a number: 0 or 1."""
+    _need(machine, at, args, 1, "read_if_cond")
+    value = args[0]
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise _wrong(machine, at, f"the condition is {describe(value)}, not one bool")
+    return int(bool(value))
+
+
+def make_closure(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A function of the module, by its name, with what it captured."""
+    _need(machine, at, args, 1, "make_closure")
+    function = args[0] if isinstance(args[0], e.GlobalVar) else e.GlobalVar(str(args[0]), None, None)
+    return Lifted(function, tuple(args[1:]))
+
+
+def alloc_storage(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A storage: shape, device, dtype, scope."""
+    _need(machine, at, args, 3, "alloc_storage")
+    return new_storage(machine, at, args[0], args[2])
+
+
+def alloc_tensor(machine: Any, at: Any, args: list[Any]) -> Any:
+    """A tensor in a storage: storage, offset, shape, dtype."""
+    _need(machine, at, args, 4, "alloc_tensor")
+    storage, offset, shape, dtype = args[:4]
+    return tensor_in(machine, at, storage, int(offset), shape, dtype)
+
+
+TABLE: dict[str, VmBuiltin] = {
+    "vm.builtin.alloc_shape_heap": alloc_shape_heap,
+    "vm.builtin.match_shape": match_shape,
+    "vm.builtin.match_prim_value": match_prim_value,
+    "vm.builtin.make_shape": make_shape,
+    "vm.builtin.make_prim_value": make_prim_value,
+    "vm.builtin.check_tensor_info": check_tensor_info,
+    "vm.builtin.check_shape_info": check_shape_info,
+    "vm.builtin.check_prim_value_info": check_prim_value_info,
+    "vm.builtin.check_tuple_info": check_tuple_info,
+    "vm.builtin.check_func_info": check_func_info,
+    "vm.builtin.check_string_info": check_string_info,
+    "vm.builtin.reshape": reshape,
+    "vm.builtin.shape_of": shape_of,
+    "vm.builtin.tensor_to_shape": tensor_to_shape,
+    "vm.builtin.null_value": null_value,
+    "vm.builtin.copy": first,
+    "vm.builtin.to_device": first,
+    "vm.builtin.make_tuple": make_tuple,
+    "vm.builtin.tuple_getitem": tuple_getitem,
+    "vm.builtin.read_if_cond": read_if_cond,
+    "vm.builtin.make_closure": make_closure,
+    "vm.builtin.alloc_storage": alloc_storage,
+    "vm.builtin.alloc_tensor": alloc_tensor,
+    "vm.builtin.ensure_zero_offset": lambda machine, at, args: EnsureZeroOffset.evaluate(*args),
+    "runtime.TVMTensorCreateView": create_view,
+    "relax.run.shape_to_tensor": shape_to_tensor,
+}
