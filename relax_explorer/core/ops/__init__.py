@@ -24,7 +24,9 @@ FAMILIES: tuple[str, ...] = (
     "qdq",
     "grid",
     "nn_activation",
+    "nn_softmax",
     "nn_norm",
+    "nn_batch_norm",
     "nn_conv",
     "nn_conv_transpose",
     "nn_pool",
@@ -38,6 +40,7 @@ FAMILIES: tuple[str, ...] = (
     "effect",
     "memory",
     "view",
+    "inspect",
 )
 
 

@@ -1,19 +1,24 @@
-"""Activations and softmax."""
+"""Activations, and what training has beside them: dropout, flattening."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
-from relax_explorer.core.ops.reduction import reduce_stage
+from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.special import erf, keep_dtype, sigmoid, wide
-from relax_explorer.core.ops.te import Te, Tensor, call, lowest
+from relax_explorer.core.ops.te import Te, Tensor, call, cast
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 class Activation(Op):
@@ -21,7 +26,7 @@ class Activation(Op):
 
     data: Tensor = operand("the tensor")
     fusion = Fusion.ELEMENTWISE
-    examples = ("f32[n,4] -> f32[n,4]",)
+    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]",)
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
@@ -80,7 +85,10 @@ class Gelu(Activation, name="relax.nn.gelu"):
         half, root = (p.FloatImm(v, data.dtype) for v in (0.5, math.sqrt(0.5)))
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            return p.Mul(data[i], p.Add(half, p.Mul(call("erf", p.Mul(data[i], root)), half)))
+            scaled: p.PrimExpr = p.Mul(data[i], root)
+            if data.dtype is FLOAT16:  # TVM has no erf of float16
+                scaled = cast(scaled, FLOAT32)
+            return p.Mul(data[i], p.Add(half, p.Mul(cast(call("erf", scaled), data.dtype), half)))
 
         return te.compute("T_multiply", data.shape, element)
 
@@ -119,71 +127,133 @@ class Silu(Activation, name="relax.nn.silu"):
         return te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], share[i]))
 
 
-class Softmax(Activation, name="relax.nn.softmax"):
-    """exp(x) divided by its sum along an axis, computed from x minus its maximum."""
+class Selu(Activation, name="relax.nn.selu"):
+    """scale * x, or scale * alpha * (exp(x) - 1) where x is negative (Klambauer and others 2017)."""
 
-    axis: int = attr(-1, "the axis")
-    fusion = Fusion.OUT_ELEMENTWISE
-    examples = ("f32[n,4] axis=-1 -> f32[n,4]",)
+    evaluate = staticmethod(
+        keep_dtype(lambda x: _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0))))
+    )
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:  # type: ignore[override]  # attributes are passed by name
+    def legalize(te: Te, data: Tensor) -> Tensor:
+        """One element at a time: the positive part and the negative one."""
+        zero, one, scale, alpha = (p.FloatImm(v, data.dtype) for v in (0.0, 1.0, _SELU_SCALE, _SELU_ALPHA))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            negative = p.Mul(alpha, p.Sub(call("exp", data[i]), one))
+            return p.Mul(scale, p.Add(p.Max(data[i], zero), p.Min(zero, negative)))
+
+        return te.compute("T_multiply", data.shape, element)
+
+
+class Softplus(Activation, name="relax.nn.softplus"):
+    """log(1 + exp(beta * x)) / beta, or x where beta * x is above a threshold (torch.nn.Softplus)."""
+
+    beta: float = attr(1.0, "how steep the bend is; not 0")
+    threshold: float = attr(20.0, "where beta * x is above it the function is linear")
+    examples = ("f32[n,4] -> f32[n,4]", "f32[n] beta=2.0 threshold=3.0 -> f32[n]")
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, beta: float, threshold: float) -> s.StructInfo:  # type: ignore[override]  # attributes are passed by name
         """The operand's own."""
-        info = rules.tensor(at, data, "data")
+        if not beta:
+            raise at.fail(codes.BAD_ATTRIBUTE, "beta is 0, the logarithm is divided by it")
+        return Activation.infer(at, data)
+
+    @staticmethod
+    def evaluate(data: Any, beta: float, threshold: float) -> Any:
+        """In float32 at least."""
+        x = wide(data)
+        steep = x * np.asarray(beta, x.dtype)
+        bent = np.logaddexp(np.zeros((), x.dtype), steep) / np.asarray(beta, x.dtype)
+        return np.where(steep > threshold, x, bent).astype(data.dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, beta: float, threshold: float) -> Tensor:
+        """One element at a time."""
+        one, steep, bend, border = (
+            p.FloatImm(float(v), data.dtype) for v in (1.0, beta, 1 / beta, threshold)
+        )
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            x = p.Mul(steep, data[i])
+            bent = p.Mul(bend, call("log", p.Add(one, call("exp", x))))
+            return p.Select(p.LT(border, x), data[i], bent)
+
+        return te.compute("compute", data.shape, element)
+
+
+class PRelu(Op, name="relax.nn.prelu"):
+    """The element, or where it is negative a slope times it, by channel (He and others 2015)."""
+
+    data: Tensor = operand("the tensor")
+    alpha: Tensor = operand("slopes of the negative side: one for each channel, or one for all")
+    axis: int = attr(1, "the axis of channels")
+    fusion = Fusion.ELEMENTWISE
+    examples = ("f32[n,4,3] f32[4] -> f32[n,4,3]", "f32[n,4] f32[1] axis=-1 -> f32[n,4]")
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, alpha: s.StructInfo, axis: int) -> s.StructInfo:
+        """The operand's own."""
+        info, slopes = rules.tensor(at, data, "data"), rules.tensor(at, alpha, "alpha")
         rules.need_float(at, info, "data")
-        rules.axis(at, axis, info.ndim)
+        place = rules.axis(at, axis, info.ndim)
+        rules.need_rank(at, slopes, 1, "alpha")
+        length = slopes.dims[0] if slopes.dims else None
+        if info.dims is not None and length is not None and length is not rules.ONE:
+            channels = info.dims[place]
+            if at.equal(channels, length) is Answer.NO:
+                text = f"there are {channels} channels and {length} slopes"
+                raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {info}", alpha=f"this is {slopes}")
         return rules.like(info, info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, axis: int) -> Any:
-        """Shifted by the maximum."""
+    def evaluate(data: Any, alpha: Any, axis: int) -> Any:
+        """By the sign."""
         x = wide(data)
-        power = np.exp(x - np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x
-        return (power / np.sum(power, axis, keepdims=True)).astype(data.dtype)
+        slopes = alpha.astype(x.dtype).reshape([-1 if n == axis % x.ndim else 1 for n in range(x.ndim)])
+        return np.where(x > 0, x, x * slopes).astype(data.dtype)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
-        """Maximum, powers, sum, quotient."""
-        power, total, drop = _powers(te, data, axis)
-        notes = {"axis": axis % data.ndim}
-        return te.compute(
-            "T_softmax_norm", data.shape, lambda *i: p.Div(power[i], total[drop(i)]), None, notes
-        )
+    def legalize(te: Te, data: Tensor, alpha: Tensor, axis: int) -> Tensor:
+        """One element at a time."""
+        zero, channel = p.as_prim(0, data.dtype), axis % data.ndim
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            slope = cast(alpha[p.IntImm(0) if alpha.shape[0] is rules.ONE else i[channel]], data.dtype)
+            return p.Select(p.LT(zero, data[i]), data[i], p.Mul(data[i], slope))
+
+        return te.compute("compute", data.shape, element)
 
 
-def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:
-    place = axis % data.ndim
+class BatchFlatten(Op, name="relax.nn.batch_flatten"):
+    """All axes behind the first as one (TVM)."""
 
-    def drop(i: tuple[p.PrimExpr, ...]) -> tuple[p.PrimExpr, ...]:
-        return (*i[:place], *i[place + 1 :])
-
-    largest = reduce_stage(te, data, (place,), False, "T_softmax_maxelem", p.Max, lowest(data.dtype))
-    power = te.compute("T_softmax_exp", data.shape, lambda *i: call("exp", p.Sub(data[i], largest[drop(i)])))
-    total = reduce_stage(te, power, (place,), False, "T_softmax_expsum", p.Add, p.as_prim(0, data.dtype))
-    return power, total, drop
-
-
-class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
-    """The logarithm of softmax, without leaving its range."""
+    data: Tensor = operand("the tensor, of two axes at least")
+    kernel = "reshape"
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,3,4] -> f32[n,12]", "i8[n,m,2] -> i8[n,m*2]")
 
     @staticmethod
-    def evaluate(data: Any, axis: int) -> Any:
-        """Shifted by the maximum."""
-        x = wide(data)
-        moved = x - np.max(x, axis, keepdims=True, initial=-np.inf) if x.size else x
-        return (moved - np.log(np.sum(np.exp(moved), axis, keepdims=True))).astype(data.dtype)
+    def infer(at: Site, data: s.StructInfo) -> s.StructInfo:
+        """The first length and the product of the others."""
+        info = rules.tensor(at, data, "data")
+        if 0 <= info.ndim < 2:
+            text = f"data has rank {info.ndim}, at least 2 is needed"
+            raise at.fail(codes.RANK_WRONG, text, data=f"this is {info}")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, 2)
+        return s.TensorStructInfo((info.dims[0], rules.volume(info.dims[1:])), info.dtype)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
-        """Maximum, powers, sum, difference."""
-        place = axis % data.ndim
-        _, total, drop = _powers(te, data, axis)
-        largest = reduce_stage(te, data, (place,), False, "T_softmax_maxelem", p.Max, lowest(data.dtype))
-        return te.compute(
-            "compute",
-            data.shape,
-            lambda *i: p.Sub(p.Sub(data[i], largest[drop(i)]), call("log", total[drop(i)])),
-        )
+    def evaluate(data: Any) -> Any:
+        """numpy.reshape."""
+        return data.reshape(data.shape[0], math.prod(data.shape[1:])).copy()
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor) -> Tensor:
+        """The element at the same position."""
+        return reshape_stage(te, data, (data.shape[0], rules.volume(data.shape[1:])))
 
 
 class Dropout(Op, name="relax.nn.dropout"):
@@ -192,7 +262,7 @@ class Dropout(Op, name="relax.nn.dropout"):
     data: Tensor = operand("the tensor")
     rate: float = attr(0.5, "share of elements that training drops", unit="1")
     examples = ("f32[n,4] rate=0.5 -> (f32[n,4],f32[n,4])",)
-    no_legalize = "it is removed before lowering"
+    fusion = Fusion.ELEMENTWISE
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, rate: float) -> s.StructInfo:
@@ -204,3 +274,10 @@ class Dropout(Op, name="relax.nn.dropout"):
     def evaluate(data: Any, rate: float) -> Any:
         """The tensor and ones."""
         return data, np.ones_like(data)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, rate: float) -> list[Tensor]:
+        """A copy, and ones."""
+        one = p.as_prim(1, data.dtype)
+        same = te.compute("T_identity", data.shape, lambda *i: data[i])
+        return [same, te.compute("T_full_like", data.shape, lambda *i: one)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,9 @@ from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call
 
 
-def moments(te: Te, x: Tensor, axes: Any) -> tuple[Tensor, Tensor]:
+def moments(te: Te, x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Mean and variance over axes, which stay with length 1."""
+    axes = sorted(axes)
     total = reduce_stage(te, x, axes, True, "x_red_sum", p.Add, p.as_prim(0, x.dtype))
     mean = te.compute("T_mean", total.shape, lambda *i: p.Div(total[i], count(x, axes)))
 
@@ -35,8 +38,20 @@ def moments(te: Te, x: Tensor, axes: Any) -> tuple[Tensor, Tensor]:
     return mean, variance
 
 
-def _normalise(x: Any, axes: Any, epsilon: float) -> Any:
-    mean, variance = np.mean(x, axes, keepdims=True), np.var(x, axes, keepdims=True)
+def mean_over(x: Any, axes: tuple[int, ...]) -> Any:
+    """Means of an array over axes, which stay with length 1; not a number where there is no element."""
+    return np.sum(x, axes, keepdims=True) / np.asarray(math.prod([x.shape[n] for n in axes]), x.dtype)
+
+
+def array_moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Mean and variance of an array over axes, which stay with length 1."""
+    mean = mean_over(x, axes)
+    return mean, mean_over(np.square(x - mean), axes)
+
+
+def normalise(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    """An array with mean 0 and variance 1 over axes."""
+    mean, variance = array_moments(x, axes)
     return (x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype))
 
 
@@ -67,17 +82,16 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
-        return _check_params(at, info, axes, parts)
+        return check_params(at, info, axes, parts)
 
     @staticmethod
     def evaluate(
         data: Any, gamma: Any, beta: Any, axes: Any, epsilon: float, center: bool, scale: bool
     ) -> Any:
         """In float32 at least."""
-        x = _normalise(wide(data), tuple(axes), epsilon)
-        shape = _param_shape(data.shape, axes)
-        x = x * gamma.reshape(shape) if scale else x
-        return (x + beta.reshape(shape) if center else x).astype(data.dtype)
+        x = normalise(wide(data), tuple(axes), epsilon)
+        x = x * spread(gamma, data.shape, axes) if scale else x
+        return (x + spread(beta, data.shape, axes) if center else x).astype(data.dtype)
 
     @staticmethod
     def legalize(
@@ -105,12 +119,14 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         return te.compute("T_layer_norm", data.shape, element)
 
 
-def _param_shape(shape: tuple[int, ...], axes: Any) -> tuple[int, ...]:
-    places = {n % len(shape) for n in axes}
-    return tuple([length if n in places else 1 for n, length in enumerate(shape)])
+def spread(param: Any, shape: tuple[int, ...], axes: Any) -> Any:
+    """A parameter, its axes those named in `axes` of a shape, as an array that broadcasts to it."""
+    places = [n % len(shape) for n in axes]
+    turned = np.transpose(param, [places.index(n) for n in sorted(places)])
+    return turned.reshape([length if n in places else 1 for n, length in enumerate(shape)])
 
 
-def _check_params(
+def check_params(
     at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo]
 ) -> s.TensorStructInfo:
     """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
@@ -146,22 +162,24 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
         """The shape and dtype of the data."""
         info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
-        return _check_params(at, info, axes, {"weight": part})
+        return check_params(at, info, axes, {"weight": part})
 
     @staticmethod
     def evaluate(data: Any, weight: Any, axes: Any, epsilon: float) -> Any:
         """In float32 at least."""
         x = wide(data)
-        square = np.mean(x * x, tuple(axes), keepdims=True)
+        square = mean_over(x * x, tuple(axes))
         scaled = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
-        return (scaled * weight.reshape(_param_shape(data.shape, axes))).astype(data.dtype)
+        return (scaled * spread(weight, data.shape, axes)).astype(data.dtype)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, weight: Tensor, axes: Any, epsilon: float) -> Tensor:
         """Mean square, then one element at a time."""
         places = [n % data.ndim for n in axes]
         squares = te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], data[i]))
-        total = reduce_stage(te, squares, places, True, "T_multiply_red", p.Add, p.as_prim(0, data.dtype))
+        total = reduce_stage(
+            te, squares, sorted(places), True, "T_multiply_red", p.Add, p.as_prim(0, data.dtype)
+        )
         small = p.FloatImm(epsilon, data.dtype)
         root = te.compute(
             "rsqrt", total.shape, lambda *i: call("rsqrt", p.Add(p.Div(total[i], count(data, places)), small))
@@ -214,7 +232,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
                 f"{length} channels don't divide into {num_groups} groups",
                 data=f"this is {info}",
             )
-        _check_params(at, info, (channel_axis,), parts)
+        check_params(at, info, (channel_axis,), parts)
         return info
 
     @staticmethod
@@ -235,10 +253,9 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
             (*data.shape[:channel], num_groups, data.shape[channel] // num_groups, *data.shape[channel + 1 :])
         )
         inner = (channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes])
-        x = _normalise(grouped, inner, epsilon).reshape(data.shape)
-        shape = _param_shape(data.shape, (channel,))
-        x = x * gamma.reshape(shape) if scale else x
-        return (x + beta.reshape(shape) if center else x).astype(data.dtype)
+        x = normalise(grouped, inner, epsilon).reshape(data.shape)
+        x = x * spread(gamma, data.shape, (channel,)) if scale else x
+        return (x + spread(beta, data.shape, (channel,)) if center else x).astype(data.dtype)
 
     @staticmethod
     def legalize(
@@ -271,84 +288,3 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
             return p.Add(value, beta[i[channel]]) if center else value
 
         return te.compute("T_group_norm", data.shape, element)
-
-
-class BatchNorm(Op, name="relax.nn.batch_norm"):
-    """Scaled and moved by channel, with given moments, or with those of the batch when training (Ioffe and Szegedy 2015).
-
-    The result is a tuple: the tensor, and the moving mean and variance after the batch.
-    """
-
-    data: Tensor = operand("the tensor")
-    gamma: Tensor = operand("scale by channel")
-    beta: Tensor = operand("offset by channel")
-    moving_mean: Tensor = operand("mean by channel")
-    moving_var: Tensor = operand("variance by channel")
-    axis: int = attr(REQUIRED, "the axis of channels")
-    epsilon: float = attr(1e-5, "added to the variance")
-    center: bool = attr(True, "whether beta is added")
-    scale: bool = attr(True, "whether gamma is multiplied")
-    momentum: float = attr(0.1, "weight of the batch in the moving moments")
-    training: bool = attr(True, "whether the moments of the batch are used")
-    fusion = Fusion.OUT_ELEMENTWISE
-    examples = ("f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 training=False -> (f32[n,4,3],f32[4],f32[4])",)
-
-    @staticmethod
-    def infer(
-        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, moving_mean: s.StructInfo, moving_var: s.StructInfo, axis: int,
-        **rest: Any,
-    ) -> s.StructInfo:  # fmt: skip
-        """The tensor, the mean, the variance."""
-        info = rules.tensor(at, data, "data")
-        given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
-        parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
-        made = _check_params(at, info, (axis,), parts)
-        fits = made is info
-        vectors = [
-            s.TensorStructInfo(parts[name].shape if fits else None, info.dtype, 1)
-            for name in ("moving_mean", "moving_var")
-        ]
-        return s.TupleStructInfo((made, *vectors))
-
-    @staticmethod
-    def evaluate(
-        data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, axis: int, epsilon: float, center: bool, scale: bool, momentum: float,
-        training: bool,
-    ) -> Any:  # fmt: skip
-        """In float32 at least."""
-        x, shape = wide(data), _param_shape(data.shape, (axis,))
-        mean, variance = moving_mean, moving_var
-        if training:
-            others = tuple([n for n in range(data.ndim) if n != axis % data.ndim])
-            mean, variance = np.mean(x, others).astype(x.dtype), np.var(x, others).astype(x.dtype)
-            moving_mean = (moving_mean * (1 - momentum) + mean * momentum).astype(moving_mean.dtype)
-            moving_var = (moving_var * (1 - momentum) + variance * momentum).astype(moving_var.dtype)
-        x = (x - mean.reshape(shape)) / np.sqrt(variance.reshape(shape) + np.asarray(epsilon, x.dtype))
-        x = x * gamma.reshape(shape) if scale else x
-        return (x + beta.reshape(shape) if center else x).astype(data.dtype), moving_mean, moving_var
-
-    @staticmethod
-    def legalize(
-        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int, epsilon: float, center: bool,
-        scale: bool, momentum: float, training: bool,
-    ) -> list[Tensor] | None:  # fmt: skip
-        """One element at a time; the moments of a batch are left to training."""
-        if training:
-            return None
-        channel = axis % data.ndim
-        small = p.FloatImm(epsilon, data.dtype)
-
-        def element(*i: p.PrimExpr) -> p.PrimExpr:
-            c = i[channel]
-            value: p.PrimExpr = p.Div(
-                p.Sub(data[i], moving_mean[c]), call("sqrt", p.Add(moving_var[c], small))
-            )
-            value = p.Mul(value, gamma[c]) if scale else value
-            return p.Add(value, beta[c]) if center else value
-
-        made = te.compute("T_add", data.shape, element)
-        return [
-            made,
-            te.compute("T_mean", moving_mean.shape, lambda i: moving_mean[i]),
-            te.compute("T_var", moving_var.shape, lambda i: moving_var[i]),
-        ]

@@ -1,0 +1,190 @@
+"""Normalisations by channel: of batches and of single images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.binary import index
+from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.nn_norm import array_moments, check_params, moments, normalise, spread
+from relax_explorer.core.ops.reduction import count, reduce_stage
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, call
+
+
+class BatchNorm(Op, name="relax.nn.batch_norm"):
+    """Scaled and moved by channel, with given moments, or with those of the batch when training (Ioffe and Szegedy 2015).
+
+    The result is a tuple: the tensor, and the moving mean and variance after the batch.
+    """
+
+    data: Tensor = operand("the tensor")
+    gamma: Tensor = operand("scale by channel")
+    beta: Tensor = operand("offset by channel")
+    moving_mean: Tensor = operand("mean by channel")
+    moving_var: Tensor = operand("variance by channel")
+    axis: int = attr(REQUIRED, "the axis of channels")
+    epsilon: float = attr(1e-5, "added to the variance")
+    center: bool = attr(True, "whether beta is added")
+    scale: bool = attr(True, "whether gamma is multiplied")
+    momentum: float = attr(0.1, "weight of the batch in the moving moments")
+    training: bool = attr(True, "whether the moments of the batch are used")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        "f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 training=False -> (f32[n,4,3],f32[4],f32[4])",
+        "f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 momentum=0.3 -> (f32[n,4,3],f32[4],f32[4])",
+        "f32[2,3,c] f32[c] f32[c] f32[c] f32[c] axis=-1 center=False -> (f32[2,3,c],f32[c],f32[c])",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, moving_mean: s.StructInfo, moving_var: s.StructInfo, axis: int,
+        **rest: Any,
+    ) -> s.StructInfo:  # fmt: skip
+        """The tensor, the mean, the variance."""
+        info = rules.tensor(at, data, "data")
+        given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+        parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
+        made = check_params(at, info, (axis,), parts)
+        fits = made is info
+        vectors = [
+            s.TensorStructInfo(parts[name].shape if fits else None, info.dtype, 1)
+            for name in ("moving_mean", "moving_var")
+        ]
+        return s.TupleStructInfo((made, *vectors))
+
+    @staticmethod
+    def evaluate(
+        data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, axis: int, epsilon: float, center: bool, scale: bool, momentum: float,
+        training: bool,
+    ) -> Any:  # fmt: skip
+        """In float32 at least."""
+        x = wide(data)
+        mean, variance = moving_mean, moving_var
+        if training:
+            others = tuple([n for n in range(data.ndim) if n != axis % data.ndim])
+            mean, variance = (moment.ravel() for moment in array_moments(x, others))
+            moving_mean = (moving_mean * (1 - momentum) + mean * momentum).astype(moving_mean.dtype)
+            moving_var = (moving_var * (1 - momentum) + variance * momentum).astype(moving_var.dtype)
+        x = (x - spread(mean, x.shape, (axis,))) / np.sqrt(
+            spread(variance, x.shape, (axis,)) + np.asarray(epsilon, x.dtype)
+        )
+        x = x * spread(gamma, x.shape, (axis,)) if scale else x
+        x = x + spread(beta, x.shape, (axis,)) if center else x
+        return x.astype(data.dtype), moving_mean, moving_var
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int, epsilon: float, center: bool,
+        scale: bool, momentum: float, training: bool,
+    ) -> list[Tensor]:  # fmt: skip
+        """The moments of the batch when training, then one element at a time."""
+        channel, mean, variance = axis % data.ndim, moving_mean, moving_var
+        if training:
+            others = [n for n in range(data.ndim) if n != channel]
+            mean, variance = _vectors(te, data, others)
+        small = p.FloatImm(epsilon, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            c = i[channel]
+            value: p.PrimExpr = p.Div(p.Sub(data[i], mean[c]), call("sqrt", p.Add(variance[c], small)))
+            value = p.Mul(value, gamma[c]) if scale else value
+            return p.Add(value, beta[c]) if center else value
+
+        made = te.compute("T_add", data.shape, element)
+        own, rest = p.FloatImm(momentum, data.dtype), p.FloatImm(1 - momentum, data.dtype)
+
+        def moved(old: Tensor, new: Tensor, name: str) -> Tensor:
+            def mixed(i: p.PrimExpr) -> p.PrimExpr:
+                return p.Add(p.Mul(rest, old[i]), p.Mul(own, new[i])) if training else old[i]
+
+            return te.compute(name, old.shape, mixed)
+
+        return [made, moved(moving_mean, mean, "T_mean"), moved(moving_var, variance, "T_var")]
+
+
+def _vectors(te: Te, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    """Mean and variance over axes; one axis is left."""
+    zero = p.as_prim(0, x.dtype)
+    total = reduce_stage(te, x, axes, False, "x_red_sum", p.Add, zero)
+    mean = te.compute("T_mean_batch", total.shape, lambda c: p.Div(total[c], count(x, axes)))
+    left = next(n for n in range(x.ndim) if n not in axes)
+
+    def squared(*i: p.PrimExpr) -> p.PrimExpr:
+        distance = p.Sub(x[i], mean[i[left]])
+        return p.Mul(distance, distance)
+
+    squares = te.compute("T_square", x.shape, squared)
+    summed = reduce_stage(te, squares, axes, False, "x_red_square", p.Add, zero)
+    return mean, te.compute("T_variance", summed.shape, lambda c: p.Div(summed[c], count(x, axes)))
+
+
+class InstanceNorm(Op, name="relax.nn.instance_norm"):
+    """Mean 0 and variance 1 over axes for each image and channel, then scaled and moved by channel (Ulyanov and others 2016)."""
+
+    data: Tensor = operand("the tensor")
+    gamma: Tensor = operand("scale by channel")
+    beta: Tensor = operand("offset by channel")
+    channel_axis: int = attr(REQUIRED, "the axis of channels")
+    axes: Axes = attr(REQUIRED, "the axes that are normalised")
+    epsilon: float = attr(1e-5, "added to the variance")
+    center: bool = attr(True, "whether beta is added")
+    scale: bool = attr(True, "whether gamma is multiplied")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        "f32[n,4,3,5] f32[4] f32[4] channel_axis=1 axes=[2,3] -> f32[n,4,3,5]",
+        "f32[n,h,w,4] f32[4] f32[4] channel_axis=-1 axes=[1,2] scale=False -> f32[n,h,w,4]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, channel_axis: int, axes: Any, **rest: Any
+    ) -> s.StructInfo:  # fmt: skip
+        """The shape and dtype of the data."""
+        info = rules.tensor(at, data, "data")
+        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
+        if channel in rules.axes(at, axes, info.ndim):
+            text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
+            raise at.fail(codes.AXIS_TWICE, text)
+        check_params(at, info, (channel_axis,), parts)
+        return info
+
+    @staticmethod
+    def evaluate(
+        data: Any,
+        gamma: Any,
+        beta: Any,
+        channel_axis: int,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+    ) -> Any:
+        """In float32 at least."""
+        x = normalise(wide(data), tuple(axes), epsilon)
+        x = x * spread(gamma, x.shape, (channel_axis,)) if scale else x
+        return (x + spread(beta, x.shape, (channel_axis,)) if center else x).astype(data.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axes: Any, epsilon: float, center: bool, scale: bool
+    ) -> Tensor:  # fmt: skip
+        """Moments, then one element at a time."""
+        channel = channel_axis % data.ndim
+        mean, variance = moments(te, data, [n % data.ndim for n in axes])
+        small = p.FloatImm(epsilon, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            root = call("rsqrt", p.Add(index(variance, i, data.shape), small))
+            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, i, data.shape)), root)
+            value = p.Mul(value, gamma[i[channel]]) if scale else value
+            return p.Add(value, beta[i[channel]]) if center else value
+
+        return te.compute("T_instance_norm", data.shape, element)
