@@ -33,6 +33,7 @@ FAMILIES: tuple[str, ...] = (
     "nn_adaptive_pool",
     "nn_pad",
     "nn_attention",
+    "nn_attention_var_len",
     "nn_loss",
     "image",
     "call",
@@ -41,6 +42,8 @@ FAMILIES: tuple[str, ...] = (
     "memory",
     "view",
     "inspect",
+    "ccl",
+    "dist",
 )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -19,6 +21,7 @@ from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 
+Seen = Callable[[Sequence[p.PrimExpr]], p.PrimExpr]
 _MASKS = (None, "TopLeft", "BottomRight")
 
 
@@ -26,7 +29,8 @@ class Attention(Op, name="relax.nn.attention"):
     """softmax(query · key * scale + bias) · value for each head (Vaswani and others 2017).
 
     The axes are batch, position, head and element of a head. With a causal mask a query sees the keys up to its own
-    position, counted from the first query and key (TopLeft) or from the last (BottomRight); with a window only so many.
+    position, counted from the first query and key (TopLeft) or from the last (BottomRight); with a window only so many. A
+    query that sees no key gives zeros. Several heads of queries may share one of keys or of values.
     """
 
     query: Tensor = operand("queries")
@@ -36,14 +40,14 @@ class Attention(Op, name="relax.nn.attention"):
     scale: Any = attr(None, "factor of the scores; one over the root of the elements of a head when None")
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask")
     window_size: int | None = attr(
-        None, "how many keys before its own a query sees, with a mask", unit="elements"
+        None, "how many keys up to its own a query sees, with a mask", unit="elements"
     )
     fusion = Fusion.OUT_ELEMENTWISE
-    no_legalize = "a window, and fewer heads of keys than of queries, have no lowering yet"
     examples: ClassVar[tuple[str, ...]] = (
         "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] -> f32[b,3,4,6]",
         'f32[2,3,4,8] f32[2,3,4,8] f32[2,3,4,8] causal_mask="TopLeft" -> f32[2,3,4,8]',
         'f32[2,3,1,8] f32[2,5,1,8] f32[2,5,1,8] scale=0.5 causal_mask="BottomRight" -> f32[2,3,1,8]',
+        'f32[2,n,4,8] f32[2,n,2,8] f32[2,n,1,6] causal_mask="TopLeft" window_size=2 -> f32[2,n,4,6]',
     )
 
     @staticmethod
@@ -62,27 +66,11 @@ class Attention(Op, name="relax.nn.attention"):
         causal_mask: str | None, window_size: int | None,
     ) -> s.StructInfo:  # fmt: skip
         """A row of values for each query."""
-        given = {"query": query, "key": key, "value": value}
-        parts = {name: rules.tensor(at, info, name) for name, info in given.items()}
-        for name, part in parts.items():
-            if part.dims is None or part.ndim != 4:
-                raise at.fail(
-                    codes.RANK_WRONG, f"{name} needs four known lengths", **{name: f"this is {part}"}
-                )
+        parts = four_axes(at, query=query, key=key, value=value)
         rules.common_dtype(at, **parts)
-        if causal_mask not in _MASKS:
-            raise at.fail(
-                codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}; TopLeft and BottomRight are known"
-            )
+        check_mask(at, causal_mask, window_size)
         q, k, v = (part.dims or () for part in parts.values())
-        for a, b, what in (
-            (q[0], k[0], "batches"),
-            (q[3], k[3], "elements of heads"),
-            (k[0], v[0], "batches"),
-            (k[1], v[1], "positions"),
-        ):
-            if at.equal(a, b) is Answer.NO:
-                raise at.fail(codes.DIMS_DIFFER, f"the {what} differ: {a} and {b}")
+        check_lengths(at, q, k, v)
         if bias is not None:
             _check_bias(at, rules.tensor(at, bias, "bias"), (q[0], q[2], q[1], k[1]))
         return s.TensorStructInfo((q[0], q[1], q[2], v[3]), parts["query"].dtype)
@@ -98,17 +86,12 @@ class Attention(Op, name="relax.nn.attention"):
         window_size: int | None,
     ) -> Any:
         """In float32 at least."""
-        q, k, v = (np.swapaxes(wide(x), 1, 2) for x in (query, key, value))
-        if k.shape[1] and q.shape[1] % k.shape[1] == 0:  # several heads of queries share one of keys
-            k, v = (np.repeat(x, q.shape[1] // k.shape[1], 1) for x in (k, v))
-        factor = 1 / math.sqrt(q.shape[-1]) if scale is None else getattr(scale, "value", scale)
-        scores = np.matmul(q, np.swapaxes(k, -1, -2)) * np.asarray(factor, q.dtype)
-        scores = scores if bias is None else scores + wide(bias)
+        seen = None
         if causal_mask is not None:
-            scores = np.where(_seen(q.shape[2], k.shape[2], causal_mask, window_size), scores, -np.inf)
-        power = np.exp(scores - np.max(scores, -1, keepdims=True, initial=np.finfo(q.dtype).min))
-        made = np.matmul(power / np.sum(power, -1, keepdims=True), v)
-        return np.ascontiguousarray(np.swapaxes(made, 1, 2)).astype(query.dtype)
+            queries, keys = query.shape[1], key.shape[1]
+            own = np.arange(queries)[:, None] + (0 if causal_mask == "TopLeft" else abs(keys - queries))
+            seen = within(own, np.arange(keys)[None, :], window_size)
+        return weighted(query, key, value, bias, scale, seen)
 
     @staticmethod
     def legalize(
@@ -120,63 +103,80 @@ class Attention(Op, name="relax.nn.attention"):
         scale: Any,
         causal_mask: str | None,
         window_size: int | None,
-    ) -> Tensor | None:
+    ) -> Tensor:
         """Scores, softmax, a product with the values."""
-        if (
-            window_size is not None
-            or query.shape[2] is not key.shape[2]
-            or query.shape[2] is not value.shape[2]
-        ):
-            return None
-        scores = _scores(te, query, key, bias, scale, causal_mask)
-        return _weighted(te, scores, value)
+        n, m = query.shape[1], key.shape[1]
 
+        def seen(i: Sequence[p.PrimExpr]) -> p.PrimExpr:
+            return within_stage(last_key(i[2], n, m, causal_mask), i[3], window_size)
 
-def _scores(
-    te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: Any, causal_mask: str | None
-) -> Tensor:
-    """Products of queries and keys (batch, head, query, key), scaled, with the bias, masked."""
-    (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
-    factor = p.Div(p.FloatImm(1.0), call("sqrt", cast(d, FLOAT32))) if scale is None else scale
-
-    def product(*i: p.PrimExpr) -> p.PrimExpr:
-        return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], i[1], i[4]])
-
-    raw = te.sum("T_batch_matmul", (b, h, n, m), (d,), product, kind)
-
-    def score(*i: p.PrimExpr) -> p.PrimExpr:
-        found: p.PrimExpr = p.Mul(raw[i], cast(factor, kind))
-        if bias is not None:
-            found = p.Add(found, index(bias, i, raw.shape))
-        if causal_mask is None:
-            return found
-        last = i[2] if causal_mask == "TopLeft" else p.Add(i[2], p.Sub(m, n))
-        return where(p.LE(i[3], last), found, lowest(kind))
-
-    return te.compute("T_scores", raw.shape, score)
-
-
-def _weighted(te: Te, scores: Tensor, value: Tensor) -> Tensor:
-    """Values by the softmax of the scores."""
-    (b, h, n, m), kind = scores.shape, scores.dtype
-    largest = te.reduce("T_softmax_maxelem", (b, h, n), (m,), lambda *i: scores[i], p.Max, lowest(kind))
-    power = te.compute(
-        "T_softmax_exp", scores.shape, lambda *i: call("exp", p.Sub(scores[i], largest[i[:3]]))
-    )
-    total = te.sum("T_softmax_expsum", (b, h, n), (m,), lambda *i: power[i], kind)
-
-    def product(*i: p.PrimExpr) -> p.PrimExpr:
-        share = p.Div(power[i[0], i[2], i[1], i[4]], total[i[0], i[2], i[1]])
-        return p.Mul(share, value[i[0], i[4], i[2], i[3]])
-
-    return te.sum("T_attention", (b, n, h, value.shape[3]), (m,), product, kind)
+        mask = seen if causal_mask is not None else None
+        scores = scores_stage(te, query, key, bias, scale)
+        return weighted_stage(te, scores, value, mask)
 
 
 class AttentionBias(Attention, name="relax.nn.attention_bias"):
     """Attention with a bias added to the scores; what `nn.attention` with four operands becomes."""
 
     bias: Tensor = operand("added to the scores; lengths of 1 are repeated")
-    examples = ("f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] f32[b,4,3,5] -> f32[b,3,4,6]",)
+    examples = (
+        "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] f32[b,4,3,5] -> f32[b,3,4,6]",
+        'f32[2,n,4,8] f32[2,5,2,8] f32[2,5,2,6] f32[1,1,n,5] causal_mask="BottomRight" -> f32[2,n,4,6]',
+    )
+
+
+def last_key(i: p.PrimExpr, queries: p.PrimExpr, keys: p.PrimExpr, mask: str | None) -> p.PrimExpr:
+    """The last key that a query sees."""
+    if mask != "BottomRight" or queries is keys:
+        return i
+    return p.Add(i, simplify(p.Max(p.Sub(keys, queries), p.Sub(queries, keys))))
+
+
+def within(last: Any, place: Any, window: int | None) -> Any:
+    """Whether keys are seen: up to the last one, so many when there is a window."""
+    return (place <= last) if window is None else (place <= last) & (place > last - window)
+
+
+def within_stage(last: p.PrimExpr, place: p.PrimExpr, window: int | None) -> p.PrimExpr:
+    """As `within`, for indices."""
+    seen = p.LE(place, last)
+    return seen if window is None else p.And(seen, p.LT(p.Sub(last, p.IntImm(window)), place))
+
+
+def four_axes(at: Site, **given: s.StructInfo) -> dict[str, s.TensorStructInfo]:
+    """Tensors of four known lengths."""
+    parts = {name: rules.tensor(at, info, name) for name, info in given.items()}
+    for name, part in parts.items():
+        if part.dims is None or part.ndim != 4:
+            raise at.fail(codes.RANK_WRONG, f"{name} needs four known lengths", **{name: f"this is {part}"})
+    return parts
+
+
+def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> None:
+    """Refuse words that are no mask, and windows that show nothing."""
+    if causal_mask not in _MASKS:
+        raise at.fail(
+            codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}; TopLeft and BottomRight are known"
+        )
+    if window_size is not None and window_size <= 0:
+        raise at.fail(codes.BAD_ATTRIBUTE, f"window_size is {window_size}; a query sees 1 key at least")
+
+
+def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None:
+    """Refuse queries, keys and values that don't belong together."""
+    for a, b, what in (
+        (q[0], k[0], "batches"),
+        (q[3], k[3], "elements of heads"),
+        (k[0], v[0], "batches"),
+        (k[1], v[1], "positions"),
+    ):
+        if at.equal(a, b) is Answer.NO:
+            raise at.fail(codes.DIMS_DIFFER, f"the {what} differ: {a} and {b}")
+    for heads, what in ((k[2], "keys"), (v[2], "values")):
+        both = isinstance(q[2], p.IntImm) and isinstance(heads, p.IntImm)
+        if both and (not heads.value or q[2].value % heads.value):  # type: ignore[attr-defined]  # literals
+            text = f"{q[2]} heads of queries don't share {heads} heads of {what} evenly"
+            raise at.fail(codes.DIMS_DIFFER, text)
 
 
 def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
@@ -193,8 +193,71 @@ def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
             )
 
 
-def _seen(queries: int, keys: int, mask: str, window: int | None) -> Any:
-    """Which keys each query sees."""
-    own = np.arange(queries)[:, None] + (0 if mask == "TopLeft" else keys - queries)
-    place = np.arange(keys)[None, :]
-    return (place <= own) if window is None else (place <= own) & (place > own - window)
+def weighted(query: Any, key: Any, value: Any, bias: Any, scale: Any, seen: Any) -> Any:
+    """Values by the softmax of the scores; `seen` says which keys each query sees, None all."""
+    q, k, v = (np.swapaxes(wide(x), 1, 2) for x in (query, key, value))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) if 0 < x.shape[1] < q.shape[1] else x for x in (k, v))
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else getattr(scale, "value", scale)
+    scores = np.matmul(q, np.swapaxes(k, -1, -2)) * np.asarray(factor, q.dtype)
+    scores = scores if bias is None else scores + wide(bias)
+    scores = scores if seen is None else np.where(seen, scores, -np.inf)
+    power = np.exp(scores - np.max(scores, -1, keepdims=True, initial=np.finfo(q.dtype).min))
+    total = np.sum(power, -1, keepdims=True)
+    made = np.matmul(power / np.where(total == 0, 1, total), v)
+    return np.ascontiguousarray(np.swapaxes(made, 1, 2)).astype(query.dtype)
+
+
+def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: Any) -> Tensor:
+    """Products of queries and keys (batch, head, query, key), scaled, with the bias."""
+    (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
+    factor = p.Div(p.FloatImm(1.0), call("sqrt", cast(d, FLOAT32))) if scale is None else scale
+
+    def product(*i: p.PrimExpr) -> p.PrimExpr:
+        return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], _head(i[1], h, key), i[4]])
+
+    raw = te.sum("T_batch_matmul", (b, h, n, m), (d,), product, kind)
+
+    def score(*i: p.PrimExpr) -> p.PrimExpr:
+        found: p.PrimExpr = p.Mul(raw[i], cast(factor, kind))
+        return found if bias is None else p.Add(found, cast(index(bias, i, raw.shape), kind))
+
+    return te.compute("T_scores", raw.shape, score)
+
+
+def _head(i: p.PrimExpr, heads: p.PrimExpr, x: Tensor) -> p.PrimExpr:
+    """The head of keys or values that a head of queries shares."""
+    own = x.shape[2]
+    if own is heads:
+        return i
+    return rules.ZERO if own is rules.ONE else p.FloorDiv(i, simplify(p.FloorDiv(heads, own)))
+
+
+def weighted_stage(te: Te, scores: Tensor, value: Tensor, seen: Seen | None) -> Tensor:
+    """Values by the softmax of the scores."""
+    (b, h, n, m), kind = scores.shape, scores.dtype
+    zero, one = p.as_prim(0, kind), p.as_prim(1, kind)
+
+    def visible(i: Sequence[p.PrimExpr], found: p.PrimExpr, hidden: p.PrimExpr) -> p.PrimExpr:
+        return found if seen is None else where(seen(i), found, hidden)
+
+    def score(*i: p.PrimExpr) -> p.PrimExpr:
+        return visible(i, scores[i], lowest(kind))
+
+    largest = te.reduce("T_softmax_maxelem", (b, h, n), (m,), score, p.Max, lowest(kind))
+
+    def powered(*i: p.PrimExpr) -> p.PrimExpr:
+        return visible(i, call("exp", p.Sub(scores[i], largest[i[:3]])), zero)
+
+    power = te.compute("T_softmax_exp", scores.shape, powered)
+    total = te.sum("T_softmax_expsum", (b, h, n), (m,), lambda *i: power[i], kind)
+
+    def share(*i: p.PrimExpr) -> p.PrimExpr:
+        whole = total[i[:3]]
+        return p.Div(power[i], whole if seen is None else where(p.EQ(whole, zero), one, whole))
+
+    shares = te.compute("T_softmax_norm", scores.shape, share)
+
+    def product(*i: p.PrimExpr) -> p.PrimExpr:
+        return p.Mul(shares[i[0], i[2], i[1], i[4]], value[i[0], i[4], _head(i[2], h, value), i[3]])
+
+    return te.sum("T_attention", (b, n, h, value.shape[3]), (m,), product, kind)

@@ -1,0 +1,158 @@
+"""Attention of sequences of different lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.nn_attention import (
+    Attention,
+    check_lengths,
+    check_mask,
+    four_axes,
+    last_key,
+    scores_stage,
+    weighted_stage,
+    within_stage,
+)
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+
+
+class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
+    """Attention of several sequences that follow one another, each only to itself (Dao 2023, FlashAttention's varlen)."""
+
+    queries: Tensor = operand("queries of all sequences: batch, position, head and element of a head")
+    keys: Tensor = operand("keys of all sequences")
+    values: Tensor = operand("values of all sequences")
+    seqstart_q: Tensor = operand("where each sequence of queries starts, and the end of the last: int32")
+    max_seqlen_q: Tensor = operand("the largest number of queries of a sequence, for kernels that need it")
+    seqstart_k: Tensor | None = operand(
+        "as seqstart_q, of keys and values; seqstart_q when not given", default=None
+    )
+    max_seqlen_k: Tensor | None = operand(
+        "as max_seqlen_q, of keys; max_seqlen_q when not given", default=None
+    )
+    scale: Any = attr(None, "factor of the scores; one over the root of the elements of a head when None")
+    causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask, within each sequence")
+    window_size: int | None = attr(
+        None, "how many keys up to its own a query sees, with a mask", unit="elements"
+    )
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        "f32[1,n,4,8] f32[1,n,4,8] f32[1,n,4,6] i32[3] i32[] -> f32[1,n,4,6]",
+        'f32[1,5,4,8] f32[1,7,2,8] f32[1,7,2,6] i32[3] i32[] i32[3] i32[] causal_mask="BottomRight" -> f32[1,5,4,6]',
+    )
+
+    @staticmethod
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """The scale as a float32; keys that start where queries do."""
+        attrs, args, scale = call.attrs, call.args, call.attrs.get("scale")
+        if isinstance(scale, (int, float)):
+            attrs = attrs.having(scale=p.FloatImm(float(scale)))
+        if 5 <= len(args) < 7:
+            args = (*args, *args[len(args) - 2 : 5])
+        same = attrs is call.attrs and args is call.args
+        return call if same else e.Call(call.op, args, attrs, call.sinfo_args, None, call.span)
+
+    @staticmethod
+    def infer(
+        at: Site, queries: s.StructInfo, keys: s.StructInfo, values: s.StructInfo, seqstart_q: s.StructInfo, max_seqlen_q: s.StructInfo,
+        seqstart_k: s.StructInfo | None, max_seqlen_k: s.StructInfo | None, scale: Any, causal_mask: str | None, window_size: int | None,
+    ) -> s.StructInfo:  # fmt: skip
+        """A row of values for each query."""
+        parts = four_axes(at, queries=queries, keys=keys, values=values)
+        given = {"seqstart_q": (seqstart_q, 1), "max_seqlen_q": (max_seqlen_q, 0)}
+        given |= {
+            "seqstart_k": (seqstart_k or seqstart_q, 1),
+            "max_seqlen_k": (max_seqlen_k or max_seqlen_q, 0),
+        }
+        for name, (info, rank) in given.items():
+            part = rules.tensor(at, info, name)
+            rules.need_rank(at, part, rank, name)
+            if part.dtype is not None and not part.dtype.is_int:
+                raise at.fail(
+                    codes.DTYPE_WRONG, f"{name} is made of integers", **{name: f"dtype {part.dtype}"}
+                )
+        rules.common_dtype(at, **parts)
+        check_mask(at, causal_mask, window_size)
+        q, k, v = (part.dims or () for part in parts.values())
+        check_lengths(at, q, k, v)
+        return s.TensorStructInfo((q[0], q[1], q[2], v[3]), parts["queries"].dtype)
+
+    @staticmethod
+    def evaluate(
+        queries: Any, keys: Any, values: Any, seqstart_q: Any, max_seqlen_q: Any, seqstart_k: Any, max_seqlen_k: Any, scale: Any,
+        causal_mask: str | None, window_size: int | None,
+    ) -> Any:  # fmt: skip
+        """Attention of one sequence after the other; zeros where there is none."""
+        made = np.zeros((*queries.shape[:3], values.shape[3]), queries.dtype)
+        starts = seqstart_q if seqstart_k is None else seqstart_k
+        limits = [
+            np.maximum.accumulate(np.clip(x, 0, n.shape[1]))
+            for x, n in ((seqstart_q, queries), (starts, keys))
+        ]
+        for a, b, c, d in zip(limits[0], limits[0][1:], limits[1], limits[1][1:], strict=False):
+            if a < b:
+                own = (queries[:, a:b], keys[:, c:d], values[:, c:d])
+                made[:, a:b] = Attention.evaluate(*own, None, scale, causal_mask, window_size)
+        return made
+
+    @staticmethod
+    def legalize(
+        te: Te, queries: Tensor, keys: Tensor, values: Tensor, seqstart_q: Tensor, max_seqlen_q: Tensor, seqstart_k: Tensor | None,
+        max_seqlen_k: Tensor | None, scale: Any, causal_mask: str | None, window_size: int | None,
+    ) -> Tensor:  # fmt: skip
+        """Attention of all to all, where a query sees the keys of its own sequence only."""
+        starts_q = _starts(te, seqstart_q, queries.shape[1])
+        starts_k = _starts(te, seqstart_q if seqstart_k is None else seqstart_k, keys.shape[1])
+        count = (
+            starts_q.shape[0]
+            if starts_q.shape[0] is starts_k.shape[0]
+            else p.Min(starts_q.shape[0], starts_k.shape[0])
+        )
+        own_q = _sequences(te, starts_q, queries.shape[1], count)
+        own_k = _sequences(te, starts_k, keys.shape[1], count)
+
+        def last_seen(i: p.PrimExpr) -> p.PrimExpr:
+            number = own_q[i]
+            before = p.Sub(number, rules.ONE)
+            own, others = (p.Sub(starts[number], starts[before]) for starts in (starts_q, starts_k))
+            local = last_key(p.Sub(i, starts_q[before]), own, others, causal_mask)
+            return where(p.LT(rules.ZERO, number), p.Add(starts_k[before], local), rules.ZERO)
+
+        last = te.compute("T_last_key", own_q.shape, last_seen) if causal_mask is not None else None
+
+        def seen(i: Sequence[p.PrimExpr]) -> p.PrimExpr:
+            same = p.And(p.EQ(own_q[i[2]], own_k[i[3]]), p.LT(rules.ZERO, own_q[i[2]]))
+            return same if last is None else p.And(same, within_stage(last[i[2]], i[3], window_size))
+
+        return weighted_stage(te, scores_stage(te, queries, keys, None, scale), values, seen)
+
+
+def _starts(te: Te, starts: Tensor, length: p.PrimExpr) -> Tensor:
+    """Where sequences start, none before the one in front of it, inside the axis."""
+
+    def start(i: p.PrimExpr, k: p.PrimExpr) -> p.PrimExpr:
+        inside = p.Max(p.Min(cast(starts[k], INT64), length), rules.ZERO)
+        return where(p.LE(k, i), inside, rules.ZERO)
+
+    return te.reduce("T_start", starts.shape, starts.shape, start, p.Max, rules.ZERO, INT64)
+
+
+def _sequences(te: Te, starts: Tensor, length: p.PrimExpr, count: p.PrimExpr) -> Tensor:
+    """The number of the sequence that each position is in, counted from 1; 0 where there is none."""
+
+    def begun(i: p.PrimExpr, k: p.PrimExpr) -> p.PrimExpr:
+        return where(p.LE(starts[k], i), rules.ONE, rules.ZERO)
+
+    found = te.sum("T_begun", (length,), starts.shape, begun, INT64)
+    return te.compute("T_sequence", (length,), lambda i: where(p.LT(found[i], count), found[i], rules.ZERO))
