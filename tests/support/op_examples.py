@@ -124,7 +124,7 @@ def split(text: str) -> list[str]:
 def read(op: type[Op], text: str) -> Example:
     """An example of `op`."""
     left, _, result = text.rpartition(" -> ") if " -> " in text else (text, "", "")
-    words = left.split()
+    words = re.findall(r"(?:[^\s{]|\{[^}]*\})+", left)
     attributes = tuple(word for word in words if ATTRIBUTE.match(word))
     return Example(op, text, tuple(word for word in words if not ATTRIBUTE.match(word)), attributes, result)
 

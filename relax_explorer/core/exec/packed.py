@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.decl import Op
 
 Packed = Callable[..., Any]
 _REGISTRY: dict[str, Packed] = {}
@@ -27,7 +31,25 @@ def packed_function(name: str) -> Callable[[Packed], Packed]:
 
 def find(name: str) -> Packed | None:
     """The packed function called `name`, None when there is none."""
-    return _REGISTRY.get(name)
+    return _REGISTRY.get(name) or _runtime().get(name)
+
+
+@cache
+def _runtime() -> dict[str, Packed]:
+    """The functions of the runtime that calls of operators are lowered to: they do what the operators do."""
+    found = {}
+    for op in table().values():
+        if op.packed and op.evaluate is not None:
+            found[op.packed] = _operator(op)
+    return found
+
+
+def _operator(op: type[Op]) -> Packed:
+    def run(*args: Any) -> Any:
+        assert op.evaluate is not None  # the caller looked
+        return op.evaluate(*args, *[None] * (len(op.operands) - len(args)))
+
+    return run
 
 
 def names() -> list[str]:

@@ -24,7 +24,8 @@ def _key(value: Any) -> Any:
 class Attrs(Mapping[str, Any]):
     """An immutable mapping from names to constants; equal mappings (in the same order) are one object.
 
-    Values are None, bool, int, float, str, DType, StructInfo, PrimExpr, Attrs (a nested mapping) and tuples of these.
+    Values are None, bool, int, float, str, DType, StructInfo, PrimExpr, IndexMap, Attrs (a nested mapping) and
+    tuples of these.
     """
 
     __slots__ = ("_dict",)

@@ -8,6 +8,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import operands
 
@@ -190,6 +191,10 @@ class _Comparer:
             return len(a) == len(b) and all(map(self._constant, a, b))
         if isinstance(a, s.StructInfo) and isinstance(b, s.StructInfo):
             return self.info(a, b)
+        if isinstance(a, IndexMap) and isinstance(b, IndexMap):
+            if len(a.names) != len(b.names) or not self._constant(a.results, b.results):
+                return False
+            return self._constant(a.inverse, b.inverse)
         return type(a) is type(b) and bool(a == b)
 
     def _constant_expr(self, a: e.Constant, b: e.Constant) -> bool:

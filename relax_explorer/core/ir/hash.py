@@ -11,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.module import IRModule
 
 
@@ -155,6 +156,7 @@ _PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
     e.Call: ("call", ("op", "args", "attrs", "sinfo_args")),
 }
 _RULES: dict[type, Callable[[Hasher, Any], None]] = {
+    IndexMap: _node("index map", "places", "results", "inverse"),
     Attrs: lambda h, x: h.all([item for pair in x.items() for item in pair]),
     e.Var: Hasher.number,
     e.DataflowVar: Hasher.number,

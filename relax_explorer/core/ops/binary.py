@@ -12,7 +12,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT64, DType, from_numpy
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
-from relax_explorer.core.ops.te import Te, Tensor, call, cast
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
 
 Element = Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]
 
@@ -163,6 +164,34 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b)
 
 
+def _as_floats(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`function` of integers as float64, of narrow floats as float32; the result cut off to the dtype of the operands."""
+
+    def evaluate(a: Any, b: Any) -> Any:
+        if a.dtype.kind in "iub":
+            return np.trunc(function(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
+        return function(wide(a), wide(b)).astype(a.dtype)
+
+    return evaluate
+
+
+def _floated(element: Element) -> Element:
+    def floated(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+        if a.dtype.is_float:
+            return element(a, b)
+        return p.Cast(a.dtype, element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)))
+
+    return floated
+
+
+def _log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """The larger one, and what the smaller one adds to it; equal ones apart, since they may be infinite."""
+    one = p.as_prim(1, a.dtype)
+    apart = call("fabs", p.Sub(a, b))
+    more = call("log", p.Add(one, call("exp", p.Sub(p.as_prim(0, a.dtype), apart))))
+    return where(p.EQ(a, b), p.Add(a, call("log", p.Add(one, one))), p.Add(p.Max(a, b), more))
+
+
 def _floor_divide(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     return call("floor", p.Div(a, b)) if a.dtype.is_float else p.FloorDiv(a, b)
 
@@ -218,6 +247,20 @@ Power = _binary(
     _power,
     _raised,
     "x1 to the power of x2 (numpy.power).",
+)
+Atan2 = _binary(
+    "relax.atan2",
+    Arithmetic,
+    _as_floats(np.arctan2),
+    _floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
+    "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi (numpy.arctan2).",
+)
+LogAddExp = _binary(
+    "relax.log_add_exp",
+    Arithmetic,
+    _as_floats(np.logaddexp),
+    _floated(_log_sum),
+    "Logarithm of exp(x1) + exp(x2), which does not overflow (numpy.logaddexp).",
 )
 Mod = _binary(
     "relax.mod", Arithmetic, _checked(np.fmod), p.Mod, "Remainder with the sign of x1 (numpy.fmod)."

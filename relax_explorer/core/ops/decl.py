@@ -172,6 +172,12 @@ class Op:
 
     evaluate: ClassVar[Callable[..., Any] | None] = None
     legalize: ClassVar[Callable[..., Any] | None] = None
+    packed: ClassVar[str] = (
+        ""  # the function of the runtime that a lowered call is a call of, where it is no kernel
+    )
+    unfold: ClassVar[Callable[..., Any] | None] = (
+        None  # (emitter, call, infos) -> the value after several bindings: lowers a result of unknown size
+    )
     refine: ClassVar[Callable[..., Any] | None] = (
         None  # (call, infos) -> call: completes arguments, as reshape does with -1
     )

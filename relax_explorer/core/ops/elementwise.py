@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import BOOL, DType
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import (
     REQUIRED,
@@ -261,3 +261,28 @@ class Astype(Op, name="relax.astype"):
     def legalize(te: Te, x: Tensor, dtype: Any) -> Tensor:
         """One element at a time."""
         return te.compute("compute", x.shape, lambda *i: cast(x[i], dtype), dtype)
+
+
+class WrapParam(Op, name="relax.wrap_param"):
+    """A parameter converted to the dtype that the program computes in (TVM)."""
+
+    data: Tensor = operand("the parameter")
+    dtype: DType = attr(FLOAT32, "the dtype to convert to")
+    kernel = "cast"
+    fusion = Fusion.ELEMENTWISE
+    examples: ClassVar[tuple[str, ...]] = ("f16[n,4] -> f32[n,4]", 'f32[n] dtype="float16" -> f16[n]')
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, dtype: Any) -> s.StructInfo:
+        """The shape of the parameter, the dtype asked for."""
+        return rules.like(rules.tensor(at, data, "data"), dtype)
+
+    @staticmethod
+    def evaluate(data: Any, dtype: Any) -> Any:
+        """As `astype`."""
+        return Astype.evaluate(data, dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, dtype: Any) -> Tensor:
+        """As `astype`."""
+        return Astype.legalize(te, data, dtype)

@@ -81,7 +81,7 @@ class GatherNd(Op, name="relax.gather_nd"):
         if places.ndim == 0:
             raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"this is {places}")
         for name, given, most in (("data", info, info.ndim), ("indices", places, places.ndim - 1)):
-            if batch_dims < 0 or 0 <= given.ndim and batch_dims > most:
+            if batch_dims < 0 or (given.ndim >= 0 and batch_dims > most):
                 message = f"batch_dims is {batch_dims}, at most {most} axes of {name} can be in common"
                 raise at.fail(codes.BAD_ATTRIBUTE, message, **{name: f"this is {given}"})
         depth = places.dims[-1] if places.dims else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,64 @@ class Lowered:
     prim_func: PrimFunc
     args: tuple[e.Expr, ...]
     out: s.StructInfo
+
+
+class Emitter:
+    """Collects the bindings that stand for one call; `add` puts a PrimFunc into the module and gives its name."""
+
+    def __init__(self, add: Callable[[str, PrimFunc], str], dataflow: bool, span: Any = None) -> None:
+        self.bindings: list[e.Binding] = []
+        self._add, self._dataflow, self._span = add, dataflow, span
+
+    def _var(self, hint: str, info: s.StructInfo) -> e.Var:
+        return e.DataflowVar(hint, info) if self._dataflow else e.Var(hint, info)
+
+    def bind(self, hint: str, value: e.Expr, info: s.StructInfo) -> e.Var:
+        """A variable for a value."""
+        var = self._var(hint, info)
+        self.bindings.append(e.VarBinding(var, value, None, self._span))
+        return var
+
+    def match_cast(self, hint: str, value: e.Expr, info: s.StructInfo) -> e.Var:
+        """A variable for a value of which more is known when it runs."""
+        var = self._var(hint, info)
+        self.bindings.append(e.MatchCast(var, value, info, None, self._span))
+        return var
+
+    def kernel(
+        self,
+        name: str,
+        build: Callable[..., Any],
+        args: Sequence[e.Expr],
+        infos: Sequence[s.TensorStructInfo],
+        out: s.StructInfo,
+    ) -> e.Call:
+        """A call of the PrimFunc of `build(te, *tensors, out)`; tensors and `out` have shape variables of their own there."""
+        variables = _variables(infos, out)
+        fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+        te = Te()
+        inputs: list[Tensor] = []
+        for arg, info in zip(args, infos, strict=True):
+            hint = arg.name if isinstance(arg, e.Var) else f"x{len(inputs)}"
+            own = substitute_info(info, fresh)
+            assert isinstance(own, s.TensorStructInfo)  # as `info` is
+            assert own.dims is not None  # the caller looked
+            assert own.dtype is not None
+            inputs.append(Tensor(Buffer(hint, own.dims, own.dtype)))
+        result = build(te, *inputs, substitute_info(out, fresh))
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
+        loose = [var for var in variables if fresh[var] not in bound]
+        fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
+        numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
+        target = e.GlobalVar(self._add(name, fn))
+        return e.Call(
+            e.op_ref("relax.call_tir"),
+            (target, e.Tuple((*args, *numbers))),
+            sinfo_args=(out,),
+            struct_info=out,
+            span=self._span,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,9 @@ def ordered(
     values: tuple[p.PrimExpr, ...] = tuple(loops)
     if not iters:  # a block has at least one axis
         iters, values = (t.IterVar(p.PrimVar("vi"), Range(p.IntImm(0), p.IntImm(1))),), (p.IntImm(0),)
-    nest: t.Stmt = t.SBlock(filled[0].buffer.name, iters, values, statement)
+    own = filled[0].buffer
+    name = te.fresh(own.name) if own in te.filled else own.name
+    nest: t.Stmt = t.SBlock(name, iters, values, statement)
     for var, length in zip(reversed(loops), reversed(outer), strict=True):
         nest = t.For(var, p.IntImm(0), length, nest)
     te.add(nest, *[made.buffer for made in filled])

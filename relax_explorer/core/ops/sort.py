@@ -210,7 +210,7 @@ class Unique(Op, name="relax.unique"):
     return_inverse: Prim = operand("whether to give which one each element is", default=None)
     return_counts: Prim = operand("whether to give how often each is there", default=None)
     axis: Prim = operand("the axis; the flattened tensor when not given", default=None)
-    no_legalize = "the length of the result depends on the elements; TVM calls a function of its runtime"
+    packed = "relax.run.unique"
     examples = (
         "f32[n,4] -> f32[?]",
         "f32[] 1 1 0 0 -> (f32[1],i64[1])",
@@ -258,7 +258,7 @@ class Nonzero(Op, name="relax.nonzero"):
     """Indices of the elements that are not 0, one column for each: [rank, how many] (numpy.nonzero, ONNX NonZero)."""
 
     x: Tensor = operand("the tensor")
-    no_legalize = "the length of the result depends on the elements; TVM calls a function of its runtime"
+    packed = "relax.run.nonzero"
     examples = ("f32[n,4] -> i64[?,?]", "bool[3] -> i64[?,?]")
 
     @staticmethod

@@ -6,11 +6,15 @@ from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get, legalize
+from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.tir.stmt import PrimFunc
 
 
 @function_pass("LegalizeOps", requires=[NORMAL_FORM], establishes=[NO_HIGH_LEVEL_OPS])
@@ -25,25 +29,52 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
-        if op is None or op.legalize is None:
+        if op is None or (op.legalize is None and op.unfold is None and not op.packed):
             return binding
         if value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
             at.waived.add(NO_HIGH_LEVEL_OPS)
             return binding
-        call = _lower(value, at)
+        before, call = _lower_any(op, value, at, isinstance(walk.block, e.DataflowBlock))
         if call is None:
             at.waived.add(NO_HIGH_LEVEL_OPS)
             at.report.say(
                 codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: a shape or dtype is not known", value
             )
             return binding
-        return replace(binding, value=call)
+        if not before:
+            return replace(binding, value=call)
+        # The lengths have names now, so the variable is another one, of which more is known.
+        var = type(binding.var)(binding.var.name, call.struct_info, binding.var.span)
+        walk.rename(binding.var, var)
+        return (*before, e.VarBinding(var, call, None, binding.span))
 
     return rewrite(fn, at, rule)
 
 
 # Operands are leaves: nothing is reported, no function is asked for.
 _INFER = Inferrer(Report(), lambda _: None)
+
+
+def _lower_any(
+    op: type[Op], call: e.Call, at: PassSite, dataflow: bool
+) -> tuple[tuple[e.Binding, ...], e.Expr | None]:
+    """What stands for `call`, after some bindings: a kernel, a function of the runtime, or what the operator unfolds to."""
+    if op.packed:
+        args = (e.ExternFunc(op.packed), *call.args)
+        info = call.struct_info or s.OBJECT
+        packed = e.op_ref("relax.call_pure_packed")
+        return (), e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
+    if op.unfold is None:
+        return (), _lower(call, at)
+
+    def add(base: str, fn: PrimFunc) -> str:
+        name = _fresh(base, at)
+        at.added[name] = fn
+        return name
+
+    emit = Emitter(add, dataflow, call.span)
+    value = op.unfold(emit, call, [_INFER.info(arg) for arg in call.args])
+    return (tuple(emit.bindings), value) if value is not None else ((), None)
 
 
 def _lower(call: e.Call, at: PassSite) -> e.Call | None:

@@ -21,9 +21,15 @@ class Dialect:
     type_vars: bool  # shape variables are declared above the module, `n = TypeVar("n")`
     bare_prims: bool  # scalar arguments print as `1`, not `R.prim_value(1)`
     old: bool
+    left_out: frozenset[str] = (
+        frozenset()
+    )  # attributes that it does not know, printed only when they say something
 
 
-NEW = Dialect("tvm-0.27", "R.Any", "out_ty", "ty_args", "ir.GenericConst", "tirx", True, True, False)
+NEW = Dialect(
+    "tvm-0.27", "R.Any", "out_ty", "ty_args", "ir.GenericConst", "tirx", True, True, False,
+    frozenset({"axis_separators", "input_axis_separators"}),
+)  # fmt: skip
 OLD = Dialect(
     "tvm-0.19", "R.Object", "out_sinfo", "sinfo_args", "relax.expr.Constant", "tir", False, False, True
 )

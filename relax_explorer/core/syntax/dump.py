@@ -20,6 +20,7 @@ from relax_explorer.core.ir import expr, prim, struct_info
 from relax_explorer.core.ir import module as modules
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, dtype
+from relax_explorer.core.ir.index_map import IndexMap, index_map
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.metadata import tensor_from_text, tensor_text
@@ -98,6 +99,8 @@ def _parts(value: Any) -> list[Any]:
         return [part for item in value for part in _parts(item)]
     if isinstance(value, (dict, Attrs)):
         return [part for item in value.values() for part in _parts(item)]
+    if isinstance(value, IndexMap):
+        return [part for part in (*value.places, *value.results, *_parts(value.inverse))]
     simple = type(value) in _PLAIN or type(value) is str or type(value) in _VALUES
     return [] if simple else [value]
 
@@ -109,6 +112,14 @@ _VALUES: dict[type, Callable[[_Writer, Any], Any]] = {
     np.ndarray: lambda out, value: {"tensor": tensor_text(value)},
     tuple: lambda out, value: [out._value(item) for item in value],
     dict: lambda out, value: {"dict": [[name, out._value(item)] for name, item in value.items()]},
+    IndexMap: lambda out, value: {
+        "index_map": [
+            list(value.names),
+            out._value(value.places),
+            out._value(value.results),
+            out._value(value.inverse),
+        ]
+    },
     Attrs: lambda out, value: {"attrs": [[name, out._value(item)] for name, item in value.items()]},
 }
 
@@ -175,5 +186,6 @@ _READERS: dict[str, Callable[[_Reader, Any], Any]] = {
     "dtype": lambda reader, inner: dtype(inner),
     "tensor": lambda reader, inner: tensor_from_text(inner),
     "dict": lambda reader, inner: {name: reader.value(item) for name, item in inner},
+    "index_map": lambda reader, inner: index_map(*[reader.value(part) for part in inner]),
     "attrs": lambda reader, inner: Attrs([(name, reader.value(item)) for name, item in inner]),
 }

@@ -16,6 +16,7 @@ from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, CONSTANT_KEYS, OUT_KEYWORDS
 from relax_explorer.core.syntax.parse_forms import (
@@ -428,7 +429,9 @@ class ExprReader:
                 self._bad_arguments(node, op, f"lacks its argument {q.name!r}")
             pairs.append((q.name, q.default if at is None else self._attribute_value(q, at)))
         attrs = Attrs(pairs)
-        if key is not None and not any(q.kind.startswith(("Expr", "Callable")) for q in op.attributes):
+        if key is not None and not any(
+            q.kind.startswith(("Expr", "Callable", "IndexMap")) for q in op.attributes
+        ):
             self._attrs_seen[key] = attrs
         return attrs
 
@@ -438,6 +441,8 @@ class ExprReader:
         if q.kind.startswith("str") and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
             return self.constant(node.args[0]) if len(node.args) == 1 else self.constant(node)
         value = self.constant(node)
+        if value is None and q.default == ():
+            return ()
         if q.kind.startswith("float") and type(value) is int:
             return float(value)
         if q.kind.startswith("bool") and type(value) is int:
@@ -467,7 +472,13 @@ class ExprReader:
             and isinstance(node.operand.value, (int, float))
         ):
             return -node.operand.value
-        name = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
+        if isinstance(node, ast.Lambda):
+            return index_maps.read(self.info, node)
+        return self._named_constant(node, dotted(node.func) if isinstance(node, ast.Call) else dotted(node))
+
+    def _named_constant(self, node: ast.expr, name: str) -> Any:
+        if name == index_maps.NAME:
+            return index_maps.read(self.info, node)
         if name.startswith("T.") and isinstance(node, ast.Call) and dtype_of_prefix(name) is not None:
             return self.info.prim(node)
         if isinstance(node, ast.Name) and isinstance(self.names.get(node.id), p.PrimExpr):

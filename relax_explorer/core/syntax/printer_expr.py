@@ -12,9 +12,11 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim_text import PrimText, float_text, quoted
 from relax_explorer.core.ir.struct_info_text import StructInfoText
 from relax_explorer.core.ir.walk import operands
+from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.parse_expr import CALL_FORMS, PACKED_FORMS
@@ -117,8 +119,13 @@ class ExprText:
         """Attributes as keyword arguments, with a comma before each."""
         hit = self._attrs.get(attrs)
         if hit is None:
+            left_out = self.dialect.left_out
             hit = self._attrs[attrs] = "".join(
-                [f", {name}={self.constant(value)}" for name, value in attrs.items()]
+                [
+                    f", {name}={self.constant(value)}"
+                    for name, value in attrs.items()
+                    if value != () or name not in left_out
+                ]
             )
         return hit
 
@@ -276,5 +283,6 @@ _CONSTANTS: dict[type, Callable[[ExprText, Any], str]] = {
     Verbatim: lambda out, value: str(value),
     tuple: _sequence_text,
     Attrs: _mapping_text,
+    IndexMap: lambda out, value: index_maps.write(value, out._shape_var),
     DType: lambda out, value: f'"{value}"',
 }

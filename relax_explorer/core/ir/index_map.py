@@ -1,0 +1,68 @@
+"""Index maps: how the elements of one layout are placed in another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import INT64
+
+_TABLE: dict[Any, IndexMap] = {}
+_PLACES: list[p.PrimVar] = []
+
+
+def place(number: int) -> p.PrimVar:
+    """What stands for the index of axis `number` in every map, so that maps which differ in names have equal results."""
+    while len(_PLACES) <= number:
+        _PLACES.append(p.PrimVar(f"i{len(_PLACES)}", INT64))
+    return _PLACES[number]
+
+
+class IndexMap:
+    """`lambda names…: results`: the element at `place(0), place(1), …` goes to `results`; equal maps are one object.
+
+    `inverse` is the way back, where the program states it.
+    """
+
+    __slots__ = ("inverse", "names", "results")
+    names: tuple[str, ...]
+    results: tuple[p.PrimExpr, ...]
+    inverse: IndexMap | None
+
+    def __new__(
+        cls, names: Sequence[str], results: Sequence[p.PrimExpr], inverse: IndexMap | None = None
+    ) -> IndexMap:
+        """The map of these names and results."""
+        key = (tuple(names), tuple(results), inverse)
+        hit = _TABLE.get(key)
+        if hit is None:
+            hit = _TABLE[key] = object.__new__(cls)
+            hit.names, hit.results, hit.inverse = key
+        return hit
+
+    @property
+    def places(self) -> tuple[p.PrimVar, ...]:
+        """The variables that stand for the indices."""
+        return tuple([place(n) for n in range(len(self.names))])
+
+    def at(self, indices: Sequence[p.PrimExpr]) -> tuple[p.PrimExpr, ...]:
+        """Where the element at `indices` goes."""
+        known: dict[p.PrimVar, p.PrimExpr] = dict(zip(self.places, indices, strict=True))
+        return tuple([p.substitute(result, known) for result in self.results])
+
+    @property
+    def free(self) -> list[p.PrimVar]:
+        """The shape variables that the map mentions."""
+        return [var for var in p.free_vars(*self.results) if var not in self.places]
+
+    def __repr__(self) -> str:
+        return f"IndexMap({', '.join(self.names)})"
+
+
+def index_map(
+    names: Sequence[str], places: Sequence[p.PrimVar], results: Sequence[p.PrimExpr], inverse: IndexMap | None
+) -> IndexMap:
+    """The map whose results were written with other variables for the indices."""
+    known: dict[p.PrimVar, p.PrimExpr] = {var: place(number) for number, var in enumerate(places)}
+    return IndexMap(names, [p.substitute(result, known) for result in results], inverse)

@@ -1,0 +1,120 @@
+"""The middle element in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.manipulate import reshape_stage
+from relax_explorer.core.ops.sort import order, order_stage
+from relax_explorer.core.ops.te import Te, Tensor
+
+
+class Median(Op, name="relax.median"):
+    """The lower of the middle elements in order, and along one axis where it is (torch.median); NaN counts as largest."""
+
+    data: Tensor = operand("the tensor")
+    axis: Axes | None = attr(None, "an axis or several; all when None")
+    keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
+    fusion = Fusion.OPAQUE
+    examples = (
+        "f32[n,4] axis=[1] -> (f32[n],i64[n])",
+        "f32[3,4] -> f32[]",
+        "f32[3,n,2] axis=-1 keepdims=True -> (f32[3,n,1],i64[3,n,1])",
+        "i32[2,3,n] axis=[0,1] -> i32[n]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+        """The axes gone, or of length 1; the places as well when there is one axis."""
+        info = rules.tensor(at, data, "data")
+        if axis == ():
+            raise at.fail(codes.BAD_ATTRIBUTE, "a median over no axes", help="leave axis out, or name one")
+        over = rules.axes(at, axis, info.ndim) if info.ndim >= 0 or axis is not None else []
+        values = _reduced(info, over, axis is None, keepdims)
+        if axis is None or len(over) > 1:
+            return values
+        return s.TupleStructInfo((values, rules.like(values, INT64)))
+
+    @staticmethod
+    def evaluate(data: Any, axis: Any, keepdims: bool) -> Any:
+        """The element that a stable order puts in the middle."""
+        single, over = _axes(axis, data.ndim)
+        flat, place = _flattened(data, over)
+        if flat.shape[place] == 0:
+            raise ValueError("no element has a median")
+        index = np.take(order(flat, place, False), [(flat.shape[place] - 1) // 2], place)
+        value = np.take_along_axis(flat, index, place)
+        shape = tuple([1 if n in over else length for n, length in enumerate(data.shape)])
+        if not keepdims:
+            shape = tuple([length for n, length in enumerate(data.shape) if n not in over])
+        made = value.reshape(shape)
+        return (made, index.astype(np.int64).reshape(shape)) if single else made
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, axis: Any, keepdims: bool) -> Any:
+        """The axes made one, put in order."""
+        single, over = _axes(axis, data.ndim)
+        kept = [n for n in range(data.ndim) if n not in over]
+        x, place = data, over[0] if over else 0
+        if not single:
+            joined = rules.volume([data.shape[n] for n in over])
+            turned = te.compute(
+                "T_transpose",
+                [data.shape[n] for n in (*kept, *over)],
+                lambda *i: data[tuple([i[(*kept, *over).index(n)] for n in range(data.ndim)])],
+            )
+            x, place = reshape_stage(te, turned, (*[data.shape[n] for n in kept], joined)), len(kept)
+        found = order_stage(te, x, place, False)
+        middle = simplify(p.FloorDiv(p.Sub(x.shape[place], rules.ONE), p.IntImm(2)))
+        shape = [rules.ONE if n in over else length for n, length in enumerate(data.shape)]
+        shape = shape if keepdims else [data.shape[n] for n in kept]
+
+        def at(i: tuple[p.PrimExpr, ...]) -> tuple[p.PrimExpr, ...]:
+            outer = [i[n] for n in kept] if keepdims else list(i)
+            return (*outer[:place], middle, *outer[place:])
+
+        def value(*i: p.PrimExpr) -> p.PrimExpr:
+            where = at(i)
+            return x[(*where[:place], found[where], *where[place + 1 :])]
+
+        values = te.compute("T_median", shape, value)
+        return (values, te.compute("T_place", shape, lambda *i: found[at(i)])) if single else values
+
+
+def _axes(axis: Any, ndim: int) -> tuple[bool, list[int]]:
+    """Whether one axis is named, and all that are reduced."""
+    if axis is None:
+        return False, list(range(ndim))
+    named = [item % ndim for item in (axis if isinstance(axis, tuple) else (axis,))]
+    return len(named) == 1, sorted(named)
+
+
+def _flattened(data: Any, over: list[int]) -> tuple[Any, int]:
+    """The reduced axes made one, and which one it is."""
+    if len(over) == 1:
+        return data, over[0]
+    kept = [n for n in range(data.ndim) if n not in over]
+    size = int(np.prod([data.shape[n] for n in over], dtype=np.int64))
+    return np.transpose(data, (*kept, *over)).reshape((*[data.shape[n] for n in kept], size)), len(kept)
+
+
+def _reduced(
+    info: s.TensorStructInfo, over: list[int], everything: bool, keepdims: bool
+) -> s.TensorStructInfo:
+    if everything and (info.ndim >= 0 or not keepdims):
+        return s.TensorStructInfo((rules.ONE,) * info.ndim if keepdims else (), info.dtype)
+    if info.dims is None:
+        left = -1 if info.ndim < 0 else info.ndim if keepdims else info.ndim - len(over)
+        return s.TensorStructInfo(() if left == 0 else None, info.dtype, left)
+    dims = [rules.ONE if n in over else dim for n, dim in enumerate(info.dims)]
+    kept = dims if keepdims else [dim for n, dim in enumerate(info.dims) if n not in over]
+    return s.TensorStructInfo(tuple(kept), info.dtype)

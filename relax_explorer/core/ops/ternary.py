@@ -1,0 +1,67 @@
+"""Operators that work element by element on three tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
+from relax_explorer.core.ops.te import Te, Tensor
+
+
+class EwiseFma(Op, name="relax.ewise_fma"):
+    """x1 * x2 + x3, element by element, of tensors of one shape (the fused multiply-add of IEEE 754-2008, rounded twice)."""
+
+    x1: Tensor = operand("left factor")
+    x2: Tensor = operand("right factor")
+    x3: Tensor = operand("what is added")
+    fusion = Fusion.ELEMENTWISE
+    examples = (
+        "f32[n,4] f32[n,4] f32[n,4] -> f32[n,4]",
+        "i32[] i32[] i32[] -> i32[]",
+    )
+
+    @staticmethod
+    def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo, x3: s.StructInfo) -> s.StructInfo:
+        """The shape and dtype that all three have."""
+        given = {
+            "x1": rules.tensor(at, x1, "x1"),
+            "x2": rules.tensor(at, x2, "x2"),
+            "x3": rules.tensor(at, x3, "x3"),
+        }
+        infos = list(given.values())
+        unknown = any(info.dtype is None for info in infos)
+        kind = None if unknown else rules.same_dtype(at, **given)
+        rank = max(info.ndim for info in infos)
+        for name, info in given.items():
+            rules.need_rank(at, info, rank, name)
+        known = [info for info in infos if info.dims is not None]
+        for info in known[1:]:
+            _need_equal(at, known[0], info)
+        whole = len(known) == len(infos)
+        return s.TensorStructInfo(known[0].dims if whole else None, kind, rank)
+
+    @staticmethod
+    def evaluate(x1: Any, x2: Any, x3: Any) -> Any:
+        """numpy's product and sum."""
+        return np.asarray(x1 * x2 + x3)
+
+    @staticmethod
+    def legalize(te: Te, x1: Tensor, x2: Tensor, x3: Tensor) -> Tensor:
+        """One element at a time."""
+        return te.compute("T_fma", x1.shape, lambda *i: p.Add(p.Mul(x1[i], x2[i]), x3[i]))
+
+
+def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo) -> None:
+    """Refuse shapes that are not known to be equal."""
+    if a.dims is None or b.dims is None:
+        return
+    if any(at.equal(x, y) is not Answer.YES for x, y in zip(a.dims, b.dims, strict=True)):
+        text = f"the shapes {rules.text(a.dims)} and {rules.text(b.dims)} are not known to be equal"
+        raise at.fail(codes.DIMS_DIFFER, text, help="broadcast the operands first, with R.broadcast_to")

@@ -1,0 +1,74 @@
+"""Index maps in TVMScript: `T.index_map(lambda i, j: (j, i // 4, i % 4))`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.index_map import IndexMap, place
+from relax_explorer.core.ir.prim_text import PrimText
+
+if TYPE_CHECKING:
+    from relax_explorer.core.syntax.parse_info import InfoReader
+
+NAME = "T.index_map"
+
+
+def read(info: InfoReader, node: ast.expr) -> IndexMap:
+    """The map that a lambda is, or a call of T.index_map with one."""
+    if isinstance(node, ast.Lambda):
+        return _read_lambda(info, node)
+    assert isinstance(node, ast.Call)  # the caller looked at its name
+    given: dict[str, ast.expr] = dict(zip(("mapping", "inverse_index_map"), node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in ("mapping", "inverse_index_map", "index_dtype"):
+            raise info.ctx.fail(codes.BAD_CALL, f"T.index_map has no argument {keyword.arg!r}", node)
+        given[keyword.arg] = keyword.value
+    forward, back = given.get("mapping"), given.get("inverse_index_map")
+    if not isinstance(forward, ast.Lambda):
+        raise info.ctx.fail(
+            codes.BAD_CALL, "T.index_map takes a lambda", node, help="write lambda i, j: (j, i)"
+        )
+    made = _read_lambda(info, forward)
+    if isinstance(back, ast.Lambda):
+        return IndexMap(made.names, made.results, _read_lambda(info, back))
+    return made
+
+
+def _read_lambda(info: InfoReader, node: ast.Lambda) -> IndexMap:
+    spec = node.args
+    if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.defaults:
+        raise info.ctx.fail(codes.BAD_CALL, "an index map names each axis", node, help="write lambda i, j: …")
+    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    places = {name: place(number) for number, name in enumerate(names)}
+    outer = info.resolve
+    info.resolve = lambda name: places[name] if name in places else outer(name)
+    try:
+        items = node.body.elts if isinstance(node.body, (ast.Tuple, ast.List)) else [node.body]
+        return IndexMap(names, [info.prim(item) for item in items])
+    finally:
+        info.resolve = outer
+
+
+def write(made: IndexMap, name: Callable[[p.PrimVar], str]) -> str:
+    """A map as TVM prints it; `name` gives the names of shape variables."""
+    back = f", inverse_index_map={_lambda(made.inverse, name)}" if made.inverse is not None else ""
+    return f"{NAME}({_lambda(made, name)}{back})"
+
+
+def _lambda(made: IndexMap, name: Callable[[p.PrimVar], str]) -> str:
+    taken = {name(var) for var in made.free}
+    names: dict[p.PrimVar, str] = {}
+    for var, hint in zip(made.places, made.names, strict=True):
+        number, own = 0, hint
+        while own in taken:  # a name of a shape variable would hide it
+            number += 1
+            own = f"{hint}_{number}"
+        taken.add(own)
+        names[var] = own
+    out = PrimText(lambda var: names[var] if var in names else name(var))
+    results = out.listed(made.results)
+    return f"lambda {', '.join(names.values())}: ({results}{',' if len(made.results) == 1 else ''})"
