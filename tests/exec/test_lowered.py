@@ -30,7 +30,9 @@ def test_every_stage_after_fusion_computes_what_tvm_computed(path: Path) -> None
 
 
 def snapshot(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.copy() if isinstance(value, np.ndarray) else repr(value) for name, value in values.items()}
+    return {
+        name: value.copy() if isinstance(value, np.ndarray) else repr(value) for name, value in values.items()
+    }
 
 
 def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
@@ -50,7 +52,9 @@ def test_going_back_finds_the_memory_as_it_was() -> None:
     for position in range(len(seen) - 2, -1, -1):
         debugger.back()
         if debugger.position <= position:
-            assert same(snapshot(debugger.frame.values), seen[debugger.position]), f"at step {debugger.position}"
+            assert same(snapshot(debugger.frame.values), seen[debugger.position]), (
+                f"at step {debugger.position}"
+            )
     while not debugger.done:
         debugger.step()
     np.testing.assert_allclose(debugger.result, expected, rtol=1e-4, atol=1e-5)
@@ -106,7 +110,8 @@ def test_where_a_view_starts_is_seen() -> None:
     body = 'y = R.memory.view(x, R.shape([2]), "float32", 8)\nz = R.memory.ensure_zero_offset(y)\n'
     for name, unit in (("byte", 1), ("elem", 4)):
         found = run(
-            f"{body}a = R.inspect.tensor_{name}_offset(y)\nb = R.inspect.tensor_{name}_offset(z)\nreturn (a, b)", X
+            f"{body}a = R.inspect.tensor_{name}_offset(y)\nb = R.inspect.tensor_{name}_offset(z)\nreturn (a, b)",
+            X,
         )
         assert found == (8 // unit, 0)
 
@@ -127,7 +132,11 @@ def test_what_was_killed_is_not_used() -> None:
 
 @pytest.mark.parametrize(
     ("offset", "shape", "words"),
-    [(0, "[5]", "ends at byte 20, the storage at 16"), (4, "[4]", "ends at byte 20"), (17, "[0]", "at byte 17")],
+    [
+        (0, "[5]", "ends at byte 20, the storage at 16"),
+        (4, "[4]", "ends at byte 20"),
+        (17, "[0]", "at byte 17"),
+    ],
 )
 def test_a_tensor_beyond_its_storage(offset: int, shape: str, words: str) -> None:
     body = f's = R.vm.alloc_storage(R.shape([16]), 0, "uint8")\na = R.vm.alloc_tensor(s, {offset}, R.shape({shape}), "float32")\nreturn a'

@@ -64,7 +64,8 @@ class Example:
             params.append(f"symbols: R.Shape([{', '.join(repr(s) for s in symbols)}])".replace("'", '"'))
         attributes = [text.replace("={", "=").removesuffix("}") for text in self.attributes]
         call = f"R.{self.op.name.removeprefix('relax.')}({', '.join((*args, *attributes))})"
-        head = ["@R.function", f"def {name}({', '.join(params)}):"]
+        pure = "" if self.op.pure else "(pure=False)"
+        head = [f"@R.function{pure}", f"def {name}({', '.join(params)}):"]
         body = [*[f"    {s} = T.int64()" for s in symbols], f"    result = {call}", "    return result"]
         return "\n".join(f"    {line}" for line in (*head, *body)) + "\n"
 
@@ -95,11 +96,15 @@ class Example:
 def annotation(text: str) -> str:
     """The type of a value as a parameter's annotation."""
     if text.startswith("shape"):
+        if "(" not in text or "?" in text:
+            return f"R.Shape(ndim={text.count('?')})" if "(" in text else "R.Shape"
         return f"R.Shape([{', '.join(dims(text[6:-1]))}])"
     if text.startswith("("):
         return f"R.Tuple({', '.join(annotation(item) for item in split(text[1:-1]))})"
     if text == "object":
         return "R.Object"
+    if text.startswith("scalar"):
+        return f'R.Prim("{text[7:-1]}")'
     match = TENSOR.match(text)
     assert match is not None, f"{text!r} is no tensor"
     kind, lengths = DTYPES[match[1]], match[2]
@@ -123,7 +128,7 @@ def split(text: str) -> list[str]:
 
 def read(op: type[Op], text: str) -> Example:
     """An example of `op`."""
-    left, _, result = text.rpartition(" -> ") if " -> " in text else (text, "", "")
+    left, _, result = f" {text}".rpartition(" -> ") if "-> " in text else (text, "", "")
     words = re.findall(r"(?:[^\s{]|\{[^}]*\})+", left)
     attributes = tuple(word for word in words if ATTRIBUTE.match(word))
     return Example(op, text, tuple(word for word in words if not ATTRIBUTE.match(word)), attributes, result)

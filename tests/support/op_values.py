@@ -12,8 +12,8 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.scalars import evaluate as number
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.prim import PrimExpr, free_vars
+from relax_explorer.core.ir.dtype import FLOAT32, DType
+from relax_explorer.core.ir.prim import IntImm, PrimExpr, free_vars
 from tests.support.op_examples import Example
 
 LOOSE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
@@ -53,10 +53,16 @@ class Setting:
             return tuple(self.length(dim) for dim in arg.values)
         if type(arg) is e.PrimValue:
             return self.length(arg.value)
+        if type(arg) in (e.DataTypeImm, e.StringImm):
+            return arg.value
         if arg not in self.values:
             rng = np.random.default_rng([self.seed, len(self.values)])
-            shape = tuple(self.length(dim) for dim in arg.struct_info.dims)
-            self.values[arg] = elements(rng, shape, arg.struct_info.dtype)
+            info = (
+                arg.struct_info if isinstance(arg.struct_info, s.TensorStructInfo) else s.TensorStructInfo()
+            )
+            # of an unknown rank 2 axes, of unknown length 3, of an unknown dtype float32
+            known = info.dims if info.dims is not None else (IntImm(3),) * (2 if info.ndim < 0 else info.ndim)
+            self.values[arg] = elements(rng, tuple(map(self.length, known)), info.dtype or FLOAT32)
         return self.values[arg]
 
     def inputs(self) -> list[Any]:
@@ -95,6 +101,12 @@ def mismatch(value: Any, info: Any, at: Setting) -> str:
         if not isinstance(value, tuple) or len(value) != len(info.fields):
             return f"{type(value).__name__} is no tuple of {len(info.fields)}"
         return "".join(mismatch(item, part, at) for item, part in zip(value, info.fields, strict=True))
+    if info is s.OBJECT:
+        return ""
+    if isinstance(info, s.PrimStructInfo):
+        kind = np.asarray(value).dtype
+        scalar = isinstance(value, (np.generic, int, float)) and kind == info.dtype.to_numpy()
+        return "" if scalar else f"{value!r} is no scalar of {info.dtype}"
     if not isinstance(value, np.ndarray):
         return f"{type(value).__name__} is no array"
     if info.dims is None:  # known when it runs

@@ -16,7 +16,9 @@ def problem(op: type[Op], attrs: Attrs) -> str:
     """What is wrong with the attributes, in one sentence; empty when nothing is."""
     for parameter in op.attributes:
         value = attrs.get(parameter.name)
-        if any(isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))):
+        if parameter.kind != "Any" and any(
+            isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))
+        ):
             return f"{parameter.name} is {value!r}, which is no value"
         kind = parameter.kind.split("|")[0].strip()
         test = _KINDS.get(kind)

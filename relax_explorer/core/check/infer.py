@@ -102,7 +102,7 @@ class Inferrer:
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
             return s.OBJECT
-        if not op.by_machine and not op.takes_sinfo:
+        if not (op.by_machine or op.takes_sinfo or op.says_place):
             result = on_device(result, infos)
         self.report.extend(site.report)
         self.obligations.extend([(call, a, b) for a, b in site.obligations])

@@ -36,7 +36,7 @@ from relax_explorer.core.exec.values import (
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.struct_info import OBJECT
+from relax_explorer.core.ir.struct_info import OBJECT, PrimStructInfo
 from relax_explorer.core.ops import find
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -478,8 +478,9 @@ class Machine:
         function = op.evaluate
         with np.errstate(all="ignore"):
             value = self.guard(at, lambda: function(*args, *missing, **at.node.attrs))
-        # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
-        self.write(frame, at.target, np.asarray(value) if isinstance(value, np.generic) else value)
+        if isinstance(value, np.generic) and not isinstance(at.node.struct_info, PrimStructInfo):
+            value = np.asarray(value)  # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
+        self.write(frame, at.target, value)
         return None
 
     def _check_lengths(self, args: Sequence[Any], at: Instruction) -> None:

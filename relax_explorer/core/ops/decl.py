@@ -165,6 +165,7 @@ class Op:
         True  # the result depends on the operands' StructInfo alone, not on the operands themselves
     )
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
+    says_place: ClassVar[bool] = False  # the rule itself says on which device, or mesh, the result lies
 
     by_machine: ClassVar[bool] = (
         False  # the machine runs it itself (calls, closures, effects), not `evaluate`

@@ -35,7 +35,7 @@ class MemoryView(Op, name="relax.memory.view"):
     )
     examples = (
         "f32[n,4] (4,n) -> f32[4,n]",
-        'i32[n,4] (n,2) "uint32" 8 -> u32[n,2]',
+        'i32[6] (2,2) "uint32" 8 -> u32[2,2]',
         'i32[n,4] (n,8) "int8" -> i8[n,8]',
     )
     by_info = False

@@ -33,6 +33,7 @@ from relax_explorer.core.syntax.parse_info import (
     dotted,
     dtype_of_prefix,
     negated,
+    verbatim,
 )
 
 TENSOR_OPERATORS: dict[type, str] = {
@@ -492,7 +493,7 @@ class ExprReader:
             ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
         ):
             return self._as_constant_call(node)
-        return Verbatim(ast.unparse(node))
+        return Verbatim(verbatim(node))
 
     def _as_constant_call(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Call) and dotted(node.func) == "R.dtype":
@@ -555,7 +556,10 @@ class ExprReader:
         several = isinstance(out, (ast.List, ast.Tuple))
         info = s.TupleStructInfo(self._infos(out)) if several else self.info.read(out)
         attrs = Attrs(pairs) if pairs else EMPTY
-        return e.Call(e.op_ref(f"relax.{name}"), tuple(args), attrs, (info,), None, self.ctx.span(node))
+        called = (
+            "call_tir" if name == "dist.call_tir" else name
+        )  # TVM's surface has two names for one operator
+        return e.Call(e.op_ref(f"relax.{called}"), tuple(args), attrs, (info,), None, self.ctx.span(node))
 
     def _function_argument(self, node: ast.expr) -> e.Expr:
         """The function that a call form names: a packed function in quotes, or any value."""

@@ -102,6 +102,28 @@ def const(reader: ExprReader, node: ast.Call) -> e.Expr:
     return scalar_constant(reader, read_number(reader, given["value"]), wanted, node)
 
 
+def spread_const(reader: ExprReader, node: ast.Call) -> e.Constant:
+    """`R.dist.const(value, R.DTensor(…))`: a constant spread over a mesh."""
+    given: dict[str, ast.expr] = dict(zip(("value", "ty"), node.args, strict=False))
+    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    info = reader.info.read(given["ty"]) if "ty" in given else None
+    spread = isinstance(info, s.TensorStructInfo) and info.vdevice is not None and s.MESH_MARK in info.vdevice
+    if (
+        "value" not in given
+        or set(given) - {"value", "ty"}
+        or not isinstance(info, s.TensorStructInfo)
+        or not spread
+    ):
+        text = "R.dist.const takes a value and a distributed tensor's StructInfo"
+        raise reader.ctx.fail(codes.BAD_CALL, text, node, help="write R.dist.const(1.0, R.DTensor(…))")
+    made = scalar_constant(reader, read_number(reader, given["value"]), info.dtype, node)
+    lengths = tuple([dim.value for dim in info.dims or () if isinstance(dim, p.IntImm)])
+    if info.dims is None or lengths != made.data.shape:
+        text = f"the value has shape {made.data.shape}, its StructInfo is {info}"
+        raise reader.ctx.fail(codes.BAD_CALL, text, node, help="state the shape of the value")
+    return e.Constant(made.data, info, "", reader.ctx.span(node))
+
+
 def read_number(reader: ExprReader, node: ast.expr) -> Any:
     """A number, or nested lists of numbers; `"inf"` and `"nan"` count."""
     if isinstance(node, (ast.List, ast.Tuple)):
@@ -194,6 +216,7 @@ FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
     "prim_value": prim_value,
     "ExternFunc": extern,
     "const": const,
+    "dist.const": spread_const,
     "emit_te": executes,
     "call_te": executes,
     "emit": emit,

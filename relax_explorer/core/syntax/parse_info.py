@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +67,11 @@ def dtype_of_prefix(name: str) -> DType | None:
         return dtype(name[2:])
     except ValueError:
         return None
+
+
+def verbatim(node: ast.expr) -> str:
+    """The text of what is kept as it is written; the range of a device mesh is written so that TVM reads it back."""
+    return re.sub(r"\b[RT]\.Range\(", "I.Range(", ast.unparse(node))
 
 
 class InfoReader:
@@ -185,7 +191,7 @@ class InfoReader:
         for name, arg in zip(("shape", "dtype", "device_mesh", "placement"), node.args, strict=False):
             given.setdefault(name, arg)
         where = [
-            str(at.value) if isinstance(at, ast.Constant) else ast.unparse(at)
+            str(at.value) if isinstance(at, ast.Constant) else verbatim(at)
             for at in (given.get(name, ast.Constant("")) for name in ("device_mesh", "placement"))
         ]
         shape = self._shape_argument(given["shape"]) if "shape" in given else None

@@ -146,9 +146,17 @@ def _constant(out: ExprText, expr: e.Constant) -> str:
     if expr.data is None:
         key, _, index = expr.key.partition("[")
         return f'metadata["{key}"][{index}' if index else expr.key
+    if expr.struct_info is not None and _is_spread(expr.struct_info):
+        return f"R.dist.const({_nested_text(expr.data)}, {out.info_text(expr.struct_info)})"
     if expr.data.ndim == 0:
         return f"R.const({scalar_text(expr.data[()])}, {quoted(from_numpy(expr.data.dtype).name)})"
     return f'metadata["{out.dialect.constant_key}"][{out.constants.index(expr.data)}]'
+
+
+def _nested_text(array: Any) -> str:
+    if array.ndim == 0:
+        return scalar_text(array[()])
+    return f"[{', '.join([_nested_text(row) for row in array])}]"
 
 
 def scalar_text(value: Any) -> str:
@@ -191,6 +199,8 @@ def _arguments(out: ExprText, expr: e.Call) -> str:
 
 def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
     func, args, *rest = expr.args
+    if name == "call_tir" and any(map(_is_spread, expr.sinfo_args)):
+        name = "dist.call_tir"
     callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
     info = expr.sinfo_args[0] if expr.sinfo_args else s.OBJECT
     if type(info) is s.TupleStructInfo:
@@ -201,6 +211,13 @@ def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
         f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs)}"
     )
     return text + (f", tir_vars={out.write(rest[0])})" if rest else ")")
+
+
+def _is_spread(info: s.StructInfo) -> bool:
+    """Whether a tensor, or a field of a tuple, is distributed."""
+    if isinstance(info, s.TupleStructInfo):
+        return any(map(_is_spread, info.fields))
+    return isinstance(info, s.TensorStructInfo) and info.vdevice is not None and s.MESH_MARK in info.vdevice
 
 
 def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:

@@ -1,0 +1,150 @@
+"""Distributed tensors: how a tensor is spread over a mesh of devices. They are typed here, and run in TVM's Disco."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.call import InDestination, need_function, need_tuple, stated
+from relax_explorer.core.ops.ccl import Collective, divided, need_workers
+from relax_explorer.core.ops.decl import REQUIRED, Site, attr, operand
+from relax_explorer.core.ops.te import Tensor
+
+_SPEC = re.compile(r"R|S\[(-?\d+)\]")
+_MESH = "the mesh: the place of one of the module's, such as mesh[0], or R.device_mesh((2,), [0, 1])"
+_PLACEMENT = "for each axis of the mesh S[n], divided along axis n of the tensor, or R, a copy on each device"
+
+
+def placement_of(at: Site, text: Any, ndim: int) -> tuple[str, ...]:
+    """The parts of a placement such as `S[0], R`; an axis that the tensor hasn't got is refused."""
+    parts = tuple([part.strip() for part in text.split(",")]) if isinstance(text, str) else ()
+    for part in parts:
+        match = _SPEC.fullmatch(part)
+        if match is None:
+            parts = ()
+            break
+        axis = int(match[1]) if match[1] else 0
+        if axis < 0 or 0 <= ndim <= axis:
+            hint = f"use S[0] to S[{ndim - 1}], or R" if ndim > 0 else "use R"
+            raise at.fail(
+                codes.AXIS_RANGE, f"placement divides axis {axis}, the tensor has rank {ndim}", help=hint
+            )
+    if not parts:
+        raise at.fail(
+            codes.BAD_ATTRIBUTE, f"placement is {text!r}, which is none", help="write for instance S[0], R"
+        )
+    return parts
+
+
+def _need_mesh_rank(at: Site, mesh: Any, parts: tuple[str, ...]) -> None:
+    """Refuse a placement of another number of parts than the mesh has axes, where the mesh is written out."""
+    written = re.match(r"R\.device_mesh\(\(([^)]*)\)", str(mesh))
+    if written is not None:
+        rank = len([item for item in written[1].split(",") if item.strip()])
+        if rank != len(parts):
+            text = f"placement has {len(parts)} parts, the mesh {rank} axes"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="write one of R and S[n] for each axis of the mesh")
+
+
+def spread(info: s.StructInfo) -> tuple[str, str] | None:
+    """The mesh and the placement of a distributed tensor, None for any other."""
+    where = info.vdevice if isinstance(info, s.TensorStructInfo) else None
+    if where is None or s.MESH_MARK not in where:
+        return None
+    mesh, _, placement = where.partition(s.MESH_MARK)
+    return mesh, placement
+
+
+def need_spread(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
+    """`info` as a distributed tensor's; a plain one is refused."""
+    if isinstance(info, s.TensorStructInfo) and spread(info) is not None:
+        return info
+    text = f"{name} is {info}, a distributed tensor is needed"
+    raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {info}"}, help="annotate it: R.DTensor(…)")
+
+
+class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
+    """The tensor itself, and how it is to be spread, for PropagateSharding (TVM; GSPMD, Xu et al. 2021)."""
+
+    input: Tensor = operand("the tensor")
+    device_mesh: Any = attr(REQUIRED, _MESH)
+    placement: str = attr(REQUIRED, _PLACEMENT)
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
+        """What it was: only the pass makes it distributed."""
+        ndim = input.ndim if isinstance(input, s.TensorStructInfo) else -1
+        _need_mesh_rank(at, device_mesh, placement_of(at, placement, ndim))
+        if isinstance(input, (s.TensorStructInfo, s.ObjectStructInfo)):
+            return input
+        raise at.fail(codes.WRONG_KIND, f"input is {input}, a tensor is needed", input=f"this is {input}")
+
+
+class Redistribute(Collective, name="relax.dist.redistribute"):
+    """The same tensor spread in another way (TVM; GSPMD, Xu et al. 2021)."""
+
+    input: Tensor = operand("the distributed tensor")
+    device_mesh: Any = attr(REQUIRED, f"{_MESH}, from now on")
+    placement: str = attr(REQUIRED, f"{_PLACEMENT}, from now on")
+
+    says_place = True
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
+        """The tensor, spread as said."""
+        info = need_spread(at, input, "input")
+        parts = placement_of(at, placement, info.ndim)
+        _need_mesh_rank(at, device_mesh, parts)
+        where = s.MESH_MARK.join((str(device_mesh), ", ".join(parts)))
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, where)
+
+
+class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_replica_to_shard"):
+    """Of a tensor that every device has, each keeps its part along an axis (TVM)."""
+
+    input: Tensor = operand("the tensor that every device has a copy of")
+    num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
+    axis: int = attr(
+        REQUIRED, "the axis that is divided, from 0 on; its length must be a multiple of `num_workers`"
+    )
+
+    says_place = True
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo, num_workers: int, axis: int) -> s.StructInfo:
+        """A distributed tensor keeps its shape and is divided; of a plain one this is the part."""
+        info = rules.tensor(at, input, "input")
+        need_workers(at, num_workers)
+        part = divided(at, info, num_workers, axis, "input")
+        where = spread(info)
+        if where is None:
+            return part
+        mesh, placement = where
+        if placement.strip() != "R":
+            text = f"input is spread as {placement}, a copy on each device of a mesh of one axis is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, input=f"this is {info}", help="use R.dist.redistribute")
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, s.MESH_MARK.join((mesh, f"S[{axis}]")))
+
+
+class CallTirLocalView(InDestination, name="relax.dist.call_tir_local_view"):
+    """As call_tir, but each worker calls the PrimFunc on its own parts (TVM)."""
+
+    by_machine = False
+    no_evaluate = Collective.no_evaluate
+    no_legalize = Collective.no_legalize
+
+    @staticmethod
+    def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
+        """What `out_ty` says: distributed tensors."""
+        func, inputs = args[:2]
+        need_function(at, func, "func")
+        need_tuple(at, inputs)
+        whole = stated(at)
+        for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
+            if spread(info) is None:
+                text = f"out_ty has {info}, a distributed tensor is needed"
+                raise at.fail(codes.ARGUMENT_INFO, text, help="state R.DTensor(…)")
+        return whole
