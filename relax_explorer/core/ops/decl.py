@@ -207,6 +207,11 @@ class Op:
         return OBJECT
 
     @classmethod
+    def is_lowered(cls) -> bool:
+        """Whether calls of it have a lowering: a kernel, a function of the runtime, or several bindings."""
+        return cls.legalize is not None or cls.unfold is not None or bool(cls.packed)
+
+    @classmethod
     def kernel_name(cls) -> str:
         """How the PrimFunc of a lowered call is called, before it is numbered."""
         return cls.kernel or cls.name.rsplit(".", 1)[-1]

@@ -29,7 +29,7 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
-        if op is None or (op.legalize is None and op.unfold is None and not op.packed):
+        if op is None or not op.is_lowered():
             return binding
         if value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
             at.waived.add(NO_HIGH_LEVEL_OPS)

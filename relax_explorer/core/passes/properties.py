@@ -65,7 +65,7 @@ def _high_level(binding: e.Binding) -> str:
     if type(value) is not e.Call or type(value.op) is not e.OpRef:
         return ""
     op = find(value.op.name)
-    return f"{value.op.name} is still there" if op is not None and op.legalize is not None else ""
+    return f"{value.op.name} is still there" if op is not None and op.is_lowered() else ""
 
 
 def _dataflow(module: IRModule) -> tuple[Any, str] | None:

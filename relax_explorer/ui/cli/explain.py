@@ -84,7 +84,7 @@ def _op(op: type[Op]) -> str:
     )
     facts.append(
         "has a lowering"
-        if op.legalize is not None
+        if op.is_lowered()
         else f"no lowering: {op.no_legalize or 'not an operator on tensors'}"
     )
     return "\n\n".join([*parts, "; ".join(facts)])

@@ -61,7 +61,7 @@ def _op_row(op: type[Op]) -> dict[str, object]:
         "signature": op.signature(),
         "doc": (op.__doc__ or "").splitlines()[0],
         "evaluate": op.evaluate is not None or op.no_evaluate,
-        "legalize": op.legalize is not None or op.no_legalize,
+        "legalize": op.is_lowered() or op.no_legalize,
         "pure": op.pure,
         "fusion": op.fusion.name.lower(),
     }
