@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,10 +11,8 @@ from hypothesis import strategies as st
 import relax_explorer as rxe
 from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.diagnostics import Report
-from relax_explorer.core.exec.tir_numba import compile_prim_func
-from relax_explorer.core.ops import legalize
 from tests.support.op_examples import Example, examples, read
-from tests.support.op_values import Setting, apart, as_tuple, mismatch, setting
+from tests.support.op_values import apart, as_tuple, compiled, mismatch, setting
 
 EXAMPLES = list(examples())
 EVALUATED = [example for example in EXAMPLES if example.op.evaluate is not None]
@@ -80,23 +76,12 @@ def test_lowering_gives_what_evaluation_gives(example: Example) -> None:
         pytest.fail(f"{example.op.name} is lowered but can't be evaluated")
     for size in (0, 1, 3):
         at = setting(example, dict.fromkeys("abcdhmnstw", size), seed=size)
-        found = lowered(at)
+        found = compiled(at)
         if found is None:
             assert example.op.no_legalize, f"{example} is not lowered, and no_legalize gives no reason"
             return
         wanted = as_tuple(at.evaluate(example.op))
         assert not apart(found, wanted), f"{example} for size {size}"
-
-
-def lowered(at: Setting) -> tuple[Any, ...] | None:
-    """The result of the call's PrimFunc, compiled."""
-    low = legalize.lower(at.call, [INFER.info(arg) for arg in at.call.args])
-    if low is None:
-        return None
-    infos = getattr(low.out, "fields", (low.out,))
-    results = [np.empty(tuple(map(at.length, info.dims)), info.dtype.to_numpy()) for info in infos]
-    compile_prim_func(low.prim_func)(*[at.value(arg) for arg in low.args], *results)
-    return tuple(results)
 
 
 @each_example

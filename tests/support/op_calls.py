@@ -5,7 +5,8 @@ otherwise on purpose; the pattern is searched in the operands and attributes of 
 
     stricter: sort|argsort /axis=1/ TVM does not check the axis of a scalar
 
-`stricter` rows are about calls that only we refuse, `laxer` rows about those that only TVM refuses, `differs` rows about types.
+`stricter` rows are about calls that only we refuse, `laxer` rows about those that only TVM refuses, `differs` rows about types,
+`values` rows about what comes out when they run.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from relax_explorer.core.ops.decl import Op, Parameter
 from tests.support.op_examples import DTYPES, NUMBER, TENSOR, Example, examples, read, split
 
 FOLDER = Path(__file__).resolve().parent.parent / "oracle" / "op_calls"
-_ROW = re.compile(r"(differs|stricter|laxer): (\S+) /(.*?)/ (.*)")
-_KINDS = ("differs:", "stricter:", "laxer:")
+_ROW = re.compile(r"(differs|stricter|laxer|values): (\S+) /(.*?)/ (.*)")
+_KINDS = ("differs:", "stricter:", "laxer:", "values:")
 _LENGTHS = ("0", "1", "2", "3", "4", "5", "7", "n", "m", "n+1", "n*2", "n*m", "?")
 _ATTRIBUTES = {
     "int": ("-1", "0", "1", "2", "3", "5", "-3"),

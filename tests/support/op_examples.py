@@ -19,8 +19,8 @@ from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
 
 DTYPES = {
-    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i32": "int32", "i64": "int64",
-    "u8": "uint8", "f8": "float8_e4m3fn", "u32": "uint32", "bool": "bool", "any": "",
+    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "f8": "float8_e4m3fn", "bool": "bool", "any": "",
 }  # fmt: skip
 TENSOR = re.compile(r"([a-z]+\d*)(?:\[([^\]]*)\])?$")
 ATTRIBUTE = re.compile(r"[a-z_][a-z_0-9]*=")
@@ -75,7 +75,8 @@ class Example:
         return module([self.function(expect=expect), *([OTHERS] if uses else [])])
 
     def _argument(self, text: str, number: int, params: list[str]) -> str:
-        kind = self.op.operands[min(number, len(self.op.operands) - 1)].kind
+        kinds = [operand.kind for operand in self.op.operands] or ["Any"]
+        kind = kinds[min(number, len(kinds) - 1)]
         name = f"x{len(params)}"
         if text.startswith("{"):
             return text[1:-1]

@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 import relax_explorer as rxe
+from relax_explorer.core.check.infer import Inferrer
+from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.exec.scalars import evaluate as number
+from relax_explorer.core.exec.tir_numba import compile_prim_func
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, DType
 from relax_explorer.core.ir.prim import IntImm, PrimExpr, free_vars
+from relax_explorer.core.ops import legalize
 from tests.support.op_examples import Example
 
-LOOSE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
+_INFER = Inferrer(Report(), lambda _: None)
+LOOSE = {"float8_e4m3fn": 0.13, "float8_e5m2": 0.26, "float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
 """How far results of a dtype may be apart, relative to the larger, or absolute below 1."""
 
 
@@ -93,6 +98,17 @@ def elements(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> 
     if dtype.is_int:
         return rng.integers(1, 5, shape).astype(kind)
     return np.asarray(rng.uniform(-2, 3, shape)).astype(kind)
+
+
+def compiled(at: Setting) -> tuple[Any, ...] | None:
+    """The result of the call's PrimFunc, compiled."""
+    low = legalize.lower(at.call, [_INFER.info(arg) for arg in at.call.args])
+    if low is None:
+        return None
+    infos = getattr(low.out, "fields", (low.out,))
+    results = [np.empty(tuple(map(at.length, info.dims)), info.dtype.to_numpy()) for info in infos]
+    compile_prim_func(low.prim_func)(*[at.value(arg) for arg in low.args], *results)
+    return tuple(results)
 
 
 def mismatch(value: Any, info: Any, at: Setting) -> str:

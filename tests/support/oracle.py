@@ -242,6 +242,24 @@ class Oracle:
         )
         return _converted(answer, wire.decode)
 
+    def run_each(
+        self,
+        program: Program,
+        calls: Sequence[tuple[str, Sequence[Any]]],
+        *,
+        passes: Sequence[Pass] = (),
+        seconds: float = QUESTION_SECONDS,
+    ) -> Answer[list[Answer[Any]]]:
+        """Compile as `run` does, once, and call several functions, each with its inputs; one answer for each call."""
+        answer: Answer[list[dict[str, Any]]] = self._ask(
+            "run_each",
+            seconds,
+            program=self._wire(program),
+            calls=[[func, [wire.encode(value) for value in inputs]] for func, inputs in calls],
+            passes=_with_options(passes),
+        )
+        return _converted(answer, lambda rows: [_one(row) for row in rows])
+
     def time(
         self, text: str, what: Sequence[str], *, repeat: int = 3, seconds: float = 600
     ) -> Answer[dict[str, float]]:
@@ -333,6 +351,12 @@ def _forward(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
     for line in stream:
         lines.put(line)
     lines.put(b"")
+
+
+def _one(row: dict[str, Any]) -> Answer[Any]:
+    if row["ok"]:
+        return Answer(wire.decode(row["value"]))
+    return Answer(error=row["error"], kind=row["kind"])
 
 
 def _with_options(passes: Sequence[Pass]) -> list[tuple[str, dict[str, Any]]]:

@@ -187,6 +187,20 @@ def ask_run(
     return to_wire(machine[func](*values))
 
 
+def ask_run_each(program: dict[str, str], calls: list[list[Any]], passes: PassList) -> list[dict[str, Any]]:
+    """Compile once and call several functions; what one of them raises is its answer."""
+    executable = tvm.compile(applied(PROGRAMS.get(program), passes), target="llvm")
+    machine = relax.VirtualMachine(executable, tvm.cpu())
+    answers = []
+    for func, inputs in calls:
+        values = [wire.decode(value, tensor=tvm.runtime.tensor, shape=Shape) for value in inputs]
+        try:
+            answers.append({"ok": True, "value": to_wire(machine[func](*values))})
+        except Exception as error:  # noqa: BLE001  # as in `answer`
+            answers.append({"ok": False, "error": str(error), "kind": type(error).__name__})
+    return answers
+
+
 def ask_time(program: dict[str, str], what: list[str], repeat: int) -> dict[str, float]:
     text = program["text"]
     module = parse(text, True)
@@ -236,6 +250,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_well_formed,
         ask_apply,
         ask_run,
+        ask_run_each,
         ask_time,
         ask_lattice,
         ask_die,

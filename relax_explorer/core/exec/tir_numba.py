@@ -103,7 +103,7 @@ class Kernel:
         if isinstance(param, p.PrimVar):
             return float(arg) if param.dtype.is_float else int(arg)
         if arg.dtype.kind not in "biuf" or (arg.dtype.itemsize < 4 and arg.dtype.kind == "f"):
-            return np.ascontiguousarray(arg.astype(np.float32))
+            return arg.astype(np.float32, order="C")  # np.ascontiguousarray would give a scalar an axis
         return arg if arg.flags.c_contiguous and arg.flags.aligned else np.ascontiguousarray(arg)
 
     def _dims(self, args: Sequence[Any]) -> dict[p.PrimVar, int]:

@@ -1,0 +1,156 @@
+"""Run calls of operators three times: `python -m tests.oracle.operator_values [NAME …] [--dtypes f16,i8,…]`.
+
+What `evaluate` makes of random operands must be what the lowering makes of them, compiled here by numba and by TVM for its
+virtual machine, and what TVM's own lowering makes of them. Each example of an operator runs in every dtype that fits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import relax_explorer as rxe
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.decl import Op
+from tests.support.op_calls import differences, short, words
+from tests.support.op_examples import Example, examples, module
+from tests.support.op_values import Setting, apart, as_tuple, compiled, setting
+from tests.support.oracle import Answer, Oracle
+
+AGREE, DIFFER, NO_TVM, REFUSED, UNEXPLAINED = (
+    "agree",
+    "differ",
+    "TVM can't run",
+    "no such dtype",
+    "unexplained",
+)
+OUTCOMES = (AGREE, DIFFER, NO_TVM, REFUSED, UNEXPLAINED)
+DTYPES = ("f16", "f32", "f64", "bf16", "f8", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
+SIZES = dict.fromkeys("abcdhkmnstw", 3)
+_LEAVES = ("object", "any")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one call; `text` says what differs."""
+
+    call: Example
+    kind: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{short(self.call.op)} {words(self.call)}: {self.text}"
+
+
+def in_dtype(example: Example, dtype: str) -> Example | None:
+    """The example with the dtype of its first tensor replaced wherever it occurs; None when it has no tensor."""
+    found = next((m[1] for text in example.operands for m in re.finditer(r"\b([a-z]+\d*)\[", text)), None)
+    if found is None or found in _LEAVES:
+        return example if dtype == "f32" else None
+    operands = tuple(re.sub(rf"\b{found}\[", f"{dtype}[", text) for text in example.operands)
+    changed = replace(example, operands=operands, result="")
+    return replace(changed, text=words(changed))
+
+
+def outcomes(op: type[Op], dtype: str, oracle: Oracle, *, numba: bool = True) -> Iterator[Outcome]:
+    """One outcome for each example of an operator in a dtype; without `numba` the lowering runs on TVM only."""
+    runs: list[tuple[Example, Setting, Any]] = []
+    for example in examples():
+        call = in_dtype(example, dtype) if example.op is op else None
+        if call is None:
+            continue
+        try:
+            at = setting(call, SIZES)
+        except rxe.Failure:
+            yield Outcome(call, REFUSED)
+            continue
+        if any(problem.is_error for problem in rxe.check(at.module, profile="tvm")):
+            yield Outcome(call, REFUSED)
+            continue
+        try:
+            made = at.evaluate(op)
+            ours = compiled(at) if numba and op.legalize is not None else None
+        except Exception as fault:  # noqa: BLE001  # a fault is an answer too
+            yield Outcome(call, UNEXPLAINED, f"fault: {' '.join(repr(fault).split())[:300]}")
+            continue
+        if ours is not None and (text := apart(ours, made)):
+            yield _explained(call, f"numba and evaluate: {text}")
+            continue
+        runs.append((call, at, made))
+    yield from _on_tvm(runs, oracle)
+
+
+def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Iterator[Outcome]:
+    if not runs:
+        return
+    text = module([call.function(f"example{n}") for n, (call, _, _) in enumerate(runs)])
+    calls = [(f"example{n}", at.inputs()) for n, (_, at, _) in enumerate(runs)]
+    lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps").script()
+    answers = [oracle.run_each(program, calls) for program in (lowered, text)]
+    if not all(answer.ok for answer in answers) and len(runs) > 1:
+        for run in runs:
+            yield from _on_tvm([run], oracle)
+        return
+    for n, (call, _, made) in enumerate(runs):
+        found: list[Answer[Any]] = [
+            answer.get()[n] if answer.ok else Answer(error=answer.error, kind=answer.kind)
+            for answer in answers
+        ]
+        texts = [
+            _compared(name, answer, made)
+            for name, answer in zip(("our lowering", "TVM's own"), found, strict=True)
+        ]
+        wrong = "; ".join(text for text in texts if text)
+        if wrong:
+            yield _explained(call, wrong)
+        else:
+            refused = next((answer.error for answer in found if not answer.ok), "")
+            yield Outcome(call, NO_TVM if refused else AGREE, " ".join(refused.split())[:300])
+
+
+def _compared(name: str, answer: Answer[Any], made: Any) -> str:
+    if not answer.ok:
+        return ""
+    theirs = tuple(np.asarray(item) for item in as_tuple(answer.get()))
+    text = apart(theirs, made)
+    return f"{name} on TVM: {text}" if text else ""
+
+
+def _explained(call: Example, text: str) -> Outcome:
+    row = next((row for row in differences() if row.kind == "values" and row.explains(call)), None)
+    return Outcome(call, UNEXPLAINED if row is None else DIFFER, text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle.operator_values", description=__doc__)
+    parser.add_argument("names", nargs="*", help="operators; all when none is named")
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("-v", action="store_true", help="say why TVM can't run a call")
+    parser.add_argument("--tvm-only", action="store_true", help="leave out what numba compiles")
+    arguments = parser.parse_args()
+    chosen = [table()[f"relax.{name}"] for name in arguments.names] or list(table().values())
+    oracle, total = Oracle(), Counter[str]()
+    print(f"{'operator':<40}" + "".join(f"{kind:>15}" for kind in OUTCOMES))
+    for op in chosen:
+        if op.evaluate is None:
+            continue
+        found = [item for dtype in arguments.dtypes.split(",") for item in outcomes(op, dtype, oracle, numba=not arguments.tvm_only)]
+        counts = Counter(item.kind for item in found)
+        total += counts
+        print(f"{short(op):<40}" + "".join(f"{counts[kind]:>15}" for kind in OUTCOMES), flush=True)
+        for item in found:
+            if item.kind == UNEXPLAINED or (arguments.v and item.kind == NO_TVM):
+                print(f"    {item}", flush=True)
+    oracle.close()
+    print(f"{len(chosen):<40}" + "".join(f"{total[kind]:>15}" for kind in OUTCOMES))
+    return int(bool(total[UNEXPLAINED]))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
