@@ -140,7 +140,11 @@ def main() -> int:
     for op in chosen:
         if op.evaluate is None:
             continue
-        found = [item for dtype in arguments.dtypes.split(",") for item in outcomes(op, dtype, oracle, numba=not arguments.tvm_only)]
+        found = [
+            item
+            for dtype in arguments.dtypes.split(",")
+            for item in outcomes(op, dtype, oracle, numba=not arguments.tvm_only)
+        ]
         counts = Counter(item.kind for item in found)
         total += counts
         print(f"{short(op):<40}" + "".join(f"{counts[kind]:>15}" for kind in OUTCOMES), flush=True)

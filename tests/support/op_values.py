@@ -21,7 +21,14 @@ from relax_explorer.core.ops import legalize
 from tests.support.op_examples import Example
 
 _INFER = Inferrer(Report(), lambda _: None)
-LOOSE = {"float8_e4m3fn": 0.13, "float8_e5m2": 0.26, "float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}
+LOOSE = {
+    "float8_e4m3fn": 0.13,
+    "float8_e5m2": 0.26,
+    "float16": 4e-3,
+    "bfloat16": 3e-2,
+    "float32": 2e-5,
+    "float64": 1e-12,
+}
 """How far results of a dtype may be apart, relative to the larger, or absolute below 1."""
 
 

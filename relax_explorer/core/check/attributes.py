@@ -15,6 +15,8 @@ LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
 def problem(op: type[Op], attrs: Attrs) -> str:
     """What is wrong with the attributes, in one sentence; empty when nothing is."""
     for parameter in op.attributes:
+        if parameter.required and parameter.name not in attrs:
+            return f"{parameter.name} is not given"
         value = attrs.get(parameter.name)
         if parameter.kind != "Any" and any(
             isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))
@@ -29,6 +31,16 @@ def problem(op: type[Op], attrs: Attrs) -> str:
         if kind in ("int", "Axes", "Ints", "Value") and not _near(value):
             return f"{parameter.name} is {value!r}, beyond {LIMIT}"
     return ""
+
+
+def completed(op: type[Op], attrs: Attrs) -> Attrs:
+    """The attributes with the defaults of those that a program, rather than a text, left out."""
+    missing = [q for q in op.attributes if q.name not in attrs and not q.required]
+    if not missing:
+        return attrs
+    given = {**dict(attrs), **{q.name: q.default for q in missing}}
+    order = {q.name: place for place, q in enumerate(op.attributes)}
+    return Attrs(sorted(given.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def _integer(value: Any) -> bool:

@@ -17,28 +17,36 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building, replace
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
-def normalize(module: IRModule) -> IRModule:
-    """The module in normal form with StructInfo on every variable; raises Failure when an operator's rule is violated."""
-    new, report = normalize_with(module)
+def normalize(module: IRModule, after: IRModule | None = None) -> IRModule:
+    """The module in normal form with StructInfo on every variable; raises Failure when an operator's rule is violated.
+
+    `after` is a module in normal form from which this one was made by an edit: bindings that are still the same objects are
+    inferred again only where they depend on what changed.
+    """
+    new, report = normalize_with(module, after=after)
     broken = [item for item in report.errors if not item.spec_only]
     if broken:
         raise Failure(*report.sorted())
     return new
 
 
-def normalize_with(module: IRModule, unsaid_is_pure: bool = False) -> tuple[IRModule, Report]:
+def normalize_with(
+    module: IRModule, unsaid_is_pure: bool = False, after: IRModule | None = None
+) -> tuple[IRModule, Report]:
     """The module in normal form, and what inference found; where a rule fails, the StructInfo is Object.
 
-    With `unsaid_is_pure`, a function that does not say whether it is pure is taken for pure, as TVM does.
+    With `unsaid_is_pure`, a function that does not say whether it is pure is taken for pure, as TVM does. Of bindings that
+    stand in `after`, too, nothing is reported again.
     """
     report = Report()
     whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
     with building():
-        return _ModuleNormalizer(module.having(whole), report, unsaid_is_pure).run(), report
+        return _ModuleNormalizer(module.having(whole), report, unsaid_is_pure, after).run(), report
 
 
 def _with_sequence(fn: Any) -> Any:
@@ -48,8 +56,11 @@ def _with_sequence(fn: Any) -> Any:
 class _ModuleNormalizer:
     """Normalizes the functions of a module, group by group of the call graph."""
 
-    def __init__(self, module: IRModule, report: Report, unsaid_is_pure: bool) -> None:
+    def __init__(
+        self, module: IRModule, report: Report, unsaid_is_pure: bool, after: IRModule | None
+    ) -> None:
         self.module, self.report, self.unsaid_is_pure = module, report, unsaid_is_pure
+        self.after = {} if after is None else after.functions
         self.done: dict[str, e.Function] = {}
         self.pure: dict[str, bool] = {}
         self._infos: dict[str, s.StructInfo] = {}
@@ -83,7 +94,9 @@ class _ModuleNormalizer:
         """Normalize one function; whether it was found impure although it does not say so."""
         fn = self.module.functions[name]
         assert type(fn) is e.Function  # the call graph has no others
-        normalizer = FunctionNormalizer(report, self.signature, self.unsaid_is_pure)
+        before = self.after.get(name)
+        known = bindings(before) if type(before) is e.Function else ()
+        normalizer = FunctionNormalizer(report, self.signature, self.unsaid_is_pure, known=known)
         self.done[name] = normalizer.run(fn)
         return normalizer.has_effect and fn.pure is None and not self.unsaid_is_pure
 

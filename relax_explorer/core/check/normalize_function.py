@@ -6,10 +6,11 @@ left to right (errata E-22). What needs no change stays the same object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from relax_explorer.core.check import claims, held, purity
+from relax_explorer.core.check.attributes import completed
 from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.infer import Inferrer, Signature
 from relax_explorer.core.check.normal_form import calls_first
@@ -20,7 +21,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
-from relax_explorer.core.ir.walk import bindings, map_operands, operands
+from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, operands
 from relax_explorer.core.ops import find
 
 
@@ -44,6 +45,7 @@ class FunctionNormalizer:
         signature: Signature,
         unsaid_is_pure: bool,
         outer: FunctionNormalizer | None = None,
+        known: Iterable[e.Binding] = (),
     ) -> None:
         self.report, self.unsaid_is_pure = report, unsaid_is_pure
         self.infer = Inferrer(report, signature)
@@ -56,6 +58,8 @@ class FunctionNormalizer:
         self.fresh: dict[str, int] = {}  # numbers given to new names so far
         self.fn: e.Function | None = None
         self.has_effect = False
+        # Bindings that are in normal form already, by identity; the caller keeps them alive.
+        self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
 
@@ -123,6 +127,8 @@ class FunctionNormalizer:
 
     def binding(self, binding: e.Binding) -> None:
         """One binding in normal form, after those of its sub-expressions."""
+        if id(binding) in self.known and self._stands(binding):
+            return
         if type(binding) is e.MatchCast:
             self._match_cast(binding)
             return
@@ -143,6 +149,31 @@ class FunctionNormalizer:
         if poisoned:
             self.infer.poisoned.add(var)
         self.out.append(replace(binding, var=var, value=value))
+
+    def _stands(self, binding: e.Binding) -> bool:
+        """Take a known binding as it is; False when something that it reads is another now, or it has bindings of its own."""
+        if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function, e.SeqExpr):
+            return False
+        said = binding.value.sinfo_args if type(binding.value) is e.Call else ()
+        parts: list[e.Expr] = [
+            binding.value,
+            *[held for info in (binding.annotation, *said) if info for held in info_holders(info)],
+        ]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, e.Var):
+                same = self.vars.get(part, part) is part
+            else:
+                named = type(part) is e.GlobalVar and part.struct_info is not None
+                same = not named or self._global(part) is part  # type: ignore[arg-type]  # as `named` says
+                parts.extend(operands(part))
+            if not same:
+                return False
+        if not self.has_effect and type(binding.value) is e.Call:
+            self.has_effect = purity.is_impure(binding.value, undeclared=False)
+        self.infer.definitions[self._var(binding.var, binding.var.struct_info)] = binding.value
+        self.out.append(binding)
+        return True
 
     def _match_cast(self, binding: e.MatchCast) -> None:
         value = self.leaf(binding.value)
@@ -263,6 +294,9 @@ class FunctionNormalizer:
             expr = e.Call(op, args, expr.attrs, expr.sinfo_args, None, expr.span)
         expr = held.settled_call(self.report, expr, self.vars)
         declared = find(op.name) if type(op) is e.OpRef else None
+        if declared is not None and len(expr.attrs) < len(declared.attributes):
+            attrs = completed(declared, expr.attrs)
+            expr = e.Call(expr.op, expr.args, attrs, expr.sinfo_args, None, expr.span)
         if declared is not None and declared.refine is not None:
             expr = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
         info = self.infer.call(expr)

@@ -1,0 +1,104 @@
+"""Inference after an edit looks again at what the edit changed and at what depends on it, and at nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.check import infer
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import bindings
+from tests.perf.generate import transformer
+
+TEXT = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 8), "float32"), v: R.Tensor((4, 2), "float32")):
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.matmul(a, w)
+            c = R.nn.relu(b)
+            d = R.add(x, x)
+            e = (c, d)
+            f = e[0]
+            R.output(c, d, f)
+        g = R.sum(c, axis=[1])
+        return g
+"""
+
+
+def edited(module: rxe.IRModule, name: str, value: Any) -> rxe.IRModule:
+    """The module with another value for the binding of `name` in `main`, made from the old one."""
+    main = module["main"]
+    blocks = []
+    for block in main.body.blocks:
+        made = tuple(
+            replace(b, value=value(b.value)) if b.var is not None and b.var.name == name else b
+            for b in block.bindings
+        )
+        blocks.append(replace(block, bindings=made) if made != block.bindings else block)
+    body = replace(main.body, blocks=tuple(blocks))
+    return module.having({**module.functions, "main": replace(main, body=body)})
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[e.Call]:
+    """The calls whose operators were asked what they give."""
+    calls: list[e.Call] = []
+    rule = infer.Inferrer.call
+
+    def counted(self: infer.Inferrer, call: e.Call) -> Any:
+        calls.append(call)
+        return rule(self, call)
+
+    monkeypatch.setattr(infer.Inferrer, "call", counted)
+    return calls
+
+
+def test_only_what_depends_on_the_edit_is_inferred_again(asked: list[e.Call]) -> None:
+    old = rxe.normalize(rxe.parse(TEXT))
+    other = next(param for param in old["main"].params if param.name == "v")
+    asked.clear()
+    new = rxe.normalize(
+        edited(old, "b", lambda call: e.Call(call.op, (call.args[0], other), call.attrs)), old
+    )
+    assert [call.op.name for call in asked] == ["relax.matmul", "relax.nn.relu", "relax.sum"]
+    assert str(new["main"].ret_struct_info) == 'R.Tensor((n,), dtype="float32")'
+    assert rxe.structural_equal(new, rxe.normalize(rxe.parse(new.script())))
+    before = {b.var.name: b for b in bindings(old["main"])}
+    kept = {b.var.name for b in bindings(new["main"]) if before[b.var.name] is b}
+    assert kept == {"a", "d"}
+
+
+def test_an_edit_that_changes_no_struct_info_stops_there(asked: list[e.Call]) -> None:
+    old = rxe.normalize(rxe.parse(TEXT))
+    asked.clear()
+    new = rxe.normalize(edited(old, "a", lambda call: e.Call(e.op_ref("relax.sin"), call.args)), old)
+    assert [call.op.name for call in asked] == ["relax.sin"]
+    assert rxe.structural_equal(new, rxe.normalize(rxe.parse(new.script())))
+
+
+def test_an_edit_that_is_wrong_is_refused() -> None:
+    old = rxe.normalize(rxe.parse(TEXT))
+    with pytest.raises(rxe.Failure, match="RX0203"):
+        rxe.normalize(edited(old, "b", lambda call: e.Call(call.op, (call.args[1], call.args[1]))), old)
+
+
+def test_attributes_that_a_program_leaves_out_have_their_defaults() -> None:
+    old = rxe.normalize(rxe.parse(TEXT))
+    new = rxe.normalize(edited(old, "g", lambda call: e.Call(e.op_ref("relax.mean"), call.args)), old)
+    assert "R.mean(c, axis=None, keepdims=False)" in new.script()
+    with pytest.raises(rxe.Failure, match="dtype is not given"):
+        rxe.normalize(edited(old, "a", lambda call: e.Call(e.op_ref("relax.astype"), call.args)), old)
+
+
+def test_a_thousand_bindings_of_which_one_is_edited(asked: list[e.Call]) -> None:
+    old = rxe.normalize(rxe.parse(transformer(1000)))
+    asked.clear()
+    new = rxe.normalize(edited(old, "dead3", lambda call: e.Call(e.op_ref("relax.sin"), call.args)), old)
+    assert len(asked) == 1
+    assert len({id(b) for b in bindings(new["main"])} - {id(b) for b in bindings(old["main"])}) == 1
