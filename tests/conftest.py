@@ -21,6 +21,7 @@ from tests.support.spec_coverage import Coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = pytest.StashKey[dict[str, Any]]()
+TALLIES = {"operators": "types of calls of operators", "values": "values of calls of operators"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("gate", derandomize=True)
     if os.environ.get("CI"):
         hypothesis.settings.load_profile("gate")
-    config.stash[COUNTS] = {"asked": 0, "refused": [], "operators": Counter()}
+    config.stash[COUNTS] = {"asked": 0, "refused": [], "operators": Counter(), "values": Counter()}
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(_SpecCoverage())
 
@@ -84,6 +85,13 @@ def operator_counts(request: pytest.FixtureRequest) -> Counter[str]:
     return counts
 
 
+@pytest.fixture(scope="session")
+def value_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """How the values of operators compared, by kind; the session prints it."""
+    counts: Counter[str] = request.config.stash[COUNTS]["values"]
+    return counts
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "oracle" in getattr(item, "fixturenames", ()) and not Oracle.is_installed():
         _count(item.config, 0, [f"{item.nodeid}: TVM is not installed"])
@@ -95,14 +103,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         counts = session.config.stash[COUNTS]
-        output["oracle"] = {**counts, "operators": dict(counts["operators"])}
+        output["oracle"] = {**counts, **{name: dict(counts[name]) for name in TALLIES}}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": [], "operators": {}})
+    counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": []})
     _count(node.config, counts["asked"], counts["refused"])
-    node.config.stash[COUNTS]["operators"].update(counts["operators"])
+    for name in TALLIES:
+        node.config.stash[COUNTS][name].update(counts.get(name, {}))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -113,9 +122,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.write_line(
         f"oracle: {counts['asked']} questions asked, {len(refused)} could not be asked"
     )
-    if counts["operators"]:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["operators"].items()))
-        terminalreporter.write_line(f"calls of operators: {kinds}")
+    for name, title in TALLIES.items():
+        if counts[name]:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts[name].items()))
+            terminalreporter.write_line(f"{title}: {kinds}")
     for reason in sorted(set(refused)) if config.getoption("verbose") > 0 else ():
         terminalreporter.write_line(f"  {refused.count(reason)} x {reason}")
 

@@ -1,0 +1,25 @@
+"""What operators compute: `evaluate`, our lowering on TVM's virtual machine, and TVM's own lowering must agree.
+
+That the lowering compiled by numba agrees with `evaluate`, too, is tested in `tests/ops`. Other dtypes than those of the examples
+are compared at a desk, for it takes long: `python -m tests.oracle.operator_values`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.decl import Op
+from tests.oracle.operator_values import UNEXPLAINED, as_written
+from tests.support.oracle import Oracle
+
+EVALUATED = [op for op in table().values() if op.evaluate is not None]
+
+
+@pytest.mark.parametrize("op", EVALUATED, ids=lambda op: op.name.removeprefix("relax."))
+def test_tvm_computes_what_we_compute(op: type[Op], oracle: Oracle, value_counts: Counter[str]) -> None:
+    found = list(as_written(op, oracle))
+    value_counts.update(item.kind for item in found)
+    assert [str(item) for item in found if item.kind == UNEXPLAINED] == []
