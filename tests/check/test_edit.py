@@ -82,6 +82,31 @@ def test_an_edit_that_changes_no_struct_info_stops_there(asked: list[e.Call]) ->
     assert rxe.structural_equal(new, rxe.normalize(rxe.parse(new.script())))
 
 
+def test_a_caller_sees_what_its_callee_returns_now() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @R.function
+    def inner(x: R.Tensor((4, 4), "float32")):
+        y = R.sum(x, axis=[1])
+        return y
+
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        a = Module.inner(x)
+        b = R.exp(a)
+        return b
+"""
+    old = rxe.normalize(rxe.parse(text))
+    inner = old["inner"]
+    (block,) = inner.body.blocks
+    value = e.Call(e.op_ref("relax.exp"), block.bindings[0].value.args)
+    body = replace(inner.body, blocks=(replace(block, bindings=(replace(block.bindings[0], value=value),)),))
+    changed = replace(inner, body=body, ret_struct_info=None)
+    new = rxe.normalize(old.having({**old.functions, "inner": changed}), old)
+    assert str(next(bindings(new["main"])).var.struct_info) == 'R.Tensor((4, 4), dtype="float32")'
+
+
 def test_an_edit_that_is_wrong_is_refused() -> None:
     old = rxe.normalize(rxe.parse(TEXT))
     with pytest.raises(rxe.Failure, match="RX0203"):

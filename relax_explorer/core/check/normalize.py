@@ -61,15 +61,18 @@ class _ModuleNormalizer:
     ) -> None:
         self.module, self.report, self.unsaid_is_pure = module, report, unsaid_is_pure
         self.after = {} if after is None else after.functions
+        self.graph = call_graph(module)
+        self.kernels_stand = all(
+            fn is self.after.get(name) for name, fn in module.functions.items() if type(fn) is not e.Function
+        )
         self.done: dict[str, e.Function] = {}
         self.pure: dict[str, bool] = {}
         self._infos: dict[str, s.StructInfo] = {}
 
     def run(self) -> IRModule:
         """The normalized module."""
-        graph = call_graph(self.module)
-        for group in components(graph):
-            self._group(group, is_recursive(group, graph))
+        for group in components(self.graph):
+            self._group(group, is_recursive(group, self.graph))
         return self.module.having(
             {name: self.done.get(name, fn) for name, fn in self.module.functions.items()}
         )
@@ -96,9 +99,19 @@ class _ModuleNormalizer:
         assert type(fn) is e.Function  # the call graph has no others
         before = self.after.get(name)
         known = bindings(before) if type(before) is e.Function else ()
-        normalizer = FunctionNormalizer(report, self.signature, self.unsaid_is_pure, known=known)
+        stand = self.kernels_stand and all(self._stands(callee) for callee in self.graph[name])
+        normalizer = FunctionNormalizer(
+            report, self.signature, self.unsaid_is_pure, known=known, callees_stand=stand
+        )
         self.done[name] = normalizer.run(fn)
         return normalizer.has_effect and fn.pure is None and not self.unsaid_is_pure
+
+    def _stands(self, name: str) -> bool:
+        """Whether a function has the signature that it had before the edit."""
+        before = self.after.get(name)
+        if before is None or before is self.module.functions.get(name):
+            return before is not None
+        return type(before) is e.Function and before.struct_info is self.signature(name)
 
     def signature(self, name: str) -> s.StructInfo | None:
         """The StructInfo of a global function; None when there is no such function."""

@@ -46,6 +46,7 @@ class FunctionNormalizer:
         unsaid_is_pure: bool,
         outer: FunctionNormalizer | None = None,
         known: Iterable[e.Binding] = (),
+        callees_stand: bool = False,
     ) -> None:
         self.report, self.unsaid_is_pure = report, unsaid_is_pure
         self.infer = Inferrer(report, signature)
@@ -60,6 +61,8 @@ class FunctionNormalizer:
         self.has_effect = False
         # Bindings that are in normal form already, by identity; the caller keeps them alive.
         self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
+        # Whether nothing that a known binding can read is another now; as long as that is so, nobody looks.
+        self.all_stands = callees_stand if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
 
@@ -154,11 +157,19 @@ class FunctionNormalizer:
         """Take a known binding as it is; False when something that it reads is another now, or it has bindings of its own."""
         if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function, e.SeqExpr):
             return False
+        if not (self.all_stands or self._reads_the_same(binding)):
+            return False
+        if not self.has_effect and type(binding.value) is e.Call:
+            self.has_effect = purity.is_impure(binding.value, undeclared=False)
+        self.infer.definitions[self._var(binding.var, binding.var.struct_info)] = binding.value
+        self.out.append(binding)
+        return True
+
+    def _reads_the_same(self, binding: e.VarBinding) -> bool:
+        """Whether every variable and function that a known binding reads is the one that it was."""
         said = binding.value.sinfo_args if type(binding.value) is e.Call else ()
-        parts: list[e.Expr] = [
-            binding.value,
-            *[held for info in (binding.annotation, *said) if info for held in info_holders(info)],
-        ]
+        holders = [held for info in (binding.annotation, *said) if info for held in info_holders(info)]
+        parts: list[e.Expr] = [binding.value, *holders]
         while parts:
             part = parts.pop()
             if isinstance(part, e.Var):
@@ -169,10 +180,6 @@ class FunctionNormalizer:
                 parts.extend(operands(part))
             if not same:
                 return False
-        if not self.has_effect and type(binding.value) is e.Call:
-            self.has_effect = purity.is_impure(binding.value, undeclared=False)
-        self.infer.definitions[self._var(binding.var, binding.var.struct_info)] = binding.value
-        self.out.append(binding)
         return True
 
     def _match_cast(self, binding: e.MatchCast) -> None:
@@ -213,6 +220,7 @@ class FunctionNormalizer:
             self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
         self.bound.add(var)
         self.vars[var] = new
+        self.all_stands = self.all_stands and new is var
         return new
 
     # -- values ---------------------------------------------------------------------------------------------------
