@@ -20,14 +20,13 @@ from relax_explorer.core.ops.te import Te, Tensor, where
 Pads = tuple[tuple[int, int], ...]
 
 
-class Windowed(Op):
-    """Base of the operators that move windows along axes; `spatial` names these: W, HW or DHW.
+class Spatial(Op):
+    """Base of the operators of signals, images and volumes; `spatial` names their axes: W, HW or DHW.
 
-    What depends on it is written once: a default that is a function is asked with the names of the axes.
+    What depends on these is written once: a default that is a function is asked with their names.
     """
 
     spatial: ClassVar[str] = ""
-    same_layout: ClassVar[str] = "layout"  # the attribute that out_layout is like when it is None
     left_out: ClassVar[tuple[str, ...]] = ()  # parameters of the base that the operator has not
 
     def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
@@ -37,8 +36,18 @@ class Windowed(Op):
             cls.parameters = tuple(
                 [replace(q, default=q.default(spatial)) if callable(q.default) else q for q in kept]
             )
-            cls.refine = completed(len(spatial), out_layout=cls.same_layout)
         super().__init_subclass__(name=name, **more)
+
+
+class Windowed(Spatial):
+    """Base of the operators that move windows along their axes: their numbers are written out for each axis."""
+
+    same_layout: ClassVar[str] = "layout"  # the attribute that out_layout is like when it is None
+
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
+        if spatial:
+            cls.refine = completed(len(spatial), out_layout=cls.same_layout)
+        super().__init_subclass__(name=name, spatial=spatial, **more)
 
 
 def every(number: int) -> Callable[[str], tuple[int, ...]]:
