@@ -110,11 +110,20 @@ def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Ite
         return
     text = module([call.function(f"example{n}") for n, (call, _, _) in enumerate(runs)])
     calls = [(f"example{n}", at.inputs()) for n, (_, at, _) in enumerate(runs)]
-    lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps").script()
+    try:
+        lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps").script()
+    except Exception as fault:  # noqa: BLE001  # as above
+        if len(runs) == 1:
+            yield Outcome(
+                runs[0][0], UNEXPLAINED, f"fault in the lowering: {' '.join(repr(fault).split())[:300]}"
+            )
+        for one in runs if len(runs) > 1 else ():
+            yield from _on_tvm([one], oracle)
+        return
     answers = [oracle.run_each(program, calls) for program in (lowered, text)]
     if not all(answer.ok for answer in answers) and len(runs) > 1:
-        for run in runs:
-            yield from _on_tvm([run], oracle)
+        for one in runs:
+            yield from _on_tvm([one], oracle)
         return
     for n, (call, _, made) in enumerate(runs):
         found: list[Answer[Any]] = [
