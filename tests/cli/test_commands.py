@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,57 @@ def test_wrong_usage_ends_with_2_and_a_sentence(arguments: tuple[str, ...], stat
     assert done.exit_code == status, done.output
     assert done.stderr.strip()
     assert "Traceback" not in done.output
+
+
+def test_the_page_of_an_operator_is_about_all_of_it() -> None:
+    page = rxe_cli("explain", "relax.nn.conv2d").stdout
+    assert page.startswith("R.nn.conv2d(data, weight, strides=[1, 1]")
+    for part in (
+        "Operands:",
+        "Attributes:",
+        "Result:",
+        "Examples:",
+        "A call may be refused with:",
+        "RX0207  wrong rank",
+    ):
+        assert part in page
+    assert re.search(r"strides +integer or list of integers +elements, default \[1, 1\]", page)
+    assert re.search(r"data +tensor ", page)
+    for fact in (
+        "runs: evaluated with numpy",
+        "a PrimFunc called conv2d",
+        "fusion, complex",
+        "pure",
+        "Dumoulin and Visin",
+    ):
+        assert fact in page
+    assert "core/ops/nn_conv.py:" in page
+    assert not re.search(r"\b(Ints|Prims|REQUIRED|None \|)\b", page)
+
+
+def test_the_page_of_an_operator_that_does_not_run_says_why() -> None:
+    page = rxe_cli("explain", "ccl.allgather").stdout
+    assert "does not run here: it needs several workers" in page
+    assert "is not lowered: " in page
+    assert "has side effects" in rxe_cli("explain", "R.print").stdout
+    assert "may be left out" in rxe_cli("explain", "memory.view").stdout
+
+
+def test_operators_are_listed_with_their_parts() -> None:
+    found = {
+        item["name"]: item for item in json.loads(rxe_cli("ops", "--format", "json").stdout)["operators"]
+    }
+    conv = found["relax.nn.conv2d"]
+    strides = next(item for item in conv["attributes"] if item["name"] == "strides")
+    assert (strides["unit"], strides["default"], strides["required"]) == ("elements", "[1, 1]", False)
+    assert conv["legalization"]["kernel"] == "conv2d"
+    assert conv["evaluation"] == {"runs": True, "by": "numpy", "reason": ""}
+    assert conv["source"] == "Dumoulin and Visin 2016"
+    assert found["relax.ccl.allreduce"]["evaluation"]["reason"]
+    assert found["relax.print"]["pure"] is False
+    table = rxe_cli("ops")
+    lines = table.stdout.splitlines()
+    assert len(lines) == len(found) + 1
+    assert re.search(r"nn\.conv2d +numpy +conv2d +complex +Cross-correlation", table.stdout)
+    assert re.search(r"ccl\.allreduce +no +no ", table.stdout)
+    assert f"{len(found)} operators" in table.stderr

@@ -232,7 +232,7 @@ Divide = _binary(
     Arithmetic,
     _divide,
     p.Div,
-    "Quotient; that of integers is cut off towards zero, as TVM's is.",
+    "Quotient; that of integers is cut off towards zero (TVM).",
 )
 FloorDivide = _binary(
     "relax.floor_divide",
@@ -273,14 +273,14 @@ Maximum = _binary(
     Arithmetic,
     _larger,
     p.Max,
-    "The larger element; x2 where either is NaN, as TVM compares.",
+    "The larger element; x2 where either is NaN (TVM; unlike numpy.maximum).",
 )
 Minimum = _binary(
     "relax.minimum",
     Arithmetic,
     _smaller,
     p.Min,
-    "The smaller element; x2 where either is NaN, as TVM compares.",
+    "The smaller element; x2 where either is NaN (TVM; unlike numpy.minimum).",
 )
 Equal = _binary("relax.equal", Compare, np.equal, p.EQ, "Whether elements are equal (numpy.equal).")
 NotEqual = _binary(

@@ -175,7 +175,10 @@ class CallTirWithGrad(CallKernel, name="relax.call_tir_with_grad"):
 
 
 class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
-    """A packed function called in destination-passing style; pure in TVM, while the specification says it may write."""
+    """A packed function called in destination-passing style: it fills its results (TVM).
+
+    It is pure in TVM, while the specification says it may have side effects.
+    """
 
     pure_in_spec = False
 

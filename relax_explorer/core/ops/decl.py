@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
@@ -67,6 +68,16 @@ class Parameter:
     def required(self) -> bool:
         """Whether the argument must be given."""
         return self.default is REQUIRED
+
+
+def _written(parameter: Parameter) -> str:
+    """A parameter of a signature."""
+    if parameter.required:
+        return parameter.name
+    default = None if parameter.is_operand and parameter.default == () else parameter.default
+    if isinstance(default, tuple):
+        default = list(default)
+    return f"{parameter.name}={str(default) if isinstance(default, DType) else default!r}"
 
 
 def operand(doc: str, *, default: Any = REQUIRED) -> Any:
@@ -219,7 +230,6 @@ class Op:
     @classmethod
     def signature(cls) -> str:
         """The operator's signature as TVMScript text."""
-        parts = [p.name if p.required else f"{p.name}={p.default!r}" for p in cls.parameters]
-        if cls.variadic:
-            parts.append("*args")
+        operands = [_written(p) for p in cls.operands] + (["*args"] if cls.variadic else [])
+        parts = [*operands, *[_written(p) for p in cls.parameters if not p.is_operand]]
         return f"R.{cls.name.removeprefix('relax.')}({', '.join(parts)})"

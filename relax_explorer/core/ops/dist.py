@@ -112,6 +112,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
     )
 
     says_place = True
+    examples = ("f32[4,n] num_workers=2 axis=0 -> f32[2,n]", "i8[n,6] num_workers=3 axis=1 -> i8[n,2]")
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo, num_workers: int, axis: int) -> s.StructInfo:

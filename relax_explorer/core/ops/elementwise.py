@@ -64,7 +64,9 @@ def _unary(
 Exp = _unary("relax.exp", np.exp, "exp", "e to the power of each element (numpy.exp).")
 Log = _unary("relax.log", np.log, "log", "Natural logarithm (numpy.log).")
 Sqrt = _unary("relax.sqrt", np.sqrt, "sqrt", "Square root (numpy.sqrt).")
-Rsqrt = _unary("relax.rsqrt", lambda x: 1 / np.sqrt(x), "rsqrt", "One over the square root.")
+Rsqrt = _unary(
+    "relax.rsqrt", lambda x: 1 / np.sqrt(x), "rsqrt", "One over the square root (ONNX Reciprocal of Sqrt)."
+)
 Sin = _unary("relax.sin", np.sin, "sin", "Sine of radians (numpy.sin).")
 Cos = _unary("relax.cos", np.cos, "cos", "Cosine of radians (numpy.cos).")
 Tan = _unary("relax.tan", np.tan, "tan", "Tangent of radians (numpy.tan).")
@@ -77,7 +79,7 @@ Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent (numpy.tanh).")
 Asinh = _unary("relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine (numpy.arcsinh).")
 Acosh = _unary("relax.acosh", np.arccosh, "acosh", "Inverse hyperbolic cosine (numpy.arccosh).")
 Atanh = _unary("relax.atanh", np.arctanh, "atanh", "Inverse hyperbolic tangent (numpy.arctanh).")
-Sigmoid = _unary("relax.sigmoid", sigmoid, "sigmoid", "Logistic function 1 / (1 + exp(-x)).")
+Sigmoid = _unary("relax.sigmoid", sigmoid, "sigmoid", "Logistic function 1 / (1 + exp(-x)) (ONNX Sigmoid).")
 Erf = _unary("relax.erf", erf, "erf", "Error function (DLMF 7.2.1).")
 Ceil = _unary("relax.ceil", np.ceil, "ceil", "Smallest integer not below (numpy.ceil).", False)
 Floor = _unary("relax.floor", np.floor, "floor", "Largest integer not above (numpy.floor).", False)
@@ -86,7 +88,7 @@ Trunc = _unary("relax.trunc", np.trunc, "trunc", "Integer part (numpy.trunc).", 
 
 
 class Abs(Unary, name="relax.abs"):
-    """Absolute value; the smallest integer stays itself, as two's complement has it."""
+    """Absolute value; the smallest integer stays itself, as two's complement has it (numpy.abs)."""
 
     kernel = "tir_abs"
     floating = False
@@ -102,7 +104,7 @@ class Abs(Unary, name="relax.abs"):
 
 
 class Negative(Unary, name="relax.negative"):
-    """Minus each element."""
+    """Minus each element (numpy.negative)."""
 
     kernel = "tir_negative"
     floating = False
@@ -116,7 +118,7 @@ class Negative(Unary, name="relax.negative"):
 
 
 class Square(Unary, name="relax.square"):
-    """Each element times itself."""
+    """Each element times itself (numpy.square)."""
 
     kernel = "tir_square"
     floating = False
@@ -239,7 +241,7 @@ class Clip(Op, name="relax.clip"):
 
 
 class Astype(Op, name="relax.astype"):
-    """Each element converted to another dtype."""
+    """Each element converted to another dtype (numpy.ndarray.astype)."""
 
     kernel = "cast"
     x: Tensor = operand("the tensor")

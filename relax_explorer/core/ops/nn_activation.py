@@ -54,7 +54,7 @@ class Relu(Activation, name="relax.nn.relu"):
 
 
 class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
-    """The element, or `alpha` times it where it is negative."""
+    """The element, or `alpha` times it where it is negative (Maas et al. 2013)."""
 
     kernel = "leaky_relu"
     alpha: float = attr(0.01, "slope of the negative side")

@@ -116,7 +116,7 @@ class Attention(Op, name="relax.nn.attention"):
 
 
 class AttentionBias(Attention, name="relax.nn.attention_bias"):
-    """Attention with a bias added to the scores; what `nn.attention` with four operands becomes."""
+    """Attention with a bias added to the scores; what `nn.attention` with four operands becomes (TVM)."""
 
     bias: Tensor = operand("added to the scores; lengths of 1 are repeated")
     examples = (

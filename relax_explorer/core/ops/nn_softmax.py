@@ -17,7 +17,7 @@ from relax_explorer.core.ops.te import Te, Tensor, call, lowest
 
 
 class Softmax(Activation, name="relax.nn.softmax"):
-    """exp(x) divided by its sum along an axis, computed from x minus its maximum."""
+    """exp(x) divided by its sum along an axis, computed from x minus its maximum (ONNX Softmax)."""
 
     axis: int = attr(-1, "the axis")
     fusion = Fusion.OUT_ELEMENTWISE
@@ -61,7 +61,7 @@ def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:
 
 
 class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
-    """The logarithm of softmax, without leaving its range."""
+    """The logarithm of softmax, without leaving its range (ONNX LogSoftmax)."""
 
     @staticmethod
     def evaluate(data: Any, axis: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 import click
@@ -11,10 +12,12 @@ from relax_explorer.core import ops, passes
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops import page
+from relax_explorer.core.ops.decl import Op, Parameter
 from relax_explorer.core.passes.decl import Pass
 from relax_explorer.ui.cli import output
 
+NOTATION = "f32[n,4] is a tensor of dtype and lengths, f32[?,?] one of unknown lengths, (n,4) a shape or tuple, 2 a scalar"
 _INFOS: dict[str, type] = {
     "Tensor": s.TensorStructInfo,
     "Shape": s.ShapeStructInfo,
@@ -28,8 +31,8 @@ _INFOS: dict[str, type] = {
 
 def explain(subject: str) -> int:
     """Print the page of `subject`; near names when there is none."""
-    page = _page(subject)
-    if page is None:
+    text = _page(subject)
+    if text is None:
         known = [
             *CODES,
             *ops.names(),
@@ -40,7 +43,7 @@ def explain(subject: str) -> int:
         near = get_close_matches(subject, known, 3, 0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise click.UsageError(f"nothing is called {subject!r}{hint}")
-    click.echo(page)
+    click.echo(text)
     return output.OK
 
 
@@ -66,28 +69,48 @@ def _code(code: Code) -> str:
 
 
 def _op(op: type[Op]) -> str:
-    parts = [op.signature(), inspect.getdoc(op) or ""]
-    for title, parameters in (("Operands", op.operands), ("Attributes", op.attributes)):
-        if parameters:
-            rows = [
-                f"  {q.name}: {q.kind}{'' if q.required else f' = {q.default!r}'}{f' [{q.unit}]' if q.unit else ''} — {q.doc}"
-                for q in parameters
-            ]
-            parts.append(f"{title}:\n" + "\n".join(rows))
+    parts = [op.signature(), "\n\n".join(filter(None, (page.sentence(op), page.details(op))))]
+    if op.operands or op.variadic:
+        rows = [_row(q) for q in op.operands]
+        if op.variadic:
+            rows.append(("*args", "any values", "", "as many more operands as there are"))
+        parts.append(_table("Operands", rows))
+    if op.attributes:
+        parts.append(_table("Attributes", [_row(q) for q in op.attributes]))
+    if op.takes_sinfo and op.variadic | op.by_machine and not op.examples:
+        parts.append("Result:\n  the StructInfo that the call states, in out_ty or ty_args")
+    elif page.inference(op):
+        parts.append(f"Result:\n  {page.inference(op)}")
     if op.examples:
-        parts.append("Examples:\n" + "\n".join(f"  {example}" for example in op.examples))
-    facts = ["pure" if op.pure else "has side effects", f"fusion: {op.fusion.name.lower().replace('_', '-')}"]
-    facts.append(
-        "evaluates here"
-        if op.evaluate is not None
-        else f"no evaluation of its own: {op.no_evaluate or 'run by the machine'}"
+        parts.append(
+            "Examples:\n" + "\n".join(f"  {example}" for example in op.examples) + f"\n\n  {NOTATION}"
+        )
+    refused = "\n".join(f"  {code.id}  {code.title}" for code in page.errors(op))
+    parts.append(f"A call may be refused with:\n{refused}")
+    facts = [page.evaluation(op), page.lowering(op), f"fusion, {page.fusion(op)}", page.purity(op)]
+    facts += [f"defined by {page.source(op)}"] if page.source(op) else []
+    facts.append(f"declared in {page.place(op)}")
+    return "\n\n".join([*parts, "\n".join(f"* {fact}" for fact in facts)])
+
+
+def _row(q: Parameter) -> tuple[str, str, str, str]:
+    """Name, kind, unit and default, and what a parameter is."""
+    default = page.default_words(q)
+    said = [q.unit if q.unit not in ("", "1") else "", f"default {default}" if default else ""]
+    return (
+        q.name,
+        page.kind_words(q),
+        ", ".join(filter(None, said)).replace("default left out", "may be left out"),
+        q.doc,
     )
-    facts.append(
-        "has a lowering"
-        if op.is_lowered()
-        else f"no lowering: {op.no_legalize or 'not an operator on tensors'}"
-    )
-    return "\n\n".join([*parts, "; ".join(facts)])
+
+
+def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
+    """Rows in columns; the last column is as wide as it is, and an empty column is left out."""
+    kept = [n for n in range(len(rows[0])) if any(row[n] for row in rows)]
+    widths = {n: max(len(row[n]) for row in rows) for n in kept}
+    lines = ["  ".join(row[n].ljust(widths[n]) for n in kept).rstrip() for row in rows]
+    return f"{title}:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def _pass(item: Pass) -> str:

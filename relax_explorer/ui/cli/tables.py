@@ -6,7 +6,8 @@ import click
 
 from relax_explorer.core import ops, passes
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops import page
+from relax_explorer.core.ops.decl import Fusion, Op
 from relax_explorer.core.passes.decl import Pass
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
 from relax_explorer.ui.cli import output
@@ -46,22 +47,47 @@ def _pass_row(item: Pass) -> dict[str, object]:
 
 def print_ops(style: str) -> None:
     """Print every operator with the parts that it has: inference, evaluation, lowering."""
+    every = list(ops.table().values())
     if style == "json":
-        click.echo(output.document("ops", {"operators": [_op_row(op) for op in ops.table().values()]}))
+        click.echo(output.document("ops", {"operators": [page.describe(op) for op in every]}))
         return
-    for op in ops.table().values():
-        parts = f"{'e' if op.evaluate else '-'}{'l' if op.legalize else '-'}{'p' if op.pure else '!'}"
-        click.echo(f"{op.name.removeprefix('relax.'):<28} {parts}  {(op.__doc__ or '').splitlines()[0]}")
-    click.echo("\ne: evaluates, l: has a lowering, !: has side effects", err=True)
+    rows = [
+        (
+            op.name.removeprefix("relax."),
+            _runs(op),
+            _lowered(op),
+            "" if op.pure else "effects",
+            _FUSIONS[op.fusion],
+        )
+        for op in every
+    ]
+    head = ("operator", "runs", "lowered", "", "fusion")
+    widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
+    for row, text in zip((head, *rows), ("what it is", *[page.sentence(op) for op in every]), strict=True):
+        cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo(f"{cells}  {text}")
+    running = sum(op.evaluate is not None or op.by_machine for op in every)
+    lowered = sum(op.is_lowered() for op in every)
+    click.echo(f"\n{len(every)} operators: {running} run here, {lowered} are lowered", err=True)
+    click.echo("relax-explorer explain OPERATOR shows all about one", err=True)
 
 
-def _op_row(op: type[Op]) -> dict[str, object]:
-    return {
-        "name": op.name,
-        "signature": op.signature(),
-        "doc": (op.__doc__ or "").splitlines()[0],
-        "evaluate": op.evaluate is not None or op.no_evaluate,
-        "legalize": op.is_lowered() or op.no_legalize,
-        "pure": op.pure,
-        "fusion": op.fusion.name.lower(),
-    }
+def _runs(op: type[Op]) -> str:
+    return "numpy" if op.evaluate is not None else "machine" if op.by_machine else "no"
+
+
+def _lowered(op: type[Op]) -> str:
+    if op.legalize is not None:
+        return op.kernel_name()
+    return op.packed or ("bindings" if op.is_lowered() else "no")
+
+
+_FUSIONS = {
+    Fusion.ELEMENTWISE: "element-wise",
+    Fusion.BROADCAST: "broadcast",
+    Fusion.INJECTIVE: "injective",
+    Fusion.REDUCE: "reduce",
+    Fusion.OUT_ELEMENTWISE: "complex",
+    Fusion.TUPLE: "tuple",
+    Fusion.OPAQUE: "opaque",
+}

@@ -1,0 +1,222 @@
+"""What there is to say about an operator, all of it read from its class: the pages and tables are made of this."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.decl import Fusion, Op, Parameter
+
+_FAMILY = "relax_explorer.core.ops"
+_OPERANDS = {
+    "Tensor": "tensor",
+    "Tensors": "tuple of tensors",
+    "Shape": "shape",
+    "Prim": "scalar",
+    "Prims": "tuple of scalars",
+    "DType": "dtype",
+    "str": "string",
+    "Function": "function",
+    "Arguments": "tuple of arguments",
+    "Value": "any value",
+}
+_ATTRIBUTES = {
+    "int": "integer",
+    "float": "number",
+    "bool": "True or False",
+    "str": "string",
+    "DType": "dtype",
+    "Axis": "axis",
+    "Axes": "axis or list of axes",
+    "Ints": "integer or list of integers",
+    "Value": "integer or list of integers",
+    "IndexMap": "index map",
+    "Expr": "scalar expression",
+    "Any": "any constant",
+    "None": "None",
+}
+_FUSIONS = {
+    Fusion.ELEMENTWISE: "element-wise: fused with any neighbour",
+    Fusion.BROADCAST: "broadcasting: fused with element-wise neighbours and others that broadcast",
+    Fusion.INJECTIVE: "injective: each element of the result is one of the operands, fused with neighbours before and after",
+    Fusion.REDUCE: "reduction: fused with what is element-wise before it",
+    Fusion.OUT_ELEMENTWISE: "complex: what is element-wise after it is fused into it",
+    Fusion.TUPLE: "tuple: fused with all that make its fields",
+    Fusion.OPAQUE: "opaque: never fused",
+}
+# What the documents are called that operators are defined by.
+_SOURCE = re.compile(
+    r"\(([^()]*(?:\([^()]*\)[^()]*)*\b(?:numpy|NumPy|scipy|SciPy|ONNX|TVM|PyTorch|torch|TensorFlow|DLPack|NCCL|MPI|IEEE|Python|C99"
+    r"|OpenCV|DLMF|Caffe|cuDNN|jax|JAX|DGL|LLVM|et al|(?:19|20)\d\d)\b[^()]*(?:\([^()]*\)[^()]*)*)\)"
+)
+
+
+def kind_words(parameter: Parameter) -> str:
+    """What a parameter may be, in words that a user knows."""
+    words = _OPERANDS if parameter.is_operand else _ATTRIBUTES
+    parts = [part.strip() for part in parameter.kind.split("|")]
+    known = [words[part] for part in parts if part != "None"]
+    return " or ".join(known) + (" or None" if "None" in parts and not parameter.is_operand else "")
+
+
+def default_words(parameter: Parameter) -> str:
+    """The default as TVMScript has it; empty when there is none."""
+    if parameter.required:
+        return ""
+    value = parameter.default
+    if parameter.is_operand and value in (None, ()):
+        return "left out"
+    if isinstance(value, DType):
+        return f'"{value}"'
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def sentence(op: type[Op]) -> str:
+    """The first line of the documentation."""
+    return _doc(op).split("\n", 1)[0]
+
+
+def details(op: type[Op]) -> str:
+    """What the documentation says beyond its first line."""
+    return _doc(op).partition("\n")[2].strip()
+
+
+def _doc(op: type[Op]) -> str:
+    return inspect.cleandoc(op.__doc__ or "")
+
+
+def source(op: type[Op]) -> str:
+    """The document that defines the operator, as the first line names it in parentheses; empty when it names none."""
+    found = _SOURCE.search(sentence(op))
+    return found[1] if found is not None else ""
+
+
+def place(op: type[Op]) -> str:
+    """The file and line where the operator is declared."""
+    module = op.__module__.replace(".", "/")
+    try:
+        return f"{module}.py:{inspect.getsourcelines(op)[1]}"
+    except (OSError, TypeError):  # installed without sources
+        return f"{module}.py"
+
+
+def inference(op: type[Op]) -> str:
+    """What the result is, in a sentence."""
+    return inspect.cleandoc(op.infer.__doc__ or "") if op.infer is not Op.infer else "an object"
+
+
+def errors(op: type[Op]) -> tuple[Code, ...]:
+    """The codes that a call of the operator can be refused with, found in its rules and what those call."""
+    found: dict[str, Code] = {codes.ARGUMENT_COUNT.id: codes.ARGUMENT_COUNT}
+    if op.attributes:
+        found[codes.BAD_ATTRIBUTE.id] = codes.BAD_ATTRIBUTE
+    seen: set[CodeType] = set()
+    for rule in (op.infer, op.refine):
+        if rule is not None:
+            found.update({code.id: code for code in _mentioned(rule, seen)})
+    return tuple([found[key] for key in sorted(found)])
+
+
+def _mentioned(function: Callable[..., Any], seen: set[CodeType]) -> Iterator[Code]:
+    """The codes that a function names, and those that functions named in it do, as far as they are operators' own."""
+    function = getattr(function, "__func__", function)  # of a class method or a static one
+    if not isinstance(function, FunctionType) or not function.__module__.startswith(_FAMILY):
+        return
+    pending = [function.__code__]
+    while pending:
+        code = pending.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        world = function.__globals__
+        known = [world[name] for name in code.co_names if name in world]
+        holders: list[Any] = [item for item in known if isinstance(item, ModuleType)]
+        holders += [item for item in world.values() if isinstance(item, type)]  # whose methods it may call
+        known += [vars(item)[name] for item in holders for name in code.co_names if name in vars(item)]
+        for item in known:
+            if isinstance(item, Code):
+                yield item
+            else:
+                yield from _mentioned(item, seen)
+
+
+def evaluation(op: type[Op]) -> str:
+    """Whether the operator runs here, and by what."""
+    if op.evaluate is not None:
+        return "runs: evaluated with numpy"
+    return "runs: by the machine" if op.by_machine else f"does not run here: {op.no_evaluate}"
+
+
+def lowering(op: type[Op]) -> str:
+    """Whether LegalizeOps lowers the operator, and to what."""
+    if op.legalize is not None:
+        return f"lowered by LegalizeOps to a PrimFunc called {op.kernel_name()}"
+    if op.packed:
+        return f"lowered by LegalizeOps to a call of {op.packed}, which the runtime has"
+    if op.unfold is not None:
+        return "lowered by LegalizeOps to several bindings"
+    return f"is not lowered: {op.no_legalize}"
+
+
+def fusion(op: type[Op]) -> str:
+    """How the kernel is fused with its neighbours."""
+    return _FUSIONS[op.fusion]
+
+
+def purity(op: type[Op]) -> str:
+    """Whether a call may be repeated, moved or dropped."""
+    if not op.pure:
+        return "has side effects: it can't stand in a dataflow block"
+    return "pure" if op.pure_in_spec else "pure in TVM; the specification says it may have side effects"
+
+
+def describe(op: type[Op]) -> dict[str, Any]:
+    """Everything, as data."""
+    return {
+        "name": op.name,
+        "signature": op.signature(),
+        "doc": sentence(op),
+        "details": details(op),
+        "source": source(op),
+        "operands": [_parameter(q) for q in op.operands],
+        "variadic": op.variadic,
+        "attributes": [_parameter(q) for q in op.attributes],
+        "takes_struct_info": op.takes_sinfo,
+        "examples": list(op.examples),
+        "inference": inference(op),
+        "errors": [{"code": code.id, "title": code.title} for code in errors(op)],
+        "evaluation": {
+            "runs": op.evaluate is not None or op.by_machine,
+            "by": "numpy" if op.evaluate is not None else "machine" if op.by_machine else None,
+            "reason": op.no_evaluate,
+        },
+        "legalization": {
+            "lowered": op.is_lowered(),
+            "to": _lowered_to(op),
+            "kernel": op.kernel_name() if op.legalize is not None else None,
+            "packed": op.packed or None,
+            "reason": "" if op.is_lowered() else op.no_legalize,
+        },
+        "pure": op.pure,
+        "pure_in_specification": op.pure and op.pure_in_spec,
+        "fusion": op.fusion.name.lower(),
+        "declared": place(op),
+    }
+
+
+def _lowered_to(op: type[Op]) -> str | None:
+    if op.legalize is not None:
+        return "kernel"
+    return "packed" if op.packed else "bindings" if op.unfold is not None else None
+
+
+def _parameter(q: Parameter) -> dict[str, Any]:
+    found = {"name": q.name, "type": kind_words(q), "doc": q.doc, "required": q.required, "unit": q.unit}
+    return found if q.required else {**found, "default": default_words(q)}
