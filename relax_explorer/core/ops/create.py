@@ -189,11 +189,13 @@ class Arange(Op, name="relax.arange"):
     step: Prim = operand("the step; 1 when not given", default=None)
     dtype: DType | None = attr(None, "the dtype; int64 or float32 by the numbers when None")
     fusion = Fusion.INJECTIVE
-    no_legalize = "a symbolic range with a negative or symbolic step has no lowering"
+    no_legalize = "a symbolic range of floats, or with a step of unknown sign, has no known length"
     examples = (
         "0 8 1 -> i64[8]",
         "2 8 3 -> i64[2]",
         '0 7.5 0.5 dtype="float32" -> f32[15]',
+        "n+5 1 -2 -> i64[(n+5)//2]",
+        "2 n*3+2 3 -> i64[n]",
     )
 
     @staticmethod
@@ -256,8 +258,16 @@ def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.Pri
     literals = [item.value for item in (start, end, step) if isinstance(item, (p.IntImm, p.FloatImm))]
     if len(literals) == 3:
         return p.IntImm(max(0, math.ceil((literals[1] - literals[0]) / literals[2])))
-    if not isinstance(step, p.IntImm) or step.value < 1 or start.dtype.is_float or end.dtype.is_float:
+    if start.dtype.is_float or end.dtype.is_float or step.dtype.is_float:
         return None
+    if not isinstance(step, p.IntImm):
+        if not isinstance(
+            step, p.PrimVar
+        ):  # a shape variable is never negative; of other steps the sign is not known
+            return None
+        return simplify(p.FloorDiv(p.Sub(p.Sub(p.Add(end, step), start), rules.ONE), step))
+    if step.value < 0:
+        start, end, step = end, start, p.IntImm(-step.value)
     room = simplify(p.Add(p.Sub(end, start), p.IntImm(step.value - 1)))
     return simplify(p.FloorDiv(room, step))
 

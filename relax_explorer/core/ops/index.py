@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Prims, Site, attr, operand
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
+_MODES = ("fast", "clip", "wrap", "nan")
+
 
 class Take(Op, name="relax.take"):
     """Elements along an axis by index (numpy.take).
@@ -29,7 +32,12 @@ class Take(Op, name="relax.take"):
     axis: int | None = attr(None, "the axis; only a vector needs none")
     mode: str = attr("fast", "fast, clip, wrap or nan")
     fusion = Fusion.INJECTIVE
-    examples = ("f32[8,4] i32[n] axis=0 -> f32[n,4]", "f32[8] i64[2,3] -> f32[2,3]")
+    examples = (
+        "f32[8,4] i32[n] axis=0 -> f32[n,4]",
+        "f32[8] i64[2,3] -> f32[2,3]",
+        'f32[n,3] i64[2] axis=1 mode="nan" -> f32[n,2]',
+        'f32[3,n] 2 axis=0 mode="wrap" -> f32[n]',
+    )
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, indices: s.StructInfo, axis: int | None, mode: str) -> s.StructInfo:
@@ -48,6 +56,10 @@ class Take(Op, name="relax.take"):
                 "an axis is needed, for x is not known to be a vector",
                 x=f"this is {info}",
             )
+        if mode not in _MODES:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}; it is one of {', '.join(_MODES)}")
+        if mode == "nan":
+            rules.need_float(at, info, "x")
         if info.ndim < 0 or places.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)
         place = rules.axis(at, axis or 0, info.ndim)
@@ -64,28 +76,37 @@ class Take(Op, name="relax.take"):
             raise IndexError(f"axis {place} of x has length 0, nothing can be taken")
         if mode == "nan":
             made = np.take(x, np.clip(index, 0, length - 1), place)
-            outside = ((index < -length) | (index >= length)).reshape(
+            outside = ((index < 0) | (index >= length)).reshape(
                 (1,) * (place % x.ndim) + index.shape + (1,) * (x.ndim - 1 - place % x.ndim)
             )
             return np.where(outside, np.asarray(np.nan, x.dtype), made)
         return np.take(x, index, place, mode="wrap" if mode == "wrap" else "clip")
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, indices: Tensor, axis: int | None, mode: str) -> Tensor | None:
+    def legalize(te: Te, x: Tensor, indices: Tensor | p.PrimExpr, axis: int | None, mode: str) -> Tensor:
         """The element at the index, kept inside."""
-        if mode == "nan" or not isinstance(indices, Tensor):
-            return None
         place = (axis or 0) % x.ndim
         length = x.shape[place]
-        shape = (*x.shape[:place], *indices.shape, *x.shape[place + 1 :])
+        rank = indices.ndim if isinstance(indices, Tensor) else 0
+        shape = (
+            *x.shape[:place],
+            *(indices.shape if isinstance(indices, Tensor) else ()),
+            *x.shape[place + 1 :],
+        )
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            found = cast(indices[i[place : place + indices.ndim]], length.dtype)
+            index = indices[i[place : place + rank]] if isinstance(indices, Tensor) else indices
+            found = cast(index, length.dtype)
+            kept = p.Min(p.Max(found, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
             if mode == "wrap":
-                found = p.FloorMod(found, length)
-            else:
-                found = p.Min(p.Max(found, p.IntImm(0)), simplify(p.Sub(length, p.IntImm(1))))
-            return x[(*i[:place], found, *i[place + indices.ndim :])]
+                kept = p.FloorMod(found, length)
+            taken = x[(*i[:place], kept, *i[place + rank :])]
+            if mode == "nan":
+                inside = p.And(p.LE(rules.ZERO, found), p.LT(found, length))
+                return where(inside, taken, p.FloatImm(math.nan, x.dtype))
+            if isinstance(length, p.IntImm) and length.value:
+                return taken
+            return where(p.LT(rules.ZERO, length), taken, p.as_prim(0, x.dtype))  # an empty axis is not read
 
         return te.compute("T_take", shape, element)
 

@@ -197,6 +197,6 @@ def _operand(arg: e.Expr, info: s.StructInfo, inputs: list[Tensor]) -> Any:
         return tensor
     if isinstance(info, s.ShapeStructInfo):
         return info.values
-    if isinstance(arg, e.PrimValue):
-        return arg.value
+    if isinstance(arg, e.PrimValue):  # its type has the variables of the PrimFunc
+        return info.value if isinstance(info, s.PrimStructInfo) and info.value is not None else arg.value
     return arg.value if isinstance(arg, (e.StringImm, e.DataTypeImm)) else None

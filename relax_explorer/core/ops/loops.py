@@ -74,6 +74,11 @@ def grid(lengths: Sequence[p.PrimExpr], body: Callable[..., t.Stmt], name: str =
     return nest
 
 
+def check(condition: p.PrimExpr, message: str) -> t.Stmt:
+    """A run stops with the message where the condition doesn't hold."""
+    return t.AssertStmt(condition, message)
+
+
 def when(condition: p.PrimExpr, then: t.Stmt, otherwise: t.Stmt | None = None) -> t.Stmt:
     """A statement where the condition holds."""
     return t.IfThenElse(condition, then, otherwise)

@@ -12,14 +12,12 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops import rules
+from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Prim, Site, Tensors, attr, operand
-from relax_explorer.core.ops.gather import need_int
-from relax_explorer.core.ops.te import Te, Tensor, where
+from relax_explorer.core.ops.gather import need_int, stretched
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.tir.stmt import Stmt
 
-_NO_EXPRESSION = (
-    "an element is written where the indices say, which an expression of its own place can't tell"
-)
 _COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
@@ -33,7 +31,6 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     reduction: str = attr(
         "update", "update, add, mul, mean, max or min: how an update meets the element there"
     )
-    no_legalize = _NO_EXPRESSION
     examples = (
         "f32[6,4] i64[2,4] f32[2,4] axis=0 -> f32[6,4]",
         'f32[3,n] i64[3,0] f32[3,0] axis=1 reduction="add" -> f32[3,n]',
@@ -63,8 +60,25 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     def evaluate(data: Any, indices: Any, updates: Any, axis: int, reduction: str) -> Any:
         """One index for each axis: the place itself, but along the axis what the indices say."""
         index = list(np.indices(indices.shape))
-        index[axis] = indices
+        index[axis] = indices.astype(np.int64)
         return combined(data, tuple(index), updates, reduction)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str) -> Tensor:
+        """The data, then one update after the other along the axis."""
+        place, made = axis % data.ndim, _copied(te, data)
+
+        def line(*i: p.PrimExpr) -> Stmt:
+            def put(k: p.PrimVar) -> Stmt:
+                at = (*i[:place], k, *i[place:])
+                target: list[p.PrimExpr] = list(at)
+                target[place] = placed(indices[at], data.shape[place])
+                return _put(made, target, updates[at], reduction)
+
+            return loops.loop(indices.shape[place], put)
+
+        loops.ordered(te, (*indices.shape[:place], *indices.shape[place + 1 :]), (made,), line)
+        return made
 
 
 class ScatterNd(Op, name="relax.scatter_nd"):
@@ -74,7 +88,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     indices: Tensor = operand("integers; the last axis has one index for each axis of the data")
     updates: Tensor = operand("new parts: the shape of the indices but the last axis, then what has no index")
     reduction: str = attr("update", "update, add, mul, max or min: how an update meets the element there")
-    no_legalize = _NO_EXPRESSION
+    no_legalize = "a depth that is no literal has no lowering"
     examples = (
         "f32[6,n] i64[m,1] f32[m,n] -> f32[6,n]",
         'f32[5,5] i64[3,2] f32[3] reduction="add" -> f32[5,5]',
@@ -111,7 +125,25 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     @staticmethod
     def evaluate(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
         """One index for each of the first axes."""
-        return combined(data, tuple(np.moveaxis(indices, -1, 0)), updates, reduction)
+        return combined(data, tuple(np.moveaxis(indices.astype(np.int64), -1, 0)), updates, reduction)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor | None:
+        """The data, then one update after the other for each place of the axes that have no index."""
+        depth, outer = indices.shape[-1], indices.ndim - 1
+        if not isinstance(depth, p.IntImm):
+            return None
+        made, count = _copied(te, data), depth.value
+
+        def part(*i: p.PrimExpr) -> Stmt:
+            def put(*k: p.PrimExpr) -> Stmt:
+                found = [placed(indices[(*k, p.IntImm(n))], data.shape[n]) for n in range(count)]
+                return _put(made, [*found, *i], updates[(*k, *i)], reduction)
+
+            return loops.grid(indices.shape[:outer], put)
+
+        loops.ordered(te, data.shape[count:], (made,), part)
+        return made
 
 
 class IndexPut(Op, name="relax.index_put"):
@@ -121,7 +153,7 @@ class IndexPut(Op, name="relax.index_put"):
     indices: Tensors = operand("a tuple of integer tensors, one for each axis")
     values: Tensor = operand("new elements, broadcast to the shape of the indices")
     accumulate: bool = attr(False, "whether values are added to what is there")
-    no_legalize = _NO_EXPRESSION
+    no_legalize = "indices that are not known to broadcast have no lowering"
     examples = (
         "f32[5,6] (i64[m],i64[m]) f32[m] -> f32[5,6]",
         "f32[5] (i64[7],) f32[7] accumulate=True -> f32[5]",
@@ -147,7 +179,30 @@ class IndexPut(Op, name="relax.index_put"):
     @staticmethod
     def evaluate(data: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """numpy assignment, or numpy.add.at."""
-        return combined(data, tuple(indices), values, "add" if accumulate else "update")
+        index = tuple([item.astype(np.int64) for item in indices])
+        return combined(data, index, values, "add" if accumulate else "update")
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool
+    ) -> Tensor | None:
+        """The data, then one value after the other."""
+        common: rules.Dims | None = ()
+        for index in indices:
+            common = rules.broadcast(Site(None), common, index.shape) if common is not None else None
+        if common is None or len(values.shape) > len(common):
+            return None
+        made = _copied(te, data)
+
+        def put(*k: p.PrimExpr) -> Stmt:
+            found = [
+                placed(index[stretched(k, index)], length)
+                for index, length in zip(indices, data.shape, strict=True)
+            ]
+            return _put(made, found, values[stretched(k, values)], "add" if accumulate else "update")
+
+        loops.ordered(te, (), (made,), lambda: loops.grid(common, put))
+        return made
 
 
 class SliceScatter(Op, name="relax.slice_scatter"):
@@ -228,6 +283,41 @@ class SliceScatter(Op, name="relax.slice_scatter"):
             return where(there, taken, input_tensor[i])
 
         return te.compute("T_slice_scatter", input_tensor.shape, element)
+
+
+def placed(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """An index counted from 0."""
+    found = cast(index, length.dtype)
+    return where(p.LT(found, rules.ZERO), p.Add(found, length), found)
+
+
+def _copied(te: Te, data: Tensor) -> Tensor:
+    """A tensor that starts as the data."""
+    made = loops.tensor(te, "T_scatter", data.shape, data.dtype)
+    loops.ordered(te, data.shape, (made,), lambda *i: loops.store(made, i, data[i]))
+    return made
+
+
+def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reduction: str) -> Stmt:
+    """One update; an index outside stops the run, as memory of others is never written."""
+    old, two = made[tuple(place)], p.as_prim(2, made.dtype)
+    rules_of: dict[str, p.PrimExpr] = {
+        "update": update,
+        "add": p.Add(old, update),
+        "mul": p.Mul(old, update),
+        "max": p.Max(old, update),
+        "min": p.Min(old, update),
+        "mean": p.Div(p.Add(old, update), two),
+    }
+    inside: p.PrimExpr | None = None
+    for index, length in zip(place, made.shape, strict=True):
+        if not isinstance(index, p.PrimVar):
+            own = p.And(p.LE(rules.ZERO, index), p.LT(index, length))
+            inside = own if inside is None else p.And(inside, own)
+    store = loops.store(made, place, rules_of[reduction])
+    return (
+        store if inside is None else loops.seq(loops.check(inside, "an index is outside the tensor"), store)
+    )
 
 
 def combined(data: Any, index: tuple[Any, ...], updates: Any, reduction: str) -> Any:
