@@ -66,7 +66,8 @@ class Example:
         call = f"R.{self.op.name.removeprefix('relax.')}({', '.join((*args, *attributes))})"
         pure = "" if self.op.pure else "(pure=False)"
         head = [f"@R.function{pure}", f"def {name}({', '.join(params)}):"]
-        body = [*[f"    {s} = T.int64()" for s in symbols], f"    result = {call}", "    return result"]
+        own = ["    cls = Module"] if "cls." in self.text else []
+        body = [*[f"    {s} = T.int64()" for s in symbols], *own, f"    result = {call}", "    return result"]
         return "\n".join(f"    {line}" for line in (*head, *body)) + "\n"
 
     def module(self, *, expect: bool = False) -> str:

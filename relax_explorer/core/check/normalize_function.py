@@ -278,6 +278,7 @@ class FunctionNormalizer:
         var = self._fresh(self.infer.info(value), expr)
         if value in self.infer.poisoned:
             self.infer.poisoned.add(var)
+        self.infer.definitions[var] = value
         self.out.append(e.VarBinding(var, value, None, expr.span))
         return var
 

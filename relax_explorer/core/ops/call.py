@@ -101,11 +101,13 @@ class CallKernel(InDestination):
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
         """What `out_ty` says; the callee is a function of the module."""
-        if isinstance(at.arg("func"), e.ExternFunc):
+        given = at.arg("func")
+        if given is not None and not isinstance(given, e.GlobalVar):
+            what = "a packed function" if isinstance(given, e.ExternFunc) else str(given.struct_info)
+            text = f"func is {what}, a PrimFunc of the module is needed"
             raise at.fail(
-                codes.NOT_CALLABLE, "func is a packed function, a PrimFunc of the module is needed",
-                func="this is a packed function", help="use R.call_dps_packed",
-            )  # fmt: skip
+                codes.NOT_CALLABLE, text, func=f"this is {what}", help="use R.call_dps_packed for others"
+            )
         return InDestination.infer(at, *args)
 
 

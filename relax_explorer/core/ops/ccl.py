@@ -84,9 +84,7 @@ class Allgather(Collective, name="relax.ccl.allgather"):
             raise at.fail(codes.RANK_WRONG, "x has rank 0, an axis is needed", x=f"this is {info}")
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim)
-        first = info.dims[0]
-        count = p.IntImm(num_workers)
-        whole = p.IntImm(first.value * num_workers) if isinstance(first, p.IntImm) else p.Mul(first, count)
+        whole = rules.volume((info.dims[0], p.IntImm(num_workers)))
         return s.TensorStructInfo((whole, *info.dims[1:]), info.dtype)
 
 

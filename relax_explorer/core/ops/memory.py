@@ -249,7 +249,8 @@ class Killed(Lowered):
     def infer(at: Site, ended: s.StructInfo) -> s.StructInfo:
         """Nothing; a value that is no object of the runtime has no memory to end."""
         name = at.op.operands[0].name if at.op is not None else ""
-        if isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
+        several = type(at.arg(name)) is e.Tuple
+        if several or isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
             raise at.fail(
                 codes.WRONG_KIND, f"{name} is {ended}, which has no memory", **{name: f"this is {ended}"}
             )

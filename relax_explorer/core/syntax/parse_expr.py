@@ -20,7 +20,9 @@ from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, CONSTANT_KEYS, OUT_KEYWORDS
 from relax_explorer.core.syntax.parse_forms import (
+    CALL_ORDER,
     FORMS,
+    NO_VALUES,
     constant_info,
     default_attrs,
     executes,
@@ -55,19 +57,7 @@ CALL_FORMS = frozenset(
 )
 NAMED_FORMS = frozenset({"call_py_func"})  # here the function is a string
 CALL_FORMS |= NAMED_FORMS
-# The positions of what follows the function, where there is more than the arguments and the result.
-_CALL_ORDER: dict[str, tuple[str, ...]] = {
-    "call_tir_inplace": ("args", "inplace_indices", "out"),
-    "call_tir_with_grad": ("args", "out", "te_grad_name", "te_grad_kwargs"),
-}
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
-_INFO_FIX = "an annotation stands behind a colon, or among the arguments that take StructInfo"
-# Constructs that are written like calls and have no value, with what to do.
-NO_VALUES: dict[str, str] = {
-    "match_cast": "bind the cast to a variable, on a line of its own",
-    **dict.fromkeys(("dataflow", "output", "func_attr", "function", "macro"), "it is a statement of its own"),
-    **dict.fromkeys(("Tensor", "DTensor", "Shape", "Tuple", "Callable", "Prim", "Object", "Any"), _INFO_FIX),
-}
 
 
 class ExprReader:
@@ -373,6 +363,8 @@ class ExprReader:
         return tuple(args)
 
     def _operand(self, q: Parameter, node: ast.expr) -> e.Expr:
+        if q.kind.startswith("Arguments"):
+            return self._argument_tuple(node, node)
         if type(node) is ast.Name:
             found = self.names.get(node.id)
             if isinstance(found, e.Expr):
@@ -386,8 +378,6 @@ class ExprReader:
                 if found is None
                 else e.DataTypeImm(found, None, self.ctx.span(node))
             )
-        if q.kind.startswith("Arguments"):
-            return self._argument_tuple(node, node)
         raw = self.read(node)
         if q.kind.startswith("Shape") and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
             return e.ShapeExpr(
@@ -529,7 +519,7 @@ class ExprReader:
             raise self.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
         func = self.value(node.args[0]) if name in NAMED_FORMS else self._function_argument(node.args[0])
         declared = {q.name: q for q in op.attributes} if op is not None else {}
-        order = _CALL_ORDER.get(name, ("args", "out"))
+        order = CALL_ORDER.get(name, ("args", "out"))
         given: dict[str, ast.expr] = dict(zip(order, node.args[1:], strict=False))
         pairs: list[tuple[str, Any]] = [
             (key, self._attribute_value(q, given[key])) for key, q in declared.items() if key in given
@@ -553,7 +543,8 @@ class ExprReader:
                 node,
                 help="add out_ty=R.Tensor(…)",
             )
-        several = isinstance(out, (ast.List, ast.Tuple))
+        several = isinstance(out, (ast.List, ast.Tuple)) and len(out.elts) != 1
+        out = out if several or not isinstance(out, (ast.List, ast.Tuple)) else out.elts[0]
         info = s.TupleStructInfo(self._infos(out)) if several else self.info.read(out)
         attrs = Attrs(pairs) if pairs else EMPTY
         called = (

@@ -203,7 +203,7 @@ def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
         name = "dist.call_tir"
     callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
     info = expr.sinfo_args[0] if expr.sinfo_args else s.OBJECT
-    if type(info) is s.TupleStructInfo:
+    if type(info) is s.TupleStructInfo and len(info.fields) != 1:  # a list of one is what is in it
         out_text = f"[{', '.join([out.info_text(field) for field in info.fields])}]"
     else:
         out_text = out.info_text(info)
