@@ -30,6 +30,8 @@ FAMILIES: tuple[str, ...] = (
     "collapse",
     "scan",
     "sampling",
+    "vision_roi",
+    "vision_box",
     "qdq",
     "grid",
     "nn_activation",

@@ -97,7 +97,7 @@ class Take(Op, name="relax.take"):
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             index = indices[i[place : place + rank]] if isinstance(indices, Tensor) else indices
             found = cast(index, length.dtype)
-            kept = p.Min(p.Max(found, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
+            kept: p.PrimExpr = p.Min(p.Max(found, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
             if mode == "wrap":
                 kept = p.FloorMod(found, length)
             taken = x[(*i[:place], kept, *i[place + rank :])]
