@@ -32,6 +32,7 @@ FAMILIES: tuple[str, ...] = (
     "sampling",
     "vision_roi",
     "vision_box",
+    "vision_nms",
     "qdq",
     "grid",
     "nn_activation",
