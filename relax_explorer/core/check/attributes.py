@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ir.prim import PrimExpr
+from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.ops.page import kind_words
 
 LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
 
@@ -24,10 +28,12 @@ def problem(op: type[Op], attrs: Attrs) -> str:
             return f"{parameter.name} is {value!r}, which is no value"
         kind = parameter.kind.split("|")[0].strip()
         test = _KINDS.get(kind)
-        if value is None or test is None:
+        if value is None and (parameter.default is None or "None" in parameter.kind):
+            continue
+        if test is None:
             continue
         if not test(value):
-            return f"{parameter.name} is {value!r}, which is no {kind}"
+            return f"{parameter.name} is {_said(value)}, it must be {kind_words(parameter)}"
         if kind in ("int", "Axes", "Ints", "Value") and not _near(value):
             return f"{parameter.name} is {value!r}, beyond {LIMIT}"
     return ""
@@ -43,8 +49,30 @@ def completed(op: type[Op], attrs: Attrs) -> Attrs:
     return Attrs(sorted(given.items(), key=lambda item: order.get(item[0], len(order))))
 
 
+def _said(value: Any) -> str:
+    """A constant as TVMScript has it."""
+    return str(list(value)) if type(value) is tuple else repr(value)
+
+
+def operand_problem(q: Parameter, arg: e.Expr, info: s.StructInfo) -> str:
+    """What is wrong with the kind of an operand, as far as its declaration alone says; empty when nothing is."""
+    kind = q.kind.split("|")[0].strip()
+    literal = {e.StringImm: "a string", e.DataTypeImm: "a dtype"}.get(type(arg))
+    if literal is not None and kind in ("Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"):
+        return f"{q.name} is {literal}, it must be a {kind_words(q)}"
+    left_out = q.default == () and isinstance(info, s.TupleStructInfo) and not info.fields
+    other = isinstance(info, (s.TupleStructInfo, s.ShapeStructInfo, s.FuncStructInfo))
+    if kind == "Prim" and other and not left_out:
+        return f"{q.name} is {info}, it must be a {kind_words(q)}"
+    return ""
+
+
 def _integer(value: Any) -> bool:
     return type(value) is int
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) or isinstance(value, PrimExpr)
 
 
 def _integers(value: Any) -> bool:
@@ -58,11 +86,13 @@ def _near(value: Any) -> bool:
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "int": _integer,
-    "float": lambda value: type(value) in (int, float),
+    "float": lambda value: _number(value),
+    "Numbers": lambda value: all(map(_number, value if type(value) is tuple else (value,))),
     "bool": lambda value: type(value) is bool,
     "str": lambda value: type(value) is str,
     "Axes": _integers,
     "Ints": _integers,
     "DType": lambda value: isinstance(value, DType),
     "Value": lambda value: type(value) in (int, tuple),
+    "Expr": lambda value: _number(value),
 }

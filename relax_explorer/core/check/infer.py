@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.check import arguments
-from relax_explorer.core.check.attributes import problem
+from relax_explorer.core.check.attributes import operand_problem, problem
 from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import default_derive, derived
@@ -84,15 +84,13 @@ class Inferrer:
             return hit
         site = Site(call, op, definitions=self.definitions)
         try:
-            if len(infos) > len(op.operands) and not op.variadic:
-                raise site.fail(
-                    codes.ARGUMENT_COUNT, _too_many(op, len(infos)), help=f"signature: {op.signature()}"
-                )
-            wrong = problem(op, call.attrs)
-            if wrong:
-                raise site.fail(codes.BAD_ATTRIBUTE, wrong)
+            _check_kinds(site, op, call, infos)
             result = op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
-        except (TypeError, ValueError) as error:  # an attribute of any kind at all, whose value means nothing
+        except (
+            TypeError,
+            ValueError,
+            OverflowError,
+        ) as error:  # an attribute of any kind at all, whose value means nothing
             text = f"{op.name}: an attribute can't be used: {str(error)[:80]}"
             self.report.say(codes.BAD_ATTRIBUTE, text, call, help=codes.BAD_ATTRIBUTE.fix)
             self.poisoned.add(call)
@@ -161,6 +159,20 @@ class Inferrer:
     def branches(self, a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
         """The StructInfo of an If with these branches."""
         return unify(a, b)
+
+
+def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInfo]) -> None:
+    """Refuse a call whose operands or attributes can't be what the operator declares, before its own rule looks at them."""
+    signature = f"signature: {op.signature()}"
+    if len(infos) > len(op.operands) and not op.variadic:
+        raise site.fail(codes.ARGUMENT_COUNT, _too_many(op, len(infos)), help=signature)
+    for q, arg, info in zip(op.operands, call.args, infos, strict=False):
+        mistaken = operand_problem(q, arg, info)
+        if mistaken:
+            raise site.fail(codes.WRONG_KIND, mistaken, **{q.name: f"this is {info}"}, help=signature)
+    wrong = problem(op, call.attrs)
+    if wrong:
+        raise site.fail(codes.BAD_ATTRIBUTE, wrong)
 
 
 def _too_many(op: type[Op], given: int) -> str:

@@ -545,6 +545,8 @@ class Machine:
             raise self.trap(codes.TOO_LARGE, str(problem) or "out of memory", at) from None
         except IndexError as problem:
             raise self.trap(codes.OUT_OF_BOUNDS, str(problem), at) from None
+        except OverflowError as problem:
+            raise self.trap(codes.OVERFLOW, str(problem), at) from None
         except ZeroDivisionError as problem:
             raise self.trap(codes.BAD_ARITHMETIC, str(problem), at) from None
         except (ValueError, TypeError) as problem:

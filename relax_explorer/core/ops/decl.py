@@ -32,6 +32,7 @@ Tensors = Any
 Value = Any
 Axes = Any
 Ints = Any
+Numbers = Any
 Function = Any
 Arguments = Any
 

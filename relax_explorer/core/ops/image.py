@@ -15,7 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Shape, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Numbers, Shape, Site, attr, operand
 from relax_explorer.core.ops.image_places import (
     excluded,
     inside,
@@ -55,7 +55,7 @@ class Resize(Spatial):
 
     data: Tensor = operand("images or volumes, by layout")
     size: Shape = operand("the spatial lengths of the result")
-    roi: Any = attr(
+    roi: Numbers = attr(
         lambda spatial: (p.FloatImm(0.0),) * (2 * len(spatial)),
         "region of tf_crop_and_resize as shares of the lengths: where it starts in each axis, then where it ends;"
         " unused otherwise",

@@ -37,7 +37,9 @@ class Attention(Op, name="relax.nn.attention"):
     key: Tensor = operand("keys")
     value: Tensor = operand("values")
     bias: Tensor | None = operand("added to the scores; lengths of 1 are repeated", default=None)
-    scale: Any = attr(None, "factor of the scores; one over the root of the elements of a head when None")
+    scale: float | None = attr(
+        None, "factor of the scores; one over the root of the elements of a head when None"
+    )
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask")
     window_size: int | None = attr(
         None, "how many keys up to its own a query sees, with a mask", unit="elements"

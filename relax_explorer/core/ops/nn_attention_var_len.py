@@ -41,7 +41,9 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
     max_seqlen_k: Tensor | None = operand(
         "as max_seqlen_q, of keys; max_seqlen_q when not given", default=None
     )
-    scale: Any = attr(None, "factor of the scores; one over the root of the elements of a head when None")
+    scale: float | None = attr(
+        None, "factor of the scores; one over the root of the elements of a head when None"
+    )
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask, within each sequence")
     window_size: int | None = attr(
         None, "how many keys up to its own a query sees, with a mask", unit="elements"

@@ -35,6 +35,7 @@ _ATTRIBUTES = {
     "Axis": "axis",
     "Axes": "axis or list of axes",
     "Ints": "integer or list of integers",
+    "Numbers": "number or list of numbers",
     "Value": "integer or list of integers",
     "IndexMap": "index map",
     "Expr": "scalar expression",

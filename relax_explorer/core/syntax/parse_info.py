@@ -142,7 +142,8 @@ class InfoReader:
     def dtype(self, node: ast.expr) -> DType | None:
         """A dtype given as a string; None is unknown, as are the names that say so."""
         if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, type(None))):
-            raise self.ctx.fail(codes.BAD_DTYPE, f"{ast.unparse(node)[:40]!r} is no dtype", node)
+            text = f"{ast.unparse(node)[:40]!r} is no dtype"
+            raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
         try:
             return None if node.value is None else element_type(node.value)
         except ValueError as error:
@@ -330,7 +331,10 @@ class InfoReader:
         reader = _PRIMS.get(type(node))
         if reader is None:
             raise self.ctx.fail(
-                codes.BAD_EXPRESSION, f"{ast.unparse(node)[:60]!r} is no scalar expression", node
+                codes.BAD_EXPRESSION,
+                f"{ast.unparse(node)[:60]!r} is no scalar expression",
+                node,
+                help="write a number, a shape variable, or arithmetic with them",
             )
         return reader(self, node)
 
@@ -416,7 +420,9 @@ class InfoReader:
             )
         if name.startswith("T."):
             return p.PrimCall(name[2:], tuple(args), args[0].dtype if args else INT64)
-        raise self.ctx.fail(codes.BAD_EXPRESSION, f"{ast.unparse(node)[:60]!r} is no scalar expression", node)
+        text = f"{ast.unparse(node)[:60]!r} is no scalar expression"
+        help = "write a number, a shape variable, or arithmetic with them"
+        raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=help)
 
     def literal_of(self, wanted: DType, node: ast.expr) -> p.PrimExpr:
         """The scalar in `T.float32(1.5)`: a literal of that dtype, or a conversion to it."""
