@@ -353,22 +353,23 @@ class ExprReader:
                 else:
                     args.append(self.as_expr(q.default, node))
                 continue
-            if any(before.default is None for before in skipped):
-                self._bad_arguments(node, op, f"is given {q.name!r} but not {skipped[0].name!r} before it")
-            args += [
-                e.Tuple((), None, self.ctx.span(node)) for _ in skipped
-            ]  # what is left out, as TVM writes it
-            skipped.clear()
+            if skipped:
+                if any(before.default is None for before in skipped):
+                    self._bad_arguments(node, op, f"is given {q.name!r} but not {skipped[0].name!r} before it")
+                # What is left out, as TVM writes it.
+                args += [e.Tuple((), None, self.ctx.span(node)) for _ in skipped]
+                skipped.clear()
             args.append(self._operand(q, at))
         return tuple(args)
 
     def _operand(self, q: Parameter, node: ast.expr) -> e.Expr:
-        if q.kind.startswith("Arguments"):
-            return self._argument_tuple(node, node)
-        if type(node) is ast.Name:
+        together = q.kind.startswith("Arguments")
+        if type(node) is ast.Name and not together:
             found = self.names.get(node.id)
             if isinstance(found, e.Expr):
                 return found
+        if together:
+            return self._argument_tuple(node, node)
         if q.kind.startswith("Shape") and isinstance(node, (ast.Tuple, ast.List)):
             return e.ShapeExpr(tuple([self.info.dim(item) for item in node.elts]), None, self.ctx.span(node))
         if q.kind.startswith("DType") and isinstance(node, ast.Constant):
