@@ -130,12 +130,11 @@ def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Ite
             answer.get()[n] if answer.ok else Answer(error=answer.error, kind=answer.kind)
             for answer in answers
         ]
-        texts = [
-            _compared(name, answer, made)
-            for name, answer in zip(("our lowering", "TVM's own"), found, strict=True)
-        ]
+        texts = [_compared("our lowering", found[0], made), _compared("TVM's own", found[1], made)]
         wrong = "; ".join(text for text in texts if text)
-        if wrong:
+        if wrong and not texts[0] and _breaks_its_type(found[1], made):
+            yield Outcome(call, DIFFER, "TVM's value is not of the type that TVM derives")
+        elif wrong:
             yield _explained(call, wrong)
         else:
             refused = next((answer.error for answer in found if not answer.ok), "")
@@ -146,8 +145,21 @@ def _compared(name: str, answer: Answer[Any], made: Any) -> str:
     if not answer.ok:
         return ""
     theirs = tuple(np.asarray(item) for item in as_tuple(answer.get()))
-    text = apart(theirs, made) if made is not None else f"{theirs[0].ravel()[:6]}, here it is refused"
+    text = (
+        apart(theirs, made, added_up=True)
+        if made is not None
+        else f"{theirs[0].ravel()[:6]}, here it is refused"
+    )
     return f"{name} on TVM: {text}" if text else ""
+
+
+def _breaks_its_type(answer: Answer[Any], made: Any) -> bool:
+    """Whether TVM's value has another dtype or shape than its type says; ours has it, and the types were compared."""
+    theirs = as_tuple(answer.get())
+    if made is None or len(theirs) != len(as_tuple(made)):
+        return made is not None
+    pairs = zip(theirs, as_tuple(made), strict=True)
+    return any((np.shape(x), np.asarray(x).dtype) != (y.shape, y.dtype) for x, y in pairs)
 
 
 def _explained(call: Example, text: str) -> Outcome:

@@ -141,14 +141,24 @@ def mismatch(value: Any, info: Any, at: Setting) -> str:
     return ""
 
 
-def apart(a: Any, b: Any) -> str:
-    """Where two results differ by more than their dtype explains; empty when nowhere."""
+def apart(a: Any, b: Any, *, added_up: bool = False) -> str:
+    """Where two results differ by more than their dtype explains; empty when nowhere.
+
+    With `added_up`, elements of narrow floats may be as wrong as the largest one: sums in that dtype lose as much on the way.
+    """
+    if len(as_tuple(a)) != len(as_tuple(b)):
+        return f"{len(as_tuple(a))} results and {len(as_tuple(b))}"
     for n, (x, y) in enumerate(zip(as_tuple(a), as_tuple(b), strict=True)):
         if x.shape != y.shape or x.dtype != y.dtype:
             return f"result {n}: {x.dtype}{x.shape} and {y.dtype}{y.shape}"
         limit = LOOSE.get(x.dtype.name, 0)
         left, right = x.astype(np.float64), y.astype(np.float64)
-        if not np.allclose(left, right, rtol=limit, atol=limit, equal_nan=True):
+        wide = (
+            limit * max(1.0, np.abs(right[np.isfinite(right)]).max(initial=0))
+            if added_up and limit > 1e-3
+            else limit
+        )
+        if not np.allclose(left, right, rtol=limit, atol=wide, equal_nan=True):
             return f"result {n}: {left.ravel()[:6]} and {right.ravel()[:6]}"
     return ""
 
