@@ -91,7 +91,7 @@ class Inferrer:
             ValueError,
             OverflowError,
         ) as error:  # an attribute of any kind at all, whose value means nothing
-            text = f"{op.name}: an attribute can't be used: {str(error)[:80]}"
+            text = f"{op.name}: an operand or attribute can't be used: {str(error)[:80]}"
             self.report.say(codes.BAD_ATTRIBUTE, text, call, help=codes.BAD_ATTRIBUTE.fix)
             self.poisoned.add(call)
             return s.OBJECT

@@ -275,6 +275,9 @@ class Repeat(Op, name="relax.repeat"):
     def infer(at: Site, data: s.StructInfo, repeats: int, axis: int | None) -> s.StructInfo:
         """The length of the axis multiplied."""
         info = rules.tensor(at, data, "data")
+        if repeats < 0:
+            text = f"repeats is {repeats}, at least 0 is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="say how often each element is repeated")
         place = 0 if axis is None else rules.axis(at, axis, info.ndim)
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, 1 if axis is None else info.ndim)

@@ -36,6 +36,7 @@ _ATTRIBUTES = {
     "Axes": "axis or list of axes",
     "Ints": "integer or list of integers",
     "Numbers": "number or list of numbers",
+    "Floats": "number or list of numbers",
     "Value": "integer or list of integers",
     "IndexMap": "index map",
     "Expr": "scalar expression",
@@ -62,7 +63,7 @@ def kind_words(parameter: Parameter) -> str:
     """What a parameter may be, in words that a user knows."""
     words = _OPERANDS if parameter.is_operand else _ATTRIBUTES
     parts = [part.strip() for part in parameter.kind.split("|")]
-    known = [words[part] for part in parts if part != "None"]
+    known = [words.get(part, "constant") for part in parts if part != "None"]
     return " or ".join(known) + (" or None" if "None" in parts and not parameter.is_operand else "")
 
 

@@ -63,5 +63,7 @@ def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo) -> None:
     if a.dims is None or b.dims is None:
         return
     if any(at.equal(x, y) is not Answer.YES for x, y in zip(a.dims, b.dims, strict=True)):
-        text = f"the shapes {rules.text(a.dims)} and {rules.text(b.dims)} are not known to be equal"
+        text = (
+            f"the operands have shapes {rules.text(a.dims)} and {rules.text(b.dims)}, not known to be equal"
+        )
         raise at.fail(codes.DIMS_DIFFER, text, help="broadcast the operands first, with R.broadcast_to")
