@@ -49,8 +49,10 @@ def nonzero(b):
 
 @njit(error_model="numpy", inline="always")
 def trunc_div(a, b):
-    q = abs(a) // abs(nonzero(b))
-    return q if (a >= 0) == (b >= 0) else -q
+    if b == -1:  # the least number has no opposite; its quotient wraps
+        return -a
+    q = a // nonzero(b)
+    return q + 1 if (a < 0) != (b < 0) and q * b != a else q
 
 
 @njit(error_model="numpy", inline="always")
@@ -324,6 +326,8 @@ class _Generator:
 
     def _div(self, expr: p.Div) -> str:
         a, b = self.expr(expr.a), self.expr(expr.b)
+        if expr.dtype.kind == "uint":  # beside a signed number numba would make it a float
+            return self.typed(expr, f"{a} // nonzero({b})")
         return self.typed(expr, f"{a} / {b}" if not expr.dtype.is_int else f"trunc_div({a}, {b})")
 
     def _floor(self, expr: p.Binary) -> str:
@@ -336,6 +340,8 @@ class _Generator:
 
     def _mod(self, expr: p.Mod) -> str:
         a, b = self.expr(expr.a), self.expr(expr.b)
+        if expr.dtype.kind == "uint":
+            return self.typed(expr, f"{a} % nonzero({b})")
         return self.typed(expr, f"trunc_mod({a}, {b})" if expr.dtype.is_int else f"np.fmod({a}, {b})")
 
     def _cast(self, expr: p.Cast) -> str:

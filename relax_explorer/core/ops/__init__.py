@@ -33,6 +33,7 @@ FAMILIES: tuple[str, ...] = (
     "vision_roi",
     "vision_box",
     "vision_nms",
+    "vision_all_class",
     "qdq",
     "grid",
     "nn_activation",

@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import BOOL, FLOAT64, DType, from_numpy
+from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
 from relax_explorer.core.ops.special import wide
@@ -114,7 +114,8 @@ def _evaluate(function: Callable[[Any, Any], Any], compared: bool) -> Callable[[
     def evaluate(x1: Any, x2: Any) -> Any:
         kinds = [from_numpy(x.dtype) for x in (x1, x2) if isinstance(x, np.ndarray)]
         kind = _shared(compared, *kinds).to_numpy() if kinds else None
-        return np.asarray(function(np.asarray(x1, kind), np.asarray(x2, kind)))
+        made = np.asarray(function(np.asarray(x1, kind), np.asarray(x2, kind)))
+        return made if compared or kind is None else made.astype(kind)
 
     return evaluate
 
@@ -145,10 +146,9 @@ def _divide(a: Any, b: Any) -> Any:
         return np.divide(a, b)
     if not np.all(b):
         raise ZeroDivisionError("an element of x2 is 0")
-    if a.dtype.kind == "u":
-        return a // b
-    quotient = np.abs(a.astype(np.float64) if a.dtype.itemsize < 8 else a) // np.abs(b)
-    return (quotient * np.where((a < 0) != (b < 0), -1, 1)).astype(a.dtype)
+    quotient = a // b
+    rest = (a - quotient * b != 0) & ((a < 0) != (b < 0))
+    return (quotient + rest).astype(a.dtype)
 
 
 def _checked(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -161,7 +161,22 @@ def _checked(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _power(a: Any, b: Any) -> Any:
-    return np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b)
+    if a.dtype.kind not in "iub":
+        return np.power(a, b)
+    return np.power(a.astype(np.float64), b).astype(np.int64).astype(a.dtype)  # wraps as integers do
+
+
+def _floor_quotient(a: Any, b: Any) -> Any:
+    """The quotient rounded down; of floats after the division, as TVM has it, so that infinite ones stay infinite."""
+    return np.floor_divide(a, b) if a.dtype.kind in "iub" else np.floor(np.divide(wide(a), wide(b)))
+
+
+def _floor_rest(a: Any, b: Any) -> Any:
+    """What the quotient rounded down leaves; no number where the quotient is infinite or b is."""
+    if a.dtype.kind in "iub":
+        return np.mod(a, b)
+    left, right = wide(a), wide(b)
+    return left - np.floor(np.divide(left, right)) * right
 
 
 def _as_floats(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -199,7 +214,8 @@ def _floor_divide(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 def _raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     if a.dtype.is_float:
         return p.PrimCall("pow", (a, b), a.dtype)
-    return p.Cast(a.dtype, p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64))
+    power = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
+    return cast(p.Cast(INT64, power), a.dtype)
 
 
 def _floor_mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
@@ -237,7 +253,7 @@ Divide = _binary(
 FloorDivide = _binary(
     "relax.floor_divide",
     Arithmetic,
-    _checked(np.floor_divide),
+    _checked(_floor_quotient),
     _floor_divide,
     "Quotient rounded down (numpy.floor_divide).",
 )
@@ -266,7 +282,11 @@ Mod = _binary(
     "relax.mod", Arithmetic, _checked(np.fmod), p.Mod, "Remainder with the sign of x1 (numpy.fmod)."
 )
 FloorMod = _binary(
-    "relax.floor_mod", Arithmetic, _checked(np.mod), _floor_mod, "Remainder with the sign of x2 (numpy.mod)."
+    "relax.floor_mod",
+    Arithmetic,
+    _checked(_floor_rest),
+    _floor_mod,
+    "Remainder with the sign of x2 (numpy.mod).",
 )
 Maximum = _binary(
     "relax.maximum",

@@ -48,14 +48,18 @@ def _unary(
     """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
 
     def legalize(te: Te, x: Tensor) -> Tensor:
-        return te.compute("compute", x.shape, lambda *i: call(intrinsic, x[i]))
+        whole = x.dtype.is_int or x.dtype.is_bool  # rounding leaves integers as they are
+        return te.compute("compute", x.shape, lambda *i: x[i] if whole else call(intrinsic, x[i]))
+
+    def evaluate(x: Any) -> Any:
+        return x.copy() if x.dtype.kind in "iub" else keep_dtype(function)(x)
 
     members = {
         "__doc__": doc,
         "__module__": __name__,
         "kernel": "" if intrinsic == "erf" else f"tir_{name.removeprefix('relax.')}",
         "floating": floating,
-        "evaluate": staticmethod(keep_dtype(function)),
+        "evaluate": staticmethod(evaluate),
         "legalize": staticmethod(legalize),
     }
     return type(name.split(".")[-1].title().replace("_", ""), (Unary,), members, name=name)
@@ -108,11 +112,15 @@ class Negative(Unary, name="relax.negative"):
 
     kernel = "tir_negative"
     floating = False
-    evaluate = staticmethod(keep_dtype(np.negative))
+    evaluate = staticmethod(keep_dtype(lambda x: x if x.dtype.kind == "b" else np.negative(x)))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
         """One element at a time."""
+        if x.dtype.is_bool:
+            return te.compute("compute", x.shape, lambda *i: x[i])
+        if x.dtype.kind == "uint":
+            return te.compute("compute", x.shape, lambda *i: p.Sub(p.as_prim(0, x.dtype), x[i]))
         minus = p.as_prim(-1, x.dtype)
         return te.compute("compute", x.shape, lambda *i: x[i] * minus)
 
@@ -131,16 +139,19 @@ class Square(Unary, name="relax.square"):
 
 
 class Sign(Unary, name="relax.sign"):
-    """-1, 0 or 1 by the sign of each element (numpy.sign)."""
+    """-1, 0 or 1 by the sign of each element (numpy.sign); 0 of NaN, as TVM compares."""
 
     kernel = "tir_sign"
     floating = False
-    evaluate = staticmethod(keep_dtype(np.sign))
+    evaluate = staticmethod(keep_dtype(lambda x: np.subtract(x > 0, x < 0, dtype=np.int8)))
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
         """One element at a time."""
-        zero, one, minus = (p.as_prim(n, x.dtype) for n in (0, 1, -1))
+        zero, one = (p.as_prim(n, x.dtype) for n in (0, 1))
+        if x.dtype.is_bool or x.dtype.kind == "uint":
+            return te.compute("T_sign", x.shape, lambda *i: p.Select(p.NE(zero, x[i]), one, zero))
+        minus = p.as_prim(-1, x.dtype)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             return p.Select(p.LT(zero, x[i]), one, p.Select(p.LT(x[i], zero), minus, zero))

@@ -1,0 +1,258 @@
+"""Non-maximum suppression of every class by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, INT64
+from relax_explorer.core.ops import loops, rules
+from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.dynamic_slice import sliced
+from relax_explorer.core.ops.legalize import Emitter
+from relax_explorer.core.ops.sort import order, order_stage
+from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.vision_nms import overlap, share_of
+from relax_explorer.core.tir.stmt import Stmt
+
+_FORMATS = ("onnx", "tensorflow")
+
+
+class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppression"):
+    """For each class, boxes by falling score without those that overlap a better one (ONNX NonMaxSuppression)."""
+
+    boxes: Tensor = operand("two opposite corners of each box, [batch, boxes, 4]")
+    scores: Tensor = operand("scores, [batch, classes, boxes]")
+    max_output_boxes_per_class: Tensor = operand("how many boxes of a class are kept, one integer")
+    iou_threshold: Tensor = operand("the share of common area from which boxes overlap, one number")
+    score_threshold: Tensor = operand("the score that a box exceeds, one number")
+    output_format: str = attr(
+        "onnx", "onnx: rows of (image, class, box), and how many; tensorflow: for each image, padded"
+    )
+    fusion = Fusion.OPAQUE
+    examples = (
+        "f32[b,n,4] f32[b,2,n] i64[] f32[] f32[] -> (i64[?,?],i64[1])",
+        'f32[2,n,4] f32[2,c,n] i64[1] f32[1] f32[1] output_format="tensorflow" -> (i64[2,c*n,2],f32[2,c*n],i64[2])',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, boxes: s.StructInfo, scores: s.StructInfo, max_output_boxes_per_class: s.StructInfo,
+        iou_threshold: s.StructInfo, score_threshold: s.StructInfo, output_format: str,
+    ) -> s.StructInfo:  # fmt: skip
+        """As many rows as are selected; padded to all boxes of all classes in the other format."""
+        places, marks = rules.tensor(at, boxes, "boxes"), rules.tensor(at, scores, "scores")
+        limits = (max_output_boxes_per_class, iou_threshold, score_threshold)
+        for name, given in zip(
+            ("max_output_boxes_per_class", "iou_threshold", "score_threshold"), limits, strict=True
+        ):
+            rules.tensor(at, given, name)
+        for name, info in (("boxes", places), ("scores", marks)):
+            if info.ndim != 3:
+                raise at.fail(
+                    codes.RANK_WRONG, f"{name} is not known to have rank 3", **{name: f"this is {info}"}
+                )
+        if output_format not in _FORMATS:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"output_format is {output_format}; it is {' or '.join(_FORMATS)}"
+            )
+        if output_format == "onnx":
+            return s.TupleStructInfo(
+                (s.TensorStructInfo(None, INT64, 2), s.TensorStructInfo((rules.ONE,), INT64))
+            )
+        if places.dims is None or marks.dims is None:
+            ranks = ((INT64, 3), (FLOAT32, 2), (INT64, 1))
+            return s.TupleStructInfo(tuple([s.TensorStructInfo(None, kind, rank) for kind, rank in ranks]))
+        batch, all_boxes = places.dims[0], rules.volume((marks.dims[1], places.dims[1]))
+        return s.TupleStructInfo(
+            (
+                s.TensorStructInfo((batch, all_boxes, p.IntImm(2)), INT64),
+                s.TensorStructInfo((batch, all_boxes), FLOAT32),
+                s.TensorStructInfo((batch,), INT64),
+            )
+        )
+
+    @staticmethod
+    def evaluate(
+        boxes: Any,
+        scores: Any,
+        max_output_boxes_per_class: Any,
+        iou_threshold: Any,
+        score_threshold: Any,
+        output_format: str,
+    ) -> Any:
+        """All images and classes at once, one box after the other."""
+        most, near, least = (
+            x.reshape(-1)[0] for x in (max_output_boxes_per_class, iou_threshold, score_threshold)
+        )
+        batch, _, count = scores.shape
+        found = order(scores, 2, True)
+        ranked = np.take_along_axis(wide(scores), found, 2)
+        corners = np.take_along_axis(wide(boxes)[:, None], found[..., None], 2)
+        left = (ranked > least) & (near > 0)
+        kept = np.zeros(ranked.shape, bool)
+        for j in range(count):
+            own = left[..., j] & (kept.sum(-1) < int(most))
+            kept[..., j] = own
+            share = overlap(corners[:, :, j : j + 1], corners)
+            left &= ~(own[..., None] & (share >= near) & (np.arange(count) > j) & (ranked > 0))
+        if output_format == "onnx":
+            rows = np.stack(np.nonzero(kept), 1).astype(np.int64)
+            rows[:, 2] = found[kept]
+            return rows, np.array([len(rows)], np.int64)
+        flat = kept.reshape(batch, -1)
+        first = np.argsort(~flat, axis=1, kind="stable")
+        there = np.take_along_axis(flat, first, 1)
+        numbers = np.stack(
+            [first // max(count, 1), np.take_along_axis(found.reshape(batch, -1), first, 1)], -1
+        )
+        marks = np.take_along_axis(ranked.reshape(batch, -1), first, 1)
+        indices = np.where(there[..., None], numbers, 0).astype(np.int64)
+        return indices, np.where(there, marks, 0).astype(np.float32), flat.sum(1).astype(np.int64)
+
+    @staticmethod
+    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr | None:
+        """A kernel that selects; its rows that are filled, for ONNX."""
+        known = [
+            info
+            for info in infos
+            if isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
+        ]
+        if len(known) < 5:
+            return None
+        if call.attrs["output_format"] == "tensorflow":
+            out = call.struct_info
+            assert out is not None  # it was inferred
+            return emit.kernel("all_class_non_max_suppression", _padded, call.args, known, out)
+        rows = simplify(rules.volume(known[1].dims or ()))
+        table = s.TensorStructInfo((rows, p.IntImm(3)), INT64)
+        total = s.TensorStructInfo((rules.ONE,), INT64)
+        out = s.TupleStructInfo((table, total))
+        both = emit.bind(
+            "selected", emit.kernel("all_class_non_max_suppression", _rows, call.args, known, out), out
+        )
+        found = emit.bind("rows", e.TupleGetItem(both, 0, table), table)
+        count = emit.bind("count", e.TupleGetItem(both, 1, total), total)
+        pair = s.TensorStructInfo((p.IntImm(2),), INT64)
+        begin = emit.bind("begin", emit.kernel("begin", _constant(0), (), (), pair), pair)
+        steps = emit.bind("strides", emit.kernel("strides", _constant(1), (), (), pair), pair)
+        end = emit.bind("end", emit.kernel("end", _end, (count,), (total,), pair), pair)
+        kept = sliced(emit, found, table, (begin, end, steps))
+        assert kept.struct_info is not None  # a call_tir says what it returns
+        selected = emit.bind("trimmed", kept, kept.struct_info)
+        return e.Tuple((selected, count), s.TupleStructInfo((kept.struct_info, total)))
+
+
+def _constant(value: int) -> Any:
+    return lambda te, out: te.compute("T_full", out.dims, lambda i: p.IntImm(value), INT64)
+
+
+def _end(te: Te, count: Tensor, out: s.TensorStructInfo) -> Tensor:
+    return te.compute(
+        "T_end", out.dims or (), lambda i: where(p.EQ(i, rules.ZERO), count[(0,)], p.IntImm(3)), INT64
+    )
+
+
+def _selected(
+    te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The order of the boxes of each class, and which of them are kept."""
+    found = order_stage(te, scores, 2, True)
+    batch, classes, count = scores.shape
+    corners = te.compute(
+        "T_corners", (*scores.shape, p.IntImm(4)), lambda b, c, j, n: boxes[(b, found[(b, c, j)], n)]
+    )
+    ranked = te.compute("T_ranked", scores.shape, lambda b, c, j: scores[(b, c, found[(b, c, j)])])
+    kept = loops.tensor(te, "T_kept", scores.shape, INT64)  # 1: kept, 0: left, -1: dropped
+    number = loops.tensor(te, "T_number", (batch, classes), INT64)
+    zero = p.as_prim(0.0, boxes.dtype)
+    limit, share_limit, score_limit = (x[(rules.ZERO,) * x.ndim] for x in (most, near, least))
+
+    def one(b: p.PrimExpr, c: p.PrimExpr) -> Stmt:
+        def start(j: p.PrimVar) -> Stmt:
+            good = p.And(
+                p.LT(cast(score_limit, scores.dtype), ranked[(b, c, j)]),
+                p.LT(p.as_prim(0, near.dtype), share_limit),
+            )
+            return loops.store(kept, (b, c, j), where(good, rules.ZERO, p.IntImm(-1)))
+
+        def drop(j: p.PrimExpr, k: p.PrimExpr) -> Stmt:
+            share = share_of(lambda n: corners[(b, c, j, n)], lambda n: corners[(b, c, k, n)], zero)
+            rival = p.And(
+                p.And(p.LT(j, k), p.EQ(kept[(b, c, k)], rules.ZERO)),
+                p.LT(p.as_prim(0, scores.dtype), ranked[(b, c, k)]),
+            )
+            close = p.LE(cast(share_limit, boxes.dtype), share)
+            return loops.when(rival, loops.when(close, loops.store(kept, (b, c, k), -1)))
+
+        def step(j: p.PrimVar) -> Stmt:
+            take = loops.seq(
+                loops.store(kept, (b, c, j), 1),
+                loops.store(number, (b, c), p.Add(number[(b, c)], rules.ONE)),
+                loops.loop(count, lambda k: drop(j, k), "rival"),
+            )
+            room = p.LT(number[(b, c)], cast(limit, INT64))
+            return loops.when(p.And(p.EQ(kept[(b, c, j)], rules.ZERO), room), take)
+
+        return loops.seq(loops.store(number, (b, c), 0), loops.loop(count, start), loops.loop(count, step))
+
+    loops.ordered(te, (batch, classes), (kept, number), one)
+    return found, kept
+
+
+def _rows(te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any) -> Any:
+    found, kept = _selected(te, boxes, scores, most, near, least)
+    table = loops.tensor(te, "T_rows", out.fields[0].dims, INT64)
+    total = loops.tensor(te, "T_total", (rules.ONE,), INT64)
+
+    def collect() -> Stmt:
+        def box(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
+            values = (b, c, found[(b, c, j)])
+            row = [loops.store(table, (total[(0,)], n), value) for n, value in enumerate(values)]
+            more = loops.store(total, (0,), p.Add(total[(0,)], rules.ONE))
+            return loops.when(p.EQ(kept[(b, c, j)], rules.ONE), loops.seq(*row, more))
+
+        blank = loops.grid(table.shape, lambda i, n: loops.store(table, (i, n), 0), "blank")
+        return loops.seq(blank, loops.store(total, (0,), 0), loops.grid(scores.shape, box))
+
+    loops.ordered(te, (), (table, total), collect)
+    return table, total
+
+
+def _padded(
+    te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any
+) -> Any:
+    found, kept = _selected(te, boxes, scores, most, near, least)
+    indices = loops.tensor(te, "T_indices", out.fields[0].dims, INT64)
+    marks = loops.tensor(te, "T_scores", out.fields[1].dims, FLOAT32)
+    total = loops.tensor(te, "T_total", out.fields[2].dims, INT64)
+
+    def collect(b: p.PrimExpr) -> Stmt:
+        place = total[(b,)]
+
+        def blank(i: p.PrimVar) -> Stmt:
+            pair = [loops.store(indices, (b, i, n), 0) for n in range(2)]
+            return loops.seq(*pair, loops.store(marks, (b, i), 0))
+
+        def box(c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
+            number = found[(b, c, j)]
+            values = [
+                loops.store(indices, (b, place, 0), c),
+                loops.store(indices, (b, place, 1), number),
+                loops.store(marks, (b, place), scores[(b, c, number)]),
+            ]
+            more = loops.store(total, (b,), p.Add(place, rules.ONE))
+            return loops.when(p.EQ(kept[(b, c, j)], rules.ONE), loops.seq(*values, more))
+
+        first = loops.seq(loops.loop(indices.shape[1], blank), loops.store(total, (b,), 0))
+        return loops.seq(first, loops.grid(scores.shape[1:], box))
+
+    loops.ordered(te, (scores.shape[0],), (indices, marks, total), collect)
+    return indices, marks, total
