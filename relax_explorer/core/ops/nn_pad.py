@@ -13,24 +13,27 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
-from relax_explorer.core.ops.windows import Pads, pad_stage
+from relax_explorer.core.ops.windows import Pads, pad_stage, padded
 
 
 class Pad(Op, name="relax.nn.pad"):
     """A border around a tensor (numpy.pad): a constant, or elements of the tensor itself."""
 
     data: Tensor = operand("the tensor")
-    pad_width: Ints = attr(REQUIRED, "before and after each axis, in turn", unit="elements")
+    pad_width: Ints = attr(
+        REQUIRED, "before and after each axis, in turn; negative numbers cut elements off", unit="elements"
+    )
     pad_mode: str | None = attr("constant", "constant, reflect, replicate or circular")
     pad_value: float | None = attr(0.0, "the constant")
     printed_order: ClassVar[tuple[str, ...]] = ("pad_width", "pad_value", "pad_mode")
-    no_legalize = "negative widths have no lowering yet"
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[n,4] pad_width=[0,0,1,2] -> f32[n,7]",
         'f32[3,4] pad_width=[1,2,1,0] pad_mode="reflect" -> f32[6,5]',
         'f32[3,4] pad_width=[1,2,1,0] pad_mode="replicate" -> f32[6,5]',
         'f32[3,4] pad_width=[1,2,1,0] pad_mode="circular" -> f32[6,5]',
+        "f32[n,4] pad_width=[1,0,-1,2] pad_value=2.0 -> f32[n+1,5]",
+        'f32[3,4] pad_width=[-1,2,1,-2] pad_mode="reflect" -> f32[4,3]',
     )
 
     @staticmethod
@@ -53,24 +56,23 @@ class Pad(Op, name="relax.nn.pad"):
 
     @staticmethod
     def evaluate(data: Any, pad_width: Any, pad_mode: str, pad_value: float | None) -> Any:
-        """numpy.pad; a negative width cuts off."""
+        """The constant outside, or elements at indices that are folded back."""
         ends = pads_by_axis(pad_width)
-        cut = data[
-            tuple([slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(data.shape, ends, strict=True)])
-        ]
-        wide_ends = [(max(0, a), max(0, b)) for a, b in ends]
         if pad_mode == "constant":
-            return np.pad(cut, wide_ends, constant_values=np.asarray(pad_value or 0).astype(data.dtype))
-        return np.pad(cut, wide_ends, _PAD_MODES[pad_mode])
+            return padded(data, range(data.ndim), ends, np.asarray(pad_value or 0).astype(data.dtype)).copy()
+        made = data
+        for axis, (length, (before, after)) in enumerate(zip(data.shape, ends, strict=True)):
+            index = np.arange(-before, length + after)
+            if length:
+                made = np.take(made, _folded_array(index, length, pad_mode), axis)
+            elif index.size:
+                raise ValueError(f"axis {axis} has no element that could be repeated")
+        return made.copy()
 
     @staticmethod
-    def legalize(
-        te: Te, data: Tensor, pad_width: Any, pad_mode: str, pad_value: float | None
-    ) -> Tensor | None:
+    def legalize(te: Te, data: Tensor, pad_width: Any, pad_mode: str, pad_value: float | None) -> Tensor:
         """The constant outside, or the element that the index is folded back to."""
         ends = pads_by_axis(pad_width)
-        if min(pad_width, default=0) < 0:
-            return None
         if pad_mode == "constant":
             value = cast(p.FloatImm(float(pad_value or 0)), data.dtype)
             made = pad_stage(te, data, range(data.ndim), ends, value)
@@ -101,9 +103,14 @@ def _folded(v: p.PrimExpr, length: p.PrimExpr, mode: str) -> p.PrimExpr:
     )
 
 
-_PAD_MODES: dict[str, Any] = {
-    "constant": "constant",
-    "reflect": "reflect",
-    "replicate": "edge",
-    "circular": "wrap",
-}
+def _folded_array(index: Any, length: int, mode: str) -> Any:
+    """As `_folded`, for an array of indices."""
+    if mode == "replicate":
+        return np.clip(index, 0, length - 1)
+    if mode == "circular":
+        return index % length
+    back = index % max(2 * (length - 1), 1)
+    return np.minimum(back, 2 * (length - 1) - back) if length > 1 else np.zeros_like(index)
+
+
+_PAD_MODES = ("constant", "reflect", "replicate", "circular")
