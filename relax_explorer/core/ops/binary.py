@@ -334,9 +334,9 @@ LogicalOr = _binary(
 LogicalXor = _binary(
     "relax.logical_xor",
     Arithmetic,
-    np.logical_xor,
+    lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind in "iub" else np.logical_xor(a, b),
     _bits("bitwise_xor"),
-    "Whether just one is true (numpy.logical_xor).",
+    "Whether just one is true (numpy.logical_xor); of integers their bits, as TVM has it.",
     _BOOLS,
 )
 BitwiseAnd = _binary(
