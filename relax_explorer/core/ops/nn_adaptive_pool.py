@@ -71,9 +71,10 @@ class AdaptiveAvgPool(Windowed):
         sizes = x.shape[2:] if output_size is None else each(output_size, rank)
         counted = np.ones((1,) * x.ndim, x.dtype)
         for axis, size in zip(range(2, rank + 2), sizes, strict=True):
-            inside = _regions(x.shape[axis], size).astype(x.dtype)
-            x = np.moveaxis(np.tensordot(x, inside, ((axis,), (1,))), -1, axis)
-            counted = counted * inside.sum(1).reshape([-1 if n == axis else 1 for n in range(rank + 2)])
+            x, lengths = _region_sums(x, axis, size)
+            counted = counted * lengths.astype(x.dtype).reshape(
+                [-1 if n == axis else 1 for n in range(rank + 2)]
+            )
         mean = x / np.maximum(counted, 1)
         mean = mean if x.dtype.kind == "f" else np.trunc(mean)
         return tiled(mean, axes, out_layout or layout).astype(data.dtype)
@@ -137,10 +138,16 @@ def _largest(length: p.PrimExpr, count: p.PrimExpr) -> p.PrimExpr:
     return simplify(p.Add(p.FloorDiv(more, p.Max(count, rules.ONE)), rules.ONE))
 
 
-def _regions(length: int, size: int) -> Any:
-    """For each of `size` regions of an axis which elements are in it."""
-    i, place = np.arange(size)[:, None], np.arange(length)[None, :]
-    return (place >= i * length // size) & (place < -(-(i + 1) * length // size))
+def _region_sums(x: Any, axis: int, count: int) -> tuple[Any, Any]:
+    """Sums over `count` regions of an axis, and how many elements each region has."""
+    length, numbers = x.shape[axis], np.arange(count)
+    starts, ends = numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
+    if not length or not count:
+        return np.zeros((*x.shape[:axis], count, *x.shape[axis + 1 :]), x.dtype), ends - starts
+    border = [(0, 1) if n == axis else (0, 0) for n in range(x.ndim)]  # an end may be the axis's own
+    both = np.stack([starts, ends], 1).ravel()
+    sums = np.add.reduceat(np.pad(x, border), both, axis, dtype=x.dtype)
+    return sums[(slice(None),) * axis + (slice(None, None, 2),)], ends - starts
 
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", spatial="W"):

@@ -197,7 +197,7 @@ def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
 
 def weighted(query: Any, key: Any, value: Any, bias: Any, scale: Any, seen: Any) -> Any:
     """Values by the softmax of the scores; `seen` says which keys each query sees, None all."""
-    q, k, v = (np.swapaxes(wide(x), 1, 2) for x in (query, key, value))
+    q, k, v = (np.ascontiguousarray(np.swapaxes(wide(x), 1, 2)) for x in (query, key, value))  # for BLAS
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) if 0 < x.shape[1] < q.shape[1] else x for x in (k, v))
     factor = 1 / math.sqrt(q.shape[-1]) if scale is None else getattr(scale, "value", scale)
     scores = np.matmul(q, np.swapaxes(k, -1, -2)) * np.asarray(factor, q.dtype)
