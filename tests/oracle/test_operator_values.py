@@ -6,13 +6,15 @@ are compared at a desk, for it takes long: `python -m tests.oracle.operator_valu
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
-from tests.oracle.operator_values import UNEXPLAINED, as_written
+from tests.oracle.operator_values import DIFFER, UNEXPLAINED, as_written
+from tests.support.op_calls import Difference, differences, short
 from tests.support.oracle import Oracle
 
 EVALUATED = [op for op in table().values() if op.evaluate is not None]
@@ -23,3 +25,15 @@ def test_tvm_computes_what_we_compute(op: type[Op], oracle: Oracle, value_counts
     found = list(as_written(op, oracle))
     value_counts.update(item.kind for item in found)
     assert [str(item) for item in found if item.kind == UNEXPLAINED] == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in differences() if row.kind == "values"],
+    ids=lambda row: f"{row.names}:{row.form}",
+)
+def test_every_difference_of_values_is_seen(row: Difference, oracle: Oracle) -> None:
+    found = [
+        item for op in EVALUATED if re.fullmatch(row.names, short(op)) for item in as_written(op, oracle)
+    ]
+    assert any(item.kind == DIFFER and row.explains(item.call) for item in found), "TVM computes what we do"
