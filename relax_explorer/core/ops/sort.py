@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -311,6 +311,22 @@ def _before(a: p.PrimExpr, b: p.PrimExpr, descending: bool) -> p.PrimExpr:
     return p.Or(less, p.And(p.NE(large, large), p.EQ(small, small)))
 
 
+def _two_runs(ends: Tensor, i: tuple[p.PrimExpr, ...], left: p.PrimExpr, right: p.PrimExpr) -> Stmt:
+    """Where the two runs that are merged next begin."""
+    return loops.seq(loops.store(ends, (*i, 0), left), loops.store(ends, (*i, 1), right))
+
+
+def _doubling(length: p.PrimExpr, merge: Callable[[p.PrimExpr], Stmt]) -> Stmt:
+    """`merge(width)` for widths of 1, 2, 4 … while there is more than one run."""
+
+    def turn(k: p.PrimVar) -> Stmt:
+        width = p.PrimCall("shift_left", (rules.ONE, k), INT64)
+        return loops.when(p.LT(width, length), merge(width))
+
+    rounds = (length.value - 1).bit_length() if isinstance(length, p.IntImm) and length.value else _ROUNDS
+    return loops.loop(rounds, turn, "turn")
+
+
 def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
     """The index of the element of each rank, by merging sorted runs of 1, 2, 4 … elements: stable, n log n steps.
 
@@ -330,38 +346,30 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
 
         def take(k: p.PrimExpr, own: int) -> Stmt:
             run = ends[(*i, own)]
-            after = loops.store(ends, (*i, own), p.Add(run, rules.ONE))
-            return loops.seq(loops.store(merged, at(k), found[at(run)]), after)
+            return loops.seq(
+                loops.store(merged, at(k), found[at(run)]),
+                loops.store(ends, (*i, own), p.Add(run, rules.ONE)),
+            )
 
         def merge(width: p.PrimExpr) -> Stmt:
             def step(k: p.PrimVar) -> Stmt:
-                begin = p.Mul(p.FloorDiv(k, p.Mul(width, two)), p.Mul(width, two))
+                both = p.Mul(width, p.IntImm(2))
+                begin = p.Mul(p.FloorDiv(k, both), both)
                 middle = p.Min(p.Add(begin, width), length)
-                end = p.Min(p.Add(begin, p.Mul(width, two)), length)
-                fresh = loops.seq(
-                    loops.store(ends, (*i, 0), k), loops.store(ends, (*i, 1), p.Min(p.Add(k, width), length))
-                )
+                end = p.Min(p.Add(begin, both), length)
+                fresh = _two_runs(ends, i, k, p.Min(p.Add(k, width), length))
                 first = _before(x[at(found[at(right)])], x[at(found[at(left)])], descending)
                 # The right run's element goes first when the left run has ended, or when it comes before in order.
-                choice = loops.when(
-                    p.GE(left, middle),
-                    take(k, 1),
-                    loops.when(p.GE(right, end), take(k, 0), loops.when(first, take(k, 1), take(k, 0))),
-                )
+                other = loops.when(p.GE(right, end), take(k, 0), loops.when(first, take(k, 1), take(k, 0)))
+                choice = loops.when(p.GE(left, middle), take(k, 1), other)
                 return loops.seq(loops.when(p.EQ(k, begin), fresh), choice)
 
             back = loops.loop(length, lambda k: loops.store(found, at(k), merged[at(k)]))
             return loops.seq(loops.loop(length, step), back)
 
-        def round(turn: p.PrimVar) -> Stmt:
-            width = p.PrimCall("shift_left", (rules.ONE, turn), INT64)
-            return loops.when(p.LT(width, length), merge(width))
-
-        rounds = (length.value - 1).bit_length() if isinstance(length, p.IntImm) and length.value else _ROUNDS
         identity = loops.loop(length, lambda k: loops.store(found, at(k), k))
-        return loops.seq(identity, loops.loop(rounds, round, "turn"))
+        return loops.seq(identity, _doubling(length, merge))
 
-    two = p.IntImm(2)
     loops.ordered(te, outer, (found, merged, ends), row)
     return found
 

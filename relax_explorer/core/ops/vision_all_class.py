@@ -160,31 +160,44 @@ def _end(te: Te, count: Tensor, out: s.TensorStructInfo) -> Tensor:
     )
 
 
+def _ranked(te: Te, boxes: Tensor, scores: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
+    """The corners and the scores of the boxes in order."""
+    corners = te.compute(
+        "T_corners", (*scores.shape, p.IntImm(4)), lambda b, c, j, n: boxes[(b, found[(b, c, j)], n)]
+    )
+    ranked = te.compute("T_ranked", scores.shape, lambda b, c, j: scores[(b, c, found[(b, c, j)])])
+    return corners, ranked
+
+
+def _start(kept: Tensor, ranked: Tensor, score_limit: p.PrimExpr, share_limit: p.PrimExpr) -> Any:
+    """Boxes are left when they score enough, and dropped otherwise."""
+
+    def start(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
+        enough = p.LT(cast(score_limit, ranked.dtype), ranked[(b, c, j)])
+        good = p.And(enough, p.LT(p.as_prim(0, share_limit.dtype), share_limit))
+        return loops.store(kept, (b, c, j), where(good, rules.ZERO, p.IntImm(-1)))
+
+    return start
+
+
 def _selected(
     te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The order of the boxes of each class, and which of them are kept."""
     found = order_stage(te, scores, 2, True)
     batch, classes, count = scores.shape
-    corners = te.compute(
-        "T_corners", (*scores.shape, p.IntImm(4)), lambda b, c, j, n: boxes[(b, found[(b, c, j)], n)]
-    )
-    ranked = te.compute("T_ranked", scores.shape, lambda b, c, j: scores[(b, c, found[(b, c, j)])])
+    corners, ranked = _ranked(te, boxes, scores, found)
     kept = loops.tensor(te, "T_kept", scores.shape, INT64)  # 1: kept, 0: left, -1: dropped
     number = loops.tensor(te, "T_number", (batch, classes), INT64)
-    zero = p.as_prim(0.0, boxes.dtype)
     limit, share_limit, score_limit = (x[(rules.ZERO,) * x.ndim] for x in (most, near, least))
 
-    def one(b: p.PrimExpr, c: p.PrimExpr) -> Stmt:
-        def start(j: p.PrimVar) -> Stmt:
-            good = p.And(
-                p.LT(cast(score_limit, scores.dtype), ranked[(b, c, j)]),
-                p.LT(p.as_prim(0, near.dtype), share_limit),
-            )
-            return loops.store(kept, (b, c, j), where(good, rules.ZERO, p.IntImm(-1)))
+    start = _start(kept, ranked, score_limit, share_limit)
 
+    def one(b: p.PrimExpr, c: p.PrimExpr) -> Stmt:
         def drop(j: p.PrimExpr, k: p.PrimExpr) -> Stmt:
-            share = share_of(lambda n: corners[(b, c, j, n)], lambda n: corners[(b, c, k, n)], zero)
+            share = share_of(
+                lambda n: corners[(b, c, j, n)], lambda n: corners[(b, c, k, n)], p.as_prim(0.0, boxes.dtype)
+            )
             rival = p.And(
                 p.And(p.LT(j, k), p.EQ(kept[(b, c, k)], rules.ZERO)),
                 p.LT(p.as_prim(0, scores.dtype), ranked[(b, c, k)]),
@@ -201,7 +214,8 @@ def _selected(
             room = p.LT(number[(b, c)], cast(limit, INT64))
             return loops.when(p.And(p.EQ(kept[(b, c, j)], rules.ZERO), room), take)
 
-        return loops.seq(loops.store(number, (b, c), 0), loops.loop(count, start), loops.loop(count, step))
+        zeroed = loops.store(number, (b, c), 0)
+        return loops.seq(zeroed, loops.loop(count, lambda j: start(b, c, j)), loops.loop(count, step))
 
     loops.ordered(te, (batch, classes), (kept, number), one)
     return found, kept

@@ -181,7 +181,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         kind = cls_pred.dtype
         if not kind.is_float:
             return None
-        batch, classes, count = cls_pred.shape
+        batch, _, count = cls_pred.shape
         half, zero, one = (p.as_prim(number, kind) for number in (0.5, 0.0, 1.0))
 
         def corner(b: p.PrimExpr, a: p.PrimExpr, k: p.PrimExpr) -> p.PrimExpr:
@@ -200,27 +200,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
             return p.Max(zero, p.Min(one, value)) if clip else value
 
         boxes = te.compute("multibox_boxes", (batch, count, p.IntImm(4)), corner, kind)
-        scores = cls_pred
-        if apply_softmax:
-            most = te.reduce(
-                "T_max",
-                (batch, count),
-                (classes,),
-                lambda b, n, c: cls_pred[(b, c, n)],
-                p.Max,
-                lowest(kind),
-                kind,
-            )
-            raised = te.compute(
-                "T_exp",
-                cls_pred.shape,
-                lambda b, c, n: call("exp", p.Sub(cls_pred[(b, c, n)], most[(b, n)])),
-                kind,
-            )
-            total = te.sum("T_sum", (batch, count), (classes,), lambda b, n, c: raised[(b, c, n)], kind)
-            scores = te.compute(
-                "T_softmax", cls_pred.shape, lambda b, c, n: p.Div(raised[(b, c, n)], total[(b, n)]), kind
-            )
+        scores = _softmax(te, cls_pred) if apply_softmax else cls_pred
 
         def kept(b: p.PrimExpr, c: p.PrimExpr, n: p.PrimExpr) -> p.PrimExpr:
             own = scores[(b, c, n)]
@@ -228,6 +208,30 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
             return value if keep_background else where(p.EQ(c, rules.ZERO), zero, value)
 
         return boxes, te.compute("multibox_scores", cls_pred.shape, kept, kind)
+
+
+def _softmax(te: Te, cls_pred: Tensor) -> Tensor:
+    """Probabilities of the classes."""
+    kind, (batch, classes, count) = cls_pred.dtype, cls_pred.shape
+    most = te.reduce(
+        "T_max",
+        (batch, count),
+        (classes,),
+        lambda b, n, c: cls_pred[(b, c, n)],
+        p.Max,
+        lowest(kind),
+        kind,
+    )
+    raised = te.compute(
+        "T_exp",
+        cls_pred.shape,
+        lambda b, c, n: call("exp", p.Sub(cls_pred[(b, c, n)], most[(b, n)])),
+        kind,
+    )
+    total = te.sum("T_sum", (batch, count), (classes,), lambda b, n, c: raised[(b, c, n)], kind)
+    return te.compute(
+        "T_softmax", cls_pred.shape, lambda b, c, n: p.Div(raised[(b, c, n)], total[(b, n)]), kind
+    )
 
 
 def _check_lengths(

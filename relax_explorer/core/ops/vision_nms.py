@@ -317,29 +317,31 @@ class _Stages:
         good = p.And(p.LT(self.least, self.score(i, j)), room)
         return loops.when(good, loops.seq(more, self.rivals(i, j, gone)), self.drop(i, j))
 
+    def look(self, i: p.PrimExpr, k: p.PrimExpr) -> Stmt:
+        """Box `k` becomes the best one when it is left and better."""
+        count = self.state[(i, 1)]
+        left = p.And(
+            p.And(p.LE(count, k), p.LT(k, self.state[(i, 0)])),
+            p.LE(rules.ZERO, cast(self.named[(i, k)], INT64)),
+        )
+        better = p.And(left, p.LT(self.number[(i, 1)], self.score(i, k)))
+        return loops.when(
+            better,
+            loops.seq(loops.store(self.state, (i, 2), k), loops.store(self.number, (i, 1), self.score(i, k))),
+        )
+
+    def swap(self, i: p.PrimExpr, k: p.PrimExpr) -> Stmt:
+        """A number of the best box and of the next place change places."""
+        count, best = self.state[(i, 1)], self.state[(i, 2)]
+        return loops.seq(
+            loops.store(self.number, (i, 1), self.made[(i, count, k)]),
+            loops.store(self.made, (i, count, k), self.made[(i, best, k)]),
+            loops.store(self.made, (i, best, k), self.number[(i, 1)]),
+        )
+
     def soft_step(self, i: p.PrimExpr, j: p.PrimExpr, room: p.PrimExpr) -> Stmt:
         """The best box that is left comes next, and lowers the scores of those that overlap it."""
         count, best, column = self.state[(i, 1)], self.state[(i, 2)], self.attrs["score_index"]
-
-        def look(k: p.PrimVar) -> Stmt:
-            left = p.And(
-                p.And(p.LE(count, k), p.LT(k, self.state[(i, 0)])),
-                p.LE(rules.ZERO, cast(self.named[(i, k)], INT64)),
-            )
-            better = p.And(left, p.LT(self.number[(i, 1)], self.score(i, k)))
-            return loops.when(
-                better,
-                loops.seq(
-                    loops.store(self.state, (i, 2), k), loops.store(self.number, (i, 1), self.score(i, k))
-                ),
-            )
-
-        def swap(k: p.PrimVar) -> Stmt:
-            return loops.seq(
-                loops.store(self.number, (i, 1), self.made[(i, count, k)]),
-                loops.store(self.made, (i, count, k), self.made[(i, best, k)]),
-                loops.store(self.made, (i, best, k), self.number[(i, 1)]),
-            )
 
         name = loops.seq(  # the total is free until the names are counted
             loops.store(self.called, (i, 0), self.named[(i, count)]),
@@ -359,7 +361,7 @@ class _Stages:
             )
 
         taken = loops.seq(
-            loops.loop(self.columns, swap, "column"),
+            loops.loop(self.columns, lambda k: self.swap(i, k), "column"),
             name,
             self.rivals(i, count, lower),
             loops.store(self.state, (i, 1), p.Add(count, rules.ONE)),
@@ -367,7 +369,7 @@ class _Stages:
         parts = (
             loops.store(self.state, (i, 2), -1),
             loops.store(self.number, (i, 1), self.least),
-            loops.loop(self.boxes, look, "left"),
+            loops.loop(self.boxes, lambda k: self.look(i, k), "left"),
             loops.when(p.LE(rules.ZERO, best), taken),
         )
         return loops.when(room, loops.seq(*parts))

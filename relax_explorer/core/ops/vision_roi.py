@@ -11,7 +11,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
 from relax_explorer.core.ops.gather import inside, kept
@@ -129,16 +129,11 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         if not (data.dtype.is_float and rois.dtype.is_float):
             return None
         kind, axes = rois.dtype, {axis: n for n, axis in enumerate(layout)}
-        lengths = {
-            "N": rois.shape[0],
-            "C": data.shape[axes["C"]],
-            "H": p.IntImm(pooled_size[0]),
-            "W": p.IntImm(pooled_size[1]),
-        }
+        bins = (p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
+        lengths = dict(zip("NCHW", (rois.shape[0], data.shape[axes["C"]], *bins), strict=True))
         made = loops.tensor(te, "T_roi_align", [lengths[axis] for axis in layout], data.dtype)
-        spot = loops.tensor(
-            te, "T_spot", (*made.shape, p.IntImm(2)), kind
-        )  # where a sample is: row and column
+        # where a sample is: row and column
+        spot = loops.tensor(te, "T_spot", (*made.shape, p.IntImm(2)), kind)
         low: p.PrimExpr = p.as_prim(0.0, data.dtype) if mode == "avg" else lowest(data.dtype)
 
         def bin_(*i: p.PrimExpr) -> Stmt:
@@ -146,28 +141,11 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
             region = place["N"]
             image = kept(cast(rois[(region, 0)], INT64), data.shape[axes["N"]])
 
-            def axis_of(
-                axis: str, first: int, count: int
-            ) -> tuple[p.PrimExpr, Callable[[p.PrimExpr], p.PrimExpr]]:
-                begin, end = (
-                    p.Mul(rois[(region, n)], p.as_prim(spatial_scale, kind)) for n in (first, first + 2)
-                )
-                size: p.PrimExpr = p.Sub(end, begin)
-                size = size if aligned else p.Max(size, p.as_prim(1.0, kind))
-                width = p.Div(size, p.as_prim(float(count), kind))
-                samples: p.PrimExpr = (
-                    p.IntImm(sample_ratio) if sample_ratio > 0 else cast(call("ceil", width), INT64)
-                )
-                start = p.Add(begin, p.Mul(cast(place[axis], kind), width))
-
-                def at(k: p.PrimExpr) -> p.PrimExpr:
-                    middle = p.Add(cast(k, kind), p.as_prim(0.5, kind))
-                    return p.Add(start, p.Div(p.Mul(middle, width), cast(samples, kind)))
-
-                return samples, at
-
-            rows, y_at = axis_of("H", 2, pooled_size[0])
-            columns, x_at = axis_of("W", 1, pooled_size[1])
+            left, top, right, bottom = (
+                p.Mul(rois[(region, n)], p.as_prim(spatial_scale, kind)) for n in range(1, 5)
+            )
+            rows, y_at = _axis(top, bottom, place["H"], pooled_size[0], sample_ratio, aligned)
+            columns, x_at = _axis(left, right, place["W"], pooled_size[1], sample_ratio, aligned)
 
             def sample(k: p.PrimExpr, q: p.PrimExpr) -> Stmt:
                 value = _bilinear(data, axes, image, place["C"], spot[(*i, 0)], spot[(*i, 1)], kind)
@@ -183,6 +161,24 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
 
         loops.ordered(te, made.shape, (made, spot), bin_)
         return made
+
+
+def _axis(
+    begin: p.PrimExpr, end: p.PrimExpr, place: p.PrimExpr, count: int, sample_ratio: int, aligned: bool
+) -> tuple[p.PrimExpr, Callable[[p.PrimExpr], p.PrimExpr]]:
+    """How many samples a bin has along an axis, and where each is."""
+    kind = begin.dtype
+    size: p.PrimExpr = p.Sub(end, begin)
+    size = size if aligned else p.Max(size, p.as_prim(1.0, kind))
+    width = p.Div(size, p.as_prim(float(count), kind))
+    samples: p.PrimExpr = p.IntImm(sample_ratio) if sample_ratio > 0 else cast(call("ceil", width), INT64)
+    start = p.Add(begin, p.Mul(cast(place, kind), width))
+
+    def at(k: p.PrimExpr) -> p.PrimExpr:
+        middle = p.Add(cast(k, kind), p.as_prim(0.5, kind))
+        return p.Add(start, p.Div(p.Mul(middle, width), cast(samples, kind)))
+
+    return samples, at
 
 
 def _samples(begin: Any, end: Any, length: int, count: int, ratio: int, aligned: bool) -> tuple[Any, Any]:
@@ -284,27 +280,15 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
         shape = (rois.shape[0], data.shape[1], p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         made = loops.tensor(te, "T_roi_pool", shape, data.dtype)
 
-        def ends(
-            region: p.PrimExpr, place: p.PrimExpr, first: int, length: p.PrimExpr, count: int
-        ) -> tuple[p.PrimExpr, p.PrimExpr]:
-            def edge(n: int) -> p.PrimExpr:
-                scaled = p.Mul(rois[(region, n)], p.as_prim(spatial_scale, kind))
-                return cast(call("floor", p.Add(scaled, p.as_prim(0.5, kind))), INT64)
-
-            begin = edge(first)
-            size = p.Max(p.Add(p.Sub(edge(first + 2), begin), rules.ONE), rules.ONE)
-            width = p.Div(cast(size, kind), p.as_prim(float(count), kind))
-            low = cast(call("floor", p.Mul(cast(place, kind), width)), INT64)
-            high = cast(call("ceil", p.Mul(cast(p.Add(place, rules.ONE), kind), width)), INT64)
-            return tuple([p.Min(p.Max(p.Add(item, begin), rules.ZERO), length) for item in (low, high)])  # type: ignore[return-value]  # two of them
-
         edges = loops.tensor(te, "T_edges", (*shape, p.IntImm(4)), INT64)
 
         def bin_(*i: p.PrimExpr) -> Stmt:
             image = kept(cast(rois[(i[0], 0)], INT64), data.shape[0])
+            scaled = [p.Mul(rois[(i[0], n)], p.as_prim(spatial_scale, kind)) for n in range(1, 5)]
+            corner = [cast(call("floor", p.Add(x, p.as_prim(0.5, kind))), INT64) for x in scaled]
             found = (
-                *ends(i[0], i[2], 2, data.shape[2], pooled_size[0]),
-                *ends(i[0], i[3], 1, data.shape[3], pooled_size[1]),
+                *_ends(corner[1], corner[3], i[2], data.shape[2], pooled_size[0], kind),
+                *_ends(corner[0], corner[2], i[3], data.shape[3], pooled_size[1], kind),
             )
             top, bottom, left, right = (edges[(*i, n)] for n in range(4))
 
@@ -320,6 +304,17 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
 
         loops.ordered(te, shape, (made, edges), bin_)
         return made
+
+
+def _ends(
+    begin: p.PrimExpr, end: p.PrimExpr, place: p.PrimExpr, length: p.PrimExpr, count: int, kind: DType
+) -> tuple[p.PrimExpr, ...]:
+    """The first place of a bin along an axis, and the one after its last."""
+    size = p.Max(p.Add(p.Sub(end, begin), rules.ONE), rules.ONE)
+    width = p.Div(cast(size, kind), p.as_prim(float(count), kind))
+    low = cast(call("floor", p.Mul(cast(place, kind), width)), INT64)
+    high = cast(call("ceil", p.Mul(cast(p.Add(place, rules.ONE), kind), width)), INT64)
+    return tuple([p.Min(p.Max(p.Add(item, begin), rules.ZERO), length) for item in (low, high)])
 
 
 def _bins(begin: Any, end: Any, length: int, count: int) -> Any:
