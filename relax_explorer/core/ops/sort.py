@@ -364,11 +364,10 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
                 choice = loops.when(p.GE(left, middle), take(k, 1), other)
                 return loops.seq(loops.when(p.EQ(k, begin), fresh), choice)
 
-            back = loops.loop(length, lambda k: loops.store(found, at(k), merged[at(k)]))
-            return loops.seq(loops.loop(length, step), back)
+            copy = loops.loop(length, lambda k: loops.store(found, at(k), merged[at(k)]))
+            return loops.seq(loops.loop(length, step), copy)
 
-        identity = loops.loop(length, lambda k: loops.store(found, at(k), k))
-        return loops.seq(identity, _doubling(length, merge))
+        return loops.seq(loops.loop(length, lambda k: loops.store(found, at(k), k)), _doubling(length, merge))
 
     loops.ordered(te, outer, (found, merged, ends), row)
     return found
