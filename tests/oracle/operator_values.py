@@ -64,9 +64,9 @@ def outcomes(op: type[Op], dtype: str, oracle: Oracle, *, numba: bool = True) ->
     yield from _compared_calls([call for item in own if (call := in_dtype(item, dtype))], oracle, numba)
 
 
-def as_written(op: type[Op], oracle: Oracle) -> Iterator[Outcome]:
-    """One outcome for each example of an operator in its own dtypes, on TVM only."""
-    yield from _compared_calls([example for example in examples() if example.op is op], oracle, False)
+def as_written(calls: Sequence[Example], oracle: Oracle) -> Iterator[Outcome]:
+    """One outcome for each call in its own dtypes, on TVM only."""
+    yield from _compared_calls(calls, oracle, False)
 
 
 def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> Iterator[Outcome]:
