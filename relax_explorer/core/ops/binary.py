@@ -56,7 +56,11 @@ def _pair(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> tuple[s.TensorStructI
 class Compare(Arithmetic):
     """Base of the comparisons: bool, element by element."""
 
-    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] f32[4] -> bool[n,4]",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] f32[4] -> bool[n,4]",
+        "i32[2,1] i32[] -> bool[2,1]",
+        "f32[n] 2 -> bool[n]",
+    )
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
@@ -226,6 +230,18 @@ def _bits(name: str) -> Element:
     return lambda a, b: p.PrimCall(name, (a, b), a.dtype)
 
 
+def _truth(element: Element) -> Element:
+    """`element` of whether numbers differ from 0, in their dtype."""
+
+    def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+        if a.dtype.is_bool:
+            return element(a, b)
+        zero = cast(p.IntImm(0), a.dtype)
+        return p.Cast(a.dtype, element(p.NE(a, zero), p.NE(b, zero)))
+
+    return combined
+
+
 def _larger(a: Any, b: Any) -> Any:
     return np.where(a > b, a, b)
 
@@ -234,8 +250,8 @@ def _smaller(a: Any, b: Any) -> Any:
     return np.where(a < b, a, b)
 
 
-_INTS = ("i32[n,4] i32[4] -> i32[n,4]",)
-_BOOLS = ("bool[n,4] bool[4] -> bool[n,4]",)
+_INTS = ("i32[n,4] i32[4] -> i32[n,4]", "u8[] u8[2,n] -> u8[2,n]")
+_BOOLS = ("bool[n,4] bool[4] -> bool[n,4]", "i32[2,1] i32[n] -> i32[2,n]")
 Add = _binary("relax.add", Arithmetic, np.add, p.Add, "Sum, element by element (numpy.add).")
 Subtract = _binary(
     "relax.subtract", Arithmetic, np.subtract, p.Sub, "Difference, element by element (numpy.subtract)."
@@ -324,12 +340,17 @@ LogicalAnd = _binary(
     "relax.logical_and",
     Arithmetic,
     np.logical_and,
-    p.And,
+    _truth(p.And),
     "Whether both are true (numpy.logical_and).",
     _BOOLS,
 )
 LogicalOr = _binary(
-    "relax.logical_or", Arithmetic, np.logical_or, p.Or, "Whether one is true (numpy.logical_or).", _BOOLS
+    "relax.logical_or",
+    Arithmetic,
+    np.logical_or,
+    _truth(p.Or),
+    "Whether one is true (numpy.logical_or).",
+    _BOOLS,
 )
 LogicalXor = _binary(
     "relax.logical_xor",
@@ -388,7 +409,10 @@ class Where(Op, name="relax.where"):
     x1: Tensor = operand("taken where true")
     x2: Tensor = operand("taken where false")
     fusion = Fusion.BROADCAST
-    examples: ClassVar[tuple[str, ...]] = ("bool[n,1] f32[n,4] f32[4] -> f32[n,4]",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "bool[n,1] f32[n,4] f32[4] -> f32[n,4]",
+        "bool[4] i8[] i8[n,1] -> i8[n,4]",
+    )
 
     @staticmethod
     def infer(at: Site, condition: s.StructInfo, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:

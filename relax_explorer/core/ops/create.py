@@ -13,7 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Op, Prim, Shape, Site, Value, attr, operand
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
@@ -31,7 +31,7 @@ class Filled(Op):
     shape: Shape = operand("the shape")
     dtype: DType = attr(REQUIRED, "the dtype")
     fusion = Fusion.ELEMENTWISE
-    examples = ('(2,4) dtype="float32" -> f32[2,4]',)
+    examples = ('(2,4) dtype="float32" -> f32[2,4]', '(n,) dtype="int8" -> i8[n]')
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, dtype: DType) -> s.StructInfo:
@@ -73,7 +73,7 @@ class FilledLike(Op):
     x: Tensor = operand("the tensor that gives the shape")
     dtype: DType | None = attr(None, "the dtype; that of x when None")
     fusion = Fusion.ELEMENTWISE
-    examples = ("f32[n,4] -> f32[n,4]",)
+    examples = ("f32[n,4] -> f32[n,4]", 'f32[n] dtype="int32" -> i32[n]')
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, dtype: DType | None) -> s.StructInfo:
@@ -131,7 +131,11 @@ class Full(Op, name="relax.full"):
     fill_value: Value = operand("a tensor of rank 0")
     dtype: DType | None = attr(None, "the dtype; that of the value when None")
     fusion = Fusion.BROADCAST
-    examples = ("(2,4) f32[] -> f32[2,4]", '(2,4) f32[] dtype="int32" -> i32[2,4]')
+    examples = (
+        "(2,4) f32[] -> f32[2,4]",
+        '(2,4) f32[] dtype="int32" -> i32[2,4]',
+        "(n,2) i8[] -> i8[n,2]",
+    )
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:
@@ -249,8 +253,15 @@ class Arange(Op, name="relax.arange"):
         length = arange_length(start, end, step)
         if length is None:
             return None
-        first, by = cast(start, dtype), cast(step, dtype)
-        return te.compute("T_arange", (length,), lambda i: p.Add(first, p.Mul(by, cast(i, dtype))), dtype)
+        kind = dtype
+        if not dtype.is_float:  # the numbers are cut off, not the step
+            kind = FLOAT64 if start.dtype.is_float or step.dtype.is_float else INT64
+        first, by = cast(start, kind), cast(step, kind)
+
+        def number(i: p.PrimExpr) -> p.PrimExpr:
+            return cast(p.Add(first, p.Mul(by, cast(i, kind))), dtype)
+
+        return te.compute("T_arange", (length,), number, dtype)
 
 
 def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.PrimExpr | None:

@@ -160,17 +160,20 @@ class Sign(Unary, name="relax.sign"):
 
 
 class LogicalNot(Unary, name="relax.logical_not"):
-    """Whether each element is false (numpy.logical_not)."""
+    """Whether each element is false, or 0, in the tensor's dtype (numpy.logical_not)."""
 
     kernel = "tir_logical_not"
     floating = False
-    examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]",)
-    evaluate = staticmethod(as_array(np.logical_not))
+    examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]", "i32[2,n] -> i32[2,n]")
+    evaluate = staticmethod(keep_dtype(np.logical_not))
 
     @staticmethod
-    def legalize(te: Te, x: Tensor) -> Tensor | None:
+    def legalize(te: Te, x: Tensor) -> Tensor:
         """One element at a time."""
-        return te.compute("compute", x.shape, lambda *i: p.Not(x[i])) if x.dtype is BOOL else None
+        if x.dtype is BOOL:
+            return te.compute("compute", x.shape, lambda *i: p.Not(x[i]))
+        zero = cast(p.IntImm(0), x.dtype)
+        return te.compute("compute", x.shape, lambda *i: p.Cast(x.dtype, p.EQ(x[i], zero)))
 
 
 class BitwiseNot(Unary, name="relax.bitwise_not"):
@@ -178,7 +181,7 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
 
     kernel = "tir_bitwise_not"
     floating = False
-    examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]",)
+    examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
     evaluate = staticmethod(as_array(np.invert))
 
     @staticmethod
@@ -190,7 +193,7 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
 class Test(Unary):
     """Base of the tests of each element: the result is bool."""
 
-    examples: ClassVar[tuple[str, ...]] = ("f32[n] -> bool[n]",)
+    examples: ClassVar[tuple[str, ...]] = ("f32[n] -> bool[n]", "i32[2,m] -> bool[2,m]", "f64[] -> bool[]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
@@ -227,7 +230,7 @@ class Clip(Op, name="relax.clip"):
     min: Prim = operand("the smallest result")
     max: Prim = operand("the largest result")
     fusion = Fusion.ELEMENTWISE
-    examples: ClassVar[tuple[str, ...]] = ("f32[n] 0.0 6.0 -> f32[n]",)
+    examples: ClassVar[tuple[str, ...]] = ("f32[n] 0.0 6.0 -> f32[n]", "i32[n,4] -1 1 -> i32[n,4]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, min: s.StructInfo, max: s.StructInfo) -> s.StructInfo:
@@ -258,7 +261,10 @@ class Astype(Op, name="relax.astype"):
     x: Tensor = operand("the tensor")
     dtype: DType = attr(REQUIRED, "the dtype to convert to")
     fusion = Fusion.ELEMENTWISE
-    examples: ClassVar[tuple[str, ...]] = ('f32[n] dtype="float16" -> f16[n]',)
+    examples: ClassVar[tuple[str, ...]] = (
+        'f32[n] dtype="float16" -> f16[n]',
+        'f64[2,n] dtype="int8" -> i8[2,n]',
+    )
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, dtype: Any) -> s.StructInfo:

@@ -126,6 +126,7 @@ class StridedSlice(Op, name="relax.strided_slice"):
         "f32[8,4] (0,) (2,) (6,) -> f32[4,4]",
         "f32[8,4] (0,) (7,) (0,) (-2,) -> f32[4,4]",
         "f32[9,4] (0,) (1,) (9,) (3,) assume_inbound=True -> f32[3,4]",
+        "f32[n,4] (-1,) (1,) (3,) -> f32[n,2]",
     )
 
     @staticmethod

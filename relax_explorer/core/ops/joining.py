@@ -26,7 +26,7 @@ class Concat(Op, name="relax.concat"):
     tensors: Tensors = operand("a tuple of tensors")
     axis: int | None = attr(0, "the axis")
     fusion = Fusion.INJECTIVE
-    examples = ("(f32[n,4],f32[n,2]) axis=1 -> f32[n,6]",)
+    examples = ("(f32[n,4],f32[n,2]) axis=1 -> f32[n,6]", "(i8[n],i8[m],i8[1]) -> i8[n+m+1]")
 
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int | None) -> s.StructInfo:
@@ -118,7 +118,7 @@ class Stack(Op, name="relax.stack"):
     tensors: Tensors = operand("a tuple of tensors")
     axis: int = attr(0, "the place of the new axis")
     fusion = Fusion.INJECTIVE
-    examples = ("(f32[n,4],f32[n,4]) axis=1 -> f32[n,2,4]",)
+    examples = ("(f32[n,4],f32[n,4]) axis=1 -> f32[n,2,4]", "(i8[n],i8[n],i8[n]) axis=-1 -> i8[n,3]")
 
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int) -> s.StructInfo:
@@ -269,7 +269,7 @@ class Repeat(Op, name="relax.repeat"):
     repeats: int = attr(REQUIRED, "how many times")
     axis: int | None = attr(None, "the axis; the flattened tensor when None")
     fusion = Fusion.BROADCAST
-    examples = ("f32[n,4] repeats=2 axis=0 -> f32[n*2,4]",)
+    examples = ("f32[n,4] repeats=2 axis=0 -> f32[n*2,4]", "i8[n,2] repeats=3 -> i8[n*6]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, repeats: int, axis: int | None) -> s.StructInfo:
@@ -314,7 +314,7 @@ class Tile(Op, name="relax.tile"):
     data: Tensor = operand("the tensor")
     repeats: Ints = attr(REQUIRED, "how many times, for each of the last axes")
     fusion = Fusion.BROADCAST
-    examples = ("f32[n,4] repeats=[2,1] -> f32[n*2,4]",)
+    examples = ("f32[n,4] repeats=[2,1] -> f32[n*2,4]", "i8[n] repeats=[2,3] -> i8[2,n*3]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, repeats: Any) -> s.StructInfo:

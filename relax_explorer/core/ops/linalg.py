@@ -103,7 +103,7 @@ class Outer(Op, name="relax.outer"):
     x1: Tensor = operand("left vector")
     x2: Tensor = operand("right vector")
     fusion = Fusion.BROADCAST
-    examples = ("f32[n] f32[4] -> f32[n,4]",)
+    examples = ("f32[n] f32[4] -> f32[n,4]", "i32[3] i32[n*2] -> i32[3,n*2]")
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:

@@ -51,7 +51,7 @@ def ordered(
 def store(made: Tensor, index: Index, value: p.PrimExpr | float) -> t.Stmt:
     """`made[index] = value`, converted to the dtype of the tensor."""
     where = tuple([p.as_prim(item, INT64) for item in index])
-    return t.BufferStore(made.buffer, where, cast(p.as_prim(value, made.dtype), made.dtype))
+    return t.BufferStore(made.buffer, where, cast(p.as_prim(value), made.dtype))
 
 
 def seq(*statements: t.Stmt) -> t.Stmt:

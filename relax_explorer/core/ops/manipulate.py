@@ -279,7 +279,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
     x: Tensor = operand("the tensor")
     shape: Shape = operand("the shape of the result")
     fusion = Fusion.BROADCAST
-    examples = ("f32[1,4] (3,4) -> f32[3,4]",)
+    examples = ("f32[1,4] (3,4) -> f32[3,4]", "i8[n,1] (2,n,4) -> i8[2,n,4]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
@@ -321,7 +321,7 @@ class Flip(Op, name="relax.flip"):
     data: Tensor = operand("the tensor")
     axis: int = attr(REQUIRED, "the axis")
     fusion = Fusion.INJECTIVE
-    examples = ("f32[n,4] axis=1 -> f32[n,4]",)
+    examples = ("f32[n,4] axis=1 -> f32[n,4]", "i8[2,n,3] axis=-2 -> i8[2,n,3]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:

@@ -11,7 +11,7 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32
+from relax_explorer.core.ir.dtype import BFLOAT16, FLOAT16, FLOAT32
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
@@ -26,7 +26,7 @@ class Activation(Op):
 
     data: Tensor = operand("the tensor")
     fusion = Fusion.ELEMENTWISE
-    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]",)
+    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
@@ -58,7 +58,7 @@ class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
 
     kernel = "leaky_relu"
     alpha: float = attr(0.01, "slope of the negative side")
-    examples = ("f32[n,4] alpha=0.02 -> f32[n,4]",)
+    examples = ("f32[n,4] alpha=0.02 -> f32[n,4]", "f32[n] alpha=-0.5 -> f32[n]")
 
     @staticmethod
     def evaluate(data: Any, alpha: float) -> Any:
@@ -197,6 +197,8 @@ class PRelu(Op, name="relax.nn.prelu"):
         """The operand's own."""
         info, slopes = rules.tensor(at, data, "data"), rules.tensor(at, alpha, "alpha")
         rules.need_float(at, info, "data")
+        if info.dtype is BFLOAT16:  # TVM takes it for all other activations
+            raise at.fail(codes.DTYPE_WRONG, "TVM has no prelu of bfloat16", data="dtype bfloat16")
         place = rules.axis(at, axis, info.ndim)
         rules.need_rank(at, slopes, 1, "alpha")
         length = slopes.dims[0] if slopes.dims else None
@@ -261,13 +263,17 @@ class Dropout(Op, name="relax.nn.dropout"):
 
     data: Tensor = operand("the tensor")
     rate: float = attr(0.5, "share of elements that training drops", unit="1")
-    examples = ("f32[n,4] rate=0.5 -> (f32[n,4],f32[n,4])",)
+    examples = ("f32[n,4] rate=0.5 -> (f32[n,4],f32[n,4])", "f32[] rate=0.0 -> (f32[],f32[])")
     fusion = Fusion.ELEMENTWISE
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, rate: float) -> s.StructInfo:
         """The tensor and its mask."""
         info = rules.tensor(at, data, "data")
+        if not 0 <= rate <= 1:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"rate is {rate}; it is a share from 0 to 1", help="0.5 is usual"
+            )
         return s.TupleStructInfo((info, info))
 
     @staticmethod

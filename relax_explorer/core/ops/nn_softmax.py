@@ -21,7 +21,7 @@ class Softmax(Activation, name="relax.nn.softmax"):
 
     axis: int = attr(-1, "the axis")
     fusion = Fusion.OUT_ELEMENTWISE
-    examples = ("f32[n,4] axis=-1 -> f32[n,4]",)
+    examples = ("f32[n,4] axis=-1 -> f32[n,4]", "f32[2,n,3] axis=1 -> f32[2,n,3]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:  # type: ignore[override]  # attributes are passed by name

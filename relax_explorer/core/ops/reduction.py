@@ -10,7 +10,7 @@ import numpy as np
 from relax_explorer.core.arith.prove import product
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
@@ -148,8 +148,19 @@ def count(x: Tensor, axis: Any) -> p.PrimExpr:
     return cast(product(dims), x.dtype)
 
 
+def _numbers(te: Te, x: Tensor) -> Tensor:
+    """What has a mean: truth values as the numbers 0 and 1."""
+    return te.compute("compute", x.shape, lambda *i: cast(x[i], FLOAT32)) if x.dtype.is_bool else x
+
+
+def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
+    """A result in the dtype of the tensor that was reduced."""
+    return made if made.dtype is kind else te.compute("compute", made.shape, lambda *i: cast(made[i], kind))
+
+
 def mean(x: Any, axis: Any, keepdims: bool) -> Any:
     """The mean over axes; NaN of nothing, without a warning."""
+    x = x.astype(np.float32) if x.dtype.kind == "b" else x
     total = np.sum(x, _axes(axis), keepdims=keepdims)
     kept = np.asarray(total).size
     number = x.size / kept if kept else 1
@@ -158,6 +169,7 @@ def mean(x: Any, axis: Any, keepdims: bool) -> Any:
 
 def variance(x: Any, axis: Any, keepdims: bool) -> Any:
     """The mean squared distance from the mean over axes."""
+    x = x.astype(np.float32) if x.dtype.kind == "b" else x
     distance = x - mean(x, axis, True)
     return mean(distance * distance, axis, keepdims)
 
@@ -173,8 +185,10 @@ class Mean(Reduction, name="relax.mean"):
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         """The sum, then a division."""
+        kind, x = x.dtype, _numbers(te, x)
         total = reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
-        return te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+        made = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+        return _as_before(te, made, kind)
 
 
 class Variance(Reduction, name="relax.variance"):
@@ -188,7 +202,7 @@ class Variance(Reduction, name="relax.variance"):
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         """Mean, squared distances, their mean."""
-        return variance_stages(te, x, axis, keepdims)
+        return _as_before(te, variance_stages(te, _numbers(te, x), axis, keepdims), x.dtype)
 
 
 def variance_stages(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -218,8 +232,9 @@ class Std(Reduction, name="relax.std"):
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         """The root of the variance."""
-        squares = variance_stages(te, x, axis, keepdims)
-        return te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
+        squares = variance_stages(te, _numbers(te, x), axis, keepdims)
+        made = te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
+        return _as_before(te, made, x.dtype)
 
 
 class Arg(Op):

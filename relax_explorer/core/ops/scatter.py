@@ -300,7 +300,7 @@ def _copied(te: Te, data: Tensor) -> Tensor:
 
 def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reduction: str) -> Stmt:
     """One update; an index outside stops the run, as memory of others is never written."""
-    old, two = made[tuple(place)], p.as_prim(2, made.dtype)
+    old, two = made[tuple(place)], cast(p.as_prim(2), made.dtype)
     rules_of: dict[str, p.PrimExpr] = {
         "update": update,
         "add": p.Add(old, update),

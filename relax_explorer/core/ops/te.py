@@ -166,12 +166,23 @@ def _regions(value: p.PrimExpr, own: Buffer) -> tuple[BufferRegion, ...]:
 
 
 def cast(value: p.PrimExpr, dtype: DType) -> p.PrimExpr:
-    """`value` as `dtype`; literals are converted at once."""
+    """`value` as `dtype`; literals are converted at once, and wrap as a conversion that runs does."""
     if value.dtype is dtype:
         return value
-    if isinstance(value, (p.IntImm, p.FloatImm)) and not (dtype.is_int and isinstance(value, p.FloatImm)):
-        return p.as_prim(float(value.value) if dtype.is_float else value.value, dtype)
+    if isinstance(value, (p.IntImm, p.FloatImm)) and dtype.is_float:
+        return p.as_prim(float(value.value), dtype)
+    if isinstance(value, (p.IntImm, p.FloatImm)) and dtype.is_bool:
+        return p.as_prim(bool(value.value), dtype)
+    if isinstance(value, p.IntImm) and dtype.is_int:
+        return wrapped(value.value, dtype)
     return p.Cast(dtype, value)
+
+
+def wrapped(value: int, dtype: DType) -> p.IntImm:
+    """An integer as a literal of an integer dtype, which keeps its last bits."""
+    rest = value & ((1 << dtype.bits) - 1)
+    negative = dtype.kind == "int" and rest >> (dtype.bits - 1)
+    return p.IntImm(rest - (1 << dtype.bits) if negative else rest, dtype)
 
 
 def call(name: str, *args: p.PrimExpr) -> p.PrimExpr:
