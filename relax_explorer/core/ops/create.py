@@ -13,7 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Op, Prim, Shape, Site, Value, attr, operand
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
@@ -241,11 +241,15 @@ class Arange(Op, name="relax.arange"):
 
     @staticmethod
     def evaluate(start: Any, end: Any, step: Any, dtype: DType | None) -> Any:
-        """numpy.arange."""
+        """As many numbers as numpy.arange gives, in the dtype of the result: that of a step, too."""
         first, last = (start, end) if end is not None else (0, start)
-        made = np.arange(first, last, 1 if step is None else step)
-        kind = dtype or (FLOAT32 if made.dtype.kind == "f" else INT64)
-        return made.astype(kind.to_numpy())
+        by = 1 if step is None else step
+        made = np.arange(first, last, by)
+        kind = (dtype or (FLOAT32 if made.dtype.kind == "f" else INT64)).to_numpy()
+        if kind.kind not in "iub":
+            return made.astype(kind)
+        places = np.arange(made.size).astype(kind)
+        return np.asarray(first).astype(kind) + np.asarray(by).astype(kind) * places
 
     @staticmethod
     def legalize(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, dtype: DType) -> Tensor | None:
@@ -253,15 +257,8 @@ class Arange(Op, name="relax.arange"):
         length = arange_length(start, end, step)
         if length is None:
             return None
-        kind = dtype
-        if not dtype.is_float:  # the numbers are cut off, not the step
-            kind = FLOAT64 if start.dtype.is_float or step.dtype.is_float else INT64
-        first, by = cast(start, kind), cast(step, kind)
-
-        def number(i: p.PrimExpr) -> p.PrimExpr:
-            return cast(p.Add(first, p.Mul(by, cast(i, kind))), dtype)
-
-        return te.compute("T_arange", (length,), number, dtype)
+        first, by = cast(start, dtype), cast(step, dtype)
+        return te.compute("T_arange", (length,), lambda i: p.Add(first, p.Mul(by, cast(i, dtype))), dtype)
 
 
 def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.PrimExpr | None:

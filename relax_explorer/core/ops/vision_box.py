@@ -11,12 +11,10 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, INT32, INT64
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Numbers, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.tir.stmt import Stmt
-
-Floats = Ints
 
 
 def need_column(at: Site, name: str, value: int, least: int, columns: p.PrimExpr | None) -> None:
@@ -72,7 +70,7 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
         counts = valid.sum(axis=1)
         there = np.arange(data.shape[1]) < counts[:, None]
         made = np.where(
-            there[..., None], np.take_along_axis(data, order[..., None], 1), np.asarray(-1, data.dtype)
+            there[..., None], np.take_along_axis(data, order[..., None], 1), np.asarray(-1).astype(data.dtype)
         )
         return counts.astype(np.int32), made, np.where(there, order, -1).astype(np.int32)
 
@@ -115,7 +113,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
     anchor: Tensor = operand("anchors as left, top, right, bottom, [1, anchors, 4]")
     clip: bool = attr(False, "whether corners are moved into the image, from 0 to 1")
     threshold: float = attr(0.0, "scores below it become 0")
-    variances: Floats = attr((1.0, 1.0, 1.0, 1.0), "factors of the offsets x, y, width, height")
+    variances: Numbers = attr((1.0, 1.0, 1.0, 1.0), "factors of the offsets x, y, width, height")
     keep_background: bool = attr(True, "whether class 0 keeps its scores, else they become 0")
     apply_softmax: bool = attr(True, "whether scores are made probabilities first")
     fusion = Fusion.OPAQUE
