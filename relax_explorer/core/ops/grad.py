@@ -6,14 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops import rules
+from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, Value, attr, operand
-from relax_explorer.core.ops.gather import inside, kept
+from relax_explorer.core.ops.gather import inside, kept, need_int
+from relax_explorer.core.ops.nn_loss import NllLoss, divided, is_ignored
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.tir.stmt import Stmt
 
 
 class Mark(Op):
@@ -98,8 +101,13 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         ignore_index: int,
     ) -> s.StructInfo:  # fmt: skip
         """The predictions' own."""
+        given = {"output_grad": output_grad, "predictions": predictions, "targets": targets}
+        maybe_tensors(at, **given, **({} if weights is None else {"weights": weights}))
         if reduction not in ("none", "sum", "mean"):
             raise at.fail(codes.BAD_ATTRIBUTE, f"reduction is {reduction}; it is none, sum or mean")
+        if s.OBJECT not in (predictions, targets, weights):
+            loss = NllLoss.infer(at, predictions, targets, weights, reduction, ignore_index)
+            need_shape_of(at, output_grad, loss, "the loss")
         return predictions
 
     @staticmethod
@@ -112,7 +120,9 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         kind = wide(predictions).dtype
         weight = np.ones(predictions.shape[place], kind) if weights is None else wide(weights)
         counted = np.where(targets == ignore_index, 0, weight[index]).astype(kind)
-        share = wide(output_grad) / np.sum(counted) if reduction == "mean" else wide(output_grad)
+        share = wide(output_grad).astype(kind)
+        if reduction == "mean":
+            share = divided(share, np.sum(counted, dtype=kind))
         made = np.zeros(predictions.shape, kind)
         values = np.asarray(-counted * share).astype(kind)
         np.put_along_axis(made, np.expand_dims(index, place), np.expand_dims(values, place), place)
@@ -128,7 +138,7 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:
             own = p.as_prim(1, kind) if weights is None else weights[kept(targets[i], x.shape[place])]
-            return where(p.EQ(targets[i], p.as_prim(ignore_index, targets.dtype)), zero, own)
+            return where(is_ignored(targets[i], ignore_index), zero, own)
 
         counted = te.compute("all_weights", targets.shape, weight)
         total = (
@@ -165,8 +175,21 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
         at: Site, output_grad: s.StructInfo, x: s.StructInfo, indices: s.StructInfo, axis: int | None, mode: str
     ) -> s.StructInfo:  # fmt: skip
         """The tensor's own."""
-        if axis is not None and isinstance(x, s.TensorStructInfo):
-            rules.axis(at, axis, x.ndim)
+        maybe_tensors(at, output_grad=output_grad, x=x, indices=indices)
+        if not isinstance(x, s.TensorStructInfo):
+            return x
+        place = 0 if axis is None else rules.axis(at, axis, x.ndim)
+        if axis is None and x.ndim not in (-1, 1):
+            text = f"axis is None, which needs a tensor of one axis; x has {x.ndim}"
+            raise at.fail(codes.RANK_WRONG, text, x=f"this is {x}", help="say along which axis was taken")
+        if isinstance(indices, s.TensorStructInfo):
+            need_int(at, indices, "indices", ("int", "uint"))
+            rules.need_rank(at, indices, 1, "indices")
+        if x.dims is not None and isinstance(indices, s.TensorStructInfo) and indices.dims is not None:
+            shape = (*x.dims[:place], *indices.dims, *x.dims[place + 1 :])
+            need_shape_of(at, output_grad, s.TensorStructInfo(shape, x.dtype), "what was taken")
+        elif isinstance(output_grad, s.TensorStructInfo) and x.ndim >= 0:
+            rules.need_rank(at, output_grad, x.ndim, "output_grad")
         return x
 
     @staticmethod
@@ -184,13 +207,43 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
     def legalize(
         te: Te, output_grad: Tensor, x: Tensor, indices: Tensor, axis: int | None, mode: str
     ) -> Tensor:
-        """A sum over the positions, those of other elements left out."""
+        """Zeros, then one gradient after the other, for each place of the other axes."""
         place = (axis or 0) % x.ndim
-        zero = p.as_prim(0, x.dtype)
+        length, zero = x.shape[place], p.as_prim(0, x.dtype)
+        made = loops.tensor(te, "take_backward", x.shape, x.dtype)
 
-        def body(*i: p.PrimExpr) -> p.PrimExpr:
-            own, taken = i[: x.ndim], i[x.ndim]
-            grad = cast(output_grad[(*own[:place], taken, *own[place + 1 :])], x.dtype)
-            return where(p.EQ(kept(indices[taken], x.shape[place]), own[place]), grad, zero)
+        def line(*i: p.PrimExpr) -> Stmt:
+            def at(n: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
+                return (*i[:place], n, *i[place:])
 
-        return te.sum("take_backward", x.shape, indices.shape, body, x.dtype)
+            def put(k: p.PrimVar) -> Stmt:
+                target = at(kept(indices[k], length))
+                return loops.store(made, target, p.Add(made[target], cast(output_grad[at(k)], x.dtype)))
+
+            adding = loops.loop(indices.shape[0], put)
+            if not isinstance(length, p.IntImm):  # an axis without elements takes nothing
+                adding = loops.when(p.LT(rules.ZERO, length), adding)
+            clearing = loops.loop(length, lambda k: loops.store(made, at(k), zero))
+            return clearing if length is rules.ZERO else loops.seq(clearing, adding)
+
+        loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (made,), line)
+        return made
+
+
+def maybe_tensors(at: Site, **given: s.StructInfo) -> None:
+    """Refuse what is known to be no tensor; an Object may be one, and TVM takes it here."""
+    for name, info in given.items():
+        if info is not s.OBJECT:
+            rules.tensor(at, info, name)
+
+
+def need_shape_of(at: Site, grad: s.StructInfo, made: s.StructInfo, what: str) -> None:
+    """Refuse a gradient that is known to have another shape than what it is the gradient of."""
+    if not isinstance(grad, s.TensorStructInfo) or not isinstance(made, s.TensorStructInfo):
+        return
+    if made.ndim >= 0:
+        rules.need_rank(at, grad, made.ndim, "output_grad")
+    pairs = zip(made.dims or (), grad.dims or (), strict=False)
+    if made.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
+        text = f"{what} has the shape {rules.text(made.dims)}, and so has its gradient"
+        raise at.fail(codes.DIMS_DIFFER, text, output_grad=f"this is {grad}")

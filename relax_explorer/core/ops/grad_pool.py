@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Parameter, Site
+from relax_explorer.core.ops.grad import maybe_tensors, need_shape_of
 from relax_explorer.core.ops.nn_layout import (
     by_axis,
     need_layout,
@@ -45,12 +46,17 @@ class PoolBackward(Pool):
 
     @classmethod
     def infer(  # type: ignore[override]  # one operand more
-        cls, at: Site, output_grad: s.StructInfo, data: s.StructInfo, pool_size: Any, strides: Any, padding: Any, dilation: Any, layout: str,
-        out_layout: str | None, **rest: Any,
+        cls, at: Site, output_grad: s.StructInfo, data: s.StructInfo, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool,
+        layout: str, out_layout: str | None, **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
         """The data's own."""
+        maybe_tensors(at, output_grad=output_grad, data=data)
         need_layout(at, _AXES, layout=layout, out_layout=out_layout or layout)
         need_window(at, 2, padding, pool_size=pool_size, strides=strides, dilation=dilation)
+        if isinstance(data, s.TensorStructInfo):
+            window = (pool_size, strides, padding, dilation, ceil_mode)
+            made = super().infer(at, data, *window, layout=layout, out_layout=out_layout)
+            need_shape_of(at, output_grad, made, "the pooling")
         return data
 
     @staticmethod

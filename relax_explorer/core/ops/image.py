@@ -92,7 +92,7 @@ class Resize(Spatial):
     @classmethod
     def infer(
         cls, at: Site, data: s.StructInfo, size: s.StructInfo, roi: Any, layout: str, method: str, coordinate_transformation_mode: str,
-        rounding_method: str, out_dtype: DType | None, **rest: Any,
+        rounding_method: str, cubic_exclude: int, out_dtype: DType | None, **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
         """The same channels in the new size."""
         x, rank = rules.tensor(at, data, "data"), len(cls.spatial)
@@ -104,6 +104,9 @@ class Resize(Spatial):
         if any(isinstance(dim, p.IntImm) and dim.value < 0 for dim in size.values or ()):
             raise at.fail(codes.BAD_ATTRIBUTE, "a length of size is negative", size=f"this is {size}")
         _check_words(at, method, coordinate_transformation_mode, rounding_method)
+        if cubic_exclude not in (0, 1):
+            text = f"cubic_exclude is {cubic_exclude}; it is 0 or 1"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="1 leaves out what is outside")
         if coordinate_transformation_mode == "tf_crop_and_resize" and len(roi) != 2 * rank:
             raise at.fail(codes.BAD_ATTRIBUTE, f"roi has {len(roi)} numbers, {2 * rank} are needed")
         kind = out_dtype or x.dtype

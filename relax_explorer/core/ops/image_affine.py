@@ -11,7 +11,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Shape, Site, attr, operand
 from relax_explorer.core.ops.special import wide
@@ -85,7 +85,7 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
         def element(n: p.PrimExpr, row: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
             value: p.PrimExpr = data[n, row, rank]
             for place, (index, length) in enumerate(zip(i, size, strict=True)):
-                first, step = _point_steps(length, align_corners)
+                first, step = _point_steps(length, align_corners, kind)
                 point = p.Add(cast(first, kind), p.Mul(cast(index, kind), cast(step, kind)))
                 value = p.Add(value, p.Mul(data[n, row, rank - 1 - place], point))
             return value
@@ -100,14 +100,15 @@ def _points(length: int, align_corners: bool) -> tuple[float, float]:
     return (-1.0, _WAY / (length - 1)) if length > 1 else (0.0, 0.0)
 
 
-def _point_steps(length: p.PrimExpr, align_corners: bool) -> tuple[p.PrimExpr, p.PrimExpr]:
-    """As `_points`, for any length."""
+def _point_steps(length: p.PrimExpr, align_corners: bool, kind: DType) -> tuple[p.PrimExpr, p.PrimExpr]:
+    """As `_points`, for any length, in float32 at least."""
+    kind = kind if kind is FLOAT64 else FLOAT32
     if isinstance(length, p.IntImm):
         first, step = _points(length.value, align_corners)
-        return p.FloatImm(first), p.FloatImm(step)
-    count, one = cast(length, FLOAT32), p.FloatImm(1.0)
+        return p.FloatImm(first, kind), p.FloatImm(step, kind)
+    count, one = cast(length, kind), p.FloatImm(1.0, kind)
     if not align_corners:
-        return p.Sub(p.Div(one, count), one), p.Div(p.FloatImm(2.0), count)
-    several, none = p.LT(rules.ONE, length), p.FloatImm(0.0)
-    way = p.Div(p.FloatImm(_WAY), cast(simplify(p.Sub(length, rules.ONE)), FLOAT32))
-    return where(several, p.FloatImm(-1.0), none), where(several, way, none)
+        return p.Sub(p.Div(one, count), one), p.Div(p.FloatImm(2.0, kind), count)
+    several, none = p.LT(rules.ONE, length), p.FloatImm(0.0, kind)
+    way = p.Div(p.FloatImm(_WAY, kind), cast(simplify(p.Sub(length, rules.ONE)), kind))
+    return where(several, p.FloatImm(-1.0, kind), none), where(several, way, none)

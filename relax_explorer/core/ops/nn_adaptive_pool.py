@@ -54,10 +54,11 @@ class AdaptiveAvgPool(Windowed):
         need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
         need_layout_rank(at, layout, x, "data")
         if output_size is not None and (
-            len(each(output_size, rank)) != rank or min(each(output_size, rank)) < 0
+            len(each(output_size, rank)) != rank or min(each(output_size, rank)) < 1
         ):
-            text = f"output_size is {output_size}; 1 or {rank} numbers from 0 on are needed"
-            raise at.fail(codes.BAD_ATTRIBUTE, text)
+            wanted = "a number" if rank == 1 else f"1 or {rank} numbers"
+            text = f"output_size is {output_size}; {wanted} from 1 on is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="None keeps the lengths of the data")
         if x.dims is None:
             return s.TensorStructInfo(None, x.dtype, rank_of(wanted))
         made = _adapted(cls.spatial, lengths_of(layout, x.dims), output_size)

@@ -146,11 +146,12 @@ def within_stage(last: p.PrimExpr, place: p.PrimExpr, window: int | None) -> p.P
 
 
 def four_axes(at: Site, **given: s.StructInfo) -> dict[str, s.TensorStructInfo]:
-    """Tensors of four known lengths."""
+    """Floating point tensors of four known lengths."""
     parts = {name: rules.tensor(at, info, name) for name, info in given.items()}
     for name, part in parts.items():
         if part.dims is None or part.ndim != 4:
             raise at.fail(codes.RANK_WRONG, f"{name} needs four known lengths", **{name: f"this is {part}"})
+        rules.need_float(at, part, name)
     return parts
 
 

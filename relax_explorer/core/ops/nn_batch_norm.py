@@ -45,13 +45,16 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
     @staticmethod
     def infer(
         at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, moving_mean: s.StructInfo, moving_var: s.StructInfo, axis: int,
-        **rest: Any,
+        epsilon: float, momentum: float, **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
         """The tensor, the mean, the variance."""
+        if not 0 <= momentum <= 1:
+            text = f"momentum is {momentum}; the batch has a weight from 0 to 1 in the moving moments"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="0.1 is usual")
         info = rules.tensor(at, data, "data")
         given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
         parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
-        made = check_params(at, info, (axis,), parts)
+        made = check_params(at, info, (axis,), parts, epsilon)
         fits = made is info
         vectors = [
             s.TensorStructInfo(parts[name].shape if fits else None, info.dtype, 1)
@@ -144,7 +147,8 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
 
     @staticmethod
     def infer(
-        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, channel_axis: int, axes: Any, **rest: Any
+        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, channel_axis: int, axes: Any, epsilon: float,
+        **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
@@ -153,7 +157,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         if channel in rules.axes(at, axes, info.ndim):
             text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
             raise at.fail(codes.AXIS_TWICE, text)
-        check_params(at, info, (channel_axis,), parts)
+        check_params(at, info, (channel_axis,), parts, epsilon)
         return info
 
     @staticmethod

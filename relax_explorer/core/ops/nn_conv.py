@@ -36,6 +36,7 @@ from relax_explorer.core.ops.windows import (
     each,
     every,
     in_order,
+    need_fit,
     need_window,
     pad_stage,
     padded,
@@ -112,6 +113,7 @@ class Convolution(Product):
         size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
         _check_channels(at, size["C"], kernel["I"], kernel["O"], groups)
         made = cls.output(size, kernel, strides, padding, dilation)
+        need_fit(at, cls.spatial, size, made, data=f"this is {x}", weight=f"this is {w}")
         return s.TensorStructInfo(dims_of(out_layout, made), kind)
 
     @classmethod

@@ -28,7 +28,7 @@ from relax_explorer.core.ops.nn_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
-from relax_explorer.core.ops.windows import all_of, each, in_order, pads, windows
+from relax_explorer.core.ops.windows import all_of, each, in_order, need_fit, pads, windows
 
 
 class Transposed(Product):
@@ -53,6 +53,7 @@ class Transposed(Product):
         size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
         _check_channels(at, size["C"], kernel["I"], groups)
         made = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        need_fit(at, cls.spatial, size, made, data=f"this is {x}", weight=f"this is {w}")
         return s.TensorStructInfo(dims_of(out_layout, made), kind)
 
     @classmethod
@@ -140,7 +141,7 @@ def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) 
     if at.equal(have, taken) is Answer.NO:
         text = f"the data has {have} channels, the kernels take {taken}"
         raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
-    if isinstance(have, p.IntImm) and have.value % groups:
+    if any(isinstance(count, p.IntImm) and count.value % groups for count in (have, taken)):
         text = f"{have} channels don't divide into {groups} groups"
         raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
 

@@ -10,6 +10,7 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.gather import inside, kept
@@ -41,16 +42,17 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
     @staticmethod
     def evaluate(predictions: Any, labels: Any) -> Any:
         """The sum of the products."""
-        total = -np.sum(wide(predictions) * wide(labels))
+        x = wide(predictions)
+        total = np.negative(np.sum(x * wide(labels), dtype=x.dtype))
         rows = predictions.shape[0] if predictions.ndim > 1 else 1
-        return np.asarray(total / rows).astype(predictions.dtype)
+        return divided(total, np.asarray(rows, x.dtype)).astype(predictions.dtype)
 
     @staticmethod
     def legalize(te: Te, predictions: Tensor, labels: Tensor) -> Tensor:
         """The sum of the products."""
         x, y, kind = predictions, labels, predictions.dtype
         total = te.sum("T_multiply_red", (), x.shape, lambda *i: p.Mul(x[i], y[i]), kind)
-        rows = cast(x.shape[0], kind) if x.ndim > 1 else p.as_prim(1, kind)
+        rows = cast(x.shape[0] if x.ndim > 1 else rules.ONE, kind)
         return te.compute("T_divide", (), lambda: p.Div(p.Sub(p.as_prim(0, kind), total[()]), rows))
 
 
@@ -106,7 +108,9 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         counted = np.where(targets == ignore_index, 0, weight[index]).astype(picked.dtype)
         loss = -picked * counted
         if reduction != "none":
-            loss = np.sum(loss) / (np.sum(counted) if reduction == "mean" else 1)
+            loss = np.sum(loss, dtype=picked.dtype)
+        if reduction == "mean":
+            loss = divided(loss, np.sum(counted, dtype=picked.dtype))
         return np.asarray(loss).astype(predictions.dtype)
 
     @staticmethod
@@ -124,8 +128,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:
             own = p.as_prim(1, kind) if weights is None else weights[kept(targets[i], x.shape[place])]
-            ignored = p.EQ(targets[i], p.as_prim(ignore_index, targets.dtype))
-            return where(ignored, p.as_prim(0, kind), own)
+            return where(is_ignored(targets[i], ignore_index), p.as_prim(0, kind), own)
 
         def loss(*i: p.PrimExpr) -> p.PrimExpr:
             picked = x[(*i[:place], kept(targets[i], x.shape[place]), *i[place:])]
@@ -139,6 +142,21 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
             return total
         weights_sum = te.sum("nll_weight_red", (), targets.shape, weight, kind)
         return te.compute("T_divide", (), lambda: p.Div(total[()], weights_sum[()]))
+
+
+def divided(a: Any, b: Any) -> Any:
+    """A quotient; one of integers is cut off toward 0."""
+    if a.dtype.kind == "f":
+        return np.asarray(a / b)
+    if not b.all():
+        raise ZeroDivisionError("the weights of the targets add up to 0")
+    quotient = np.floor_divide(np.abs(a), np.abs(b)) if a.dtype.kind == "i" else np.floor_divide(a, b)
+    return np.asarray(np.where((a < 0) != (b < 0), np.negative(quotient), quotient))
+
+
+def is_ignored(target: p.PrimExpr, ignore_index: int) -> p.PrimExpr:
+    """Whether a target doesn't count; compared as int64, as unsigned ones never are -100."""
+    return p.EQ(cast(target, INT64), p.IntImm(ignore_index))
 
 
 def _checked(

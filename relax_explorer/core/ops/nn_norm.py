@@ -66,7 +66,10 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
     center: bool = attr(True, "whether beta is added")
     scale: bool = attr(True, "whether gamma is multiplied")
     fusion = Fusion.OUT_ELEMENTWISE
-    examples = ("f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",)
+    examples = (
+        "f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",
+        "f32[n,2,3] f32[2,3] f32[2,3] axes=[1,2] center=False -> f32[n,2,3]",
+    )
 
     @staticmethod
     def infer(
@@ -82,7 +85,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
-        return check_params(at, info, axes, parts)
+        return check_params(at, info, axes, parts, epsilon)
 
     @staticmethod
     def evaluate(
@@ -127,22 +130,28 @@ def spread(param: Any, shape: tuple[int, ...], axes: Any) -> Any:
 
 
 def check_params(
-    at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo]
+    at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo], epsilon: float
 ) -> s.TensorStructInfo:
     """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
+    if epsilon < 0:
+        text = f"epsilon is {epsilon}; it keeps a root from that of 0, so it is 0 or more"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="1e-5 is usual")
     for name, part in {"data": info, **parts}.items():
         rules.need_float(at, part, name, known=True)
     rules.same_dtype(at, data=info, **parts)
     places = rules.axes(at, axes, info.ndim)
+    first = next((part.dims for part in parts.values() if part.dims is not None), ())
+    wanted = [info.dims[n] for n in places] if info.dims is not None else first
     fits = True
     for name, part in parts.items():
         if part.ndim != len(places):
             text = f"{name} has rank {part.ndim if part.ndim >= 0 else 'unknown'}, {len(places)} is needed"
             raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
-        for n, dim in zip(places, part.dims or (), strict=False):
-            answer = at.equal(info.dims[n], dim) if info.dims is not None else Answer.YES
-            if answer is Answer.NO and info.dims is not None:
-                text = f"axis {n} has length {info.dims[n]}, {name} has {dim}"
+        for n, length, dim in zip(places, wanted, part.dims or (), strict=False):
+            answer = at.equal(length, dim)
+            if answer is Answer.NO:
+                owner = f"axis {n}" if info.dims is not None else next(iter(parts))
+                text = f"{owner} has length {length}, {name} has {dim}"
                 raise at.fail(codes.DIMS_DIFFER, text, **{name: f"this is {part}"})
             fits = fits and answer is Answer.YES
     return info if fits else s.TensorStructInfo(None, info.dtype, info.ndim)
@@ -156,13 +165,16 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     axes: Axes = attr((-1,), "the axes")
     epsilon: float = attr(1e-5, "added to the mean square")
     fusion = Fusion.OUT_ELEMENTWISE
-    examples = ("f32[n,4] f32[4] axes=[-1] -> f32[n,4]",)
+    examples = (
+        "f32[n,4] f32[4] axes=[-1] -> f32[n,4]",
+        "f32[n,2,3] f32[2,3] axes=[-2,-1] epsilon=0.5 -> f32[n,2,3]",
+    )
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
         """The shape and dtype of the data."""
         info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
-        return check_params(at, info, axes, {"weight": part})
+        return check_params(at, info, axes, {"weight": part}, epsilon)
 
     @staticmethod
     def evaluate(data: Any, weight: Any, axes: Any, epsilon: float) -> Any:
@@ -204,7 +216,10 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
     center: bool = attr(True, "whether beta is added")
     scale: bool = attr(True, "whether gamma is multiplied")
     fusion = Fusion.OUT_ELEMENTWISE
-    examples = ("f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",)
+    examples = (
+        "f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",
+        "f32[2,n,6] f32[6] f32[6] num_groups=3 channel_axis=-1 axes=[1] scale=False -> f32[2,n,6]",
+    )
 
     @staticmethod
     def infer(
@@ -215,24 +230,27 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         num_groups: int,
         channel_axis: int,
         axes: Any,
+        epsilon: float,
         **rest: Any,
     ) -> s.StructInfo:
         """The shape and dtype of the data."""
         info = rules.tensor(at, data, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        if num_groups <= 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"num_groups is {num_groups}, at least 1 is needed")
         channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
         if channel in rules.axes(at, axes, info.ndim):
             raise at.fail(
                 codes.AXIS_TWICE, f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
             )
         length = info.dims[channel] if info.dims is not None else None
-        if isinstance(length, p.IntImm) and (num_groups <= 0 or length.value % num_groups):
+        if isinstance(length, p.IntImm) and length.value % num_groups:
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
                 f"{length} channels don't divide into {num_groups} groups",
                 data=f"this is {info}",
             )
-        check_params(at, info, (channel_axis,), parts)
+        check_params(at, info, (channel_axis,), parts, epsilon)
         return info
 
     @staticmethod

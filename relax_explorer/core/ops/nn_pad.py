@@ -52,6 +52,10 @@ class Pad(Op, name="relax.nn.pad"):
             return info
         ends = pads_by_axis(pad_width)
         lengths = [simplify(p.Add(dim, p.IntImm(sum(pad)))) for dim, pad in zip(info.dims, ends, strict=True)]
+        for dim, length, pad in zip(info.dims, lengths, ends, strict=True):
+            if isinstance(length, p.IntImm) and length.value < 0:
+                text = f"an axis of length {dim} can't lose {-sum(pad)} elements"
+                raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"this is {info}")
         return s.TensorStructInfo(tuple(lengths), info.dtype)
 
     @staticmethod

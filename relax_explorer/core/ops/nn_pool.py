@@ -35,6 +35,7 @@ from relax_explorer.core.ops.windows import (
     each,
     every,
     in_order,
+    need_fit,
     need_window,
     pad_stage,
     padded,
@@ -88,6 +89,7 @@ class Pool(Windowed):
             return s.TensorStructInfo(None, x.dtype, rank_of(wanted))
         size = lengths_of(layout, x.dims)
         made = pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
+        need_fit(at, cls.spatial, size, made, data=f"this is {x}")
         return s.TensorStructInfo(dims_of(wanted, made), x.dtype)
 
 

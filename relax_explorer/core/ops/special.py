@@ -33,6 +33,21 @@ _BLOCK = 8192
 """Elements that are computed at once: 64 KiB of float64, so that what a block needs stays in the cache."""
 
 
+class NotDefined(TypeError):
+    """What an operator does not compute on elements of a dtype; carries what to do instead."""
+
+    def __init__(self, text: str, hint: str) -> None:
+        super().__init__(text)
+        self.hint = hint
+
+
+def need_bits(name: str, x: Any) -> None:
+    """Refuse elements that are no integers or truth values: those of floats have no bits to speak of."""
+    if x.dtype.kind not in "iub":
+        text = f"{name} is {x.dtype.name}, and bits are those of integers"
+        raise NotDefined(text, "convert it with R.astype first, or use R.logical_and and its like")
+
+
 def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """`function` with its result in the dtype of the operand; narrow floats are computed as float32."""
 

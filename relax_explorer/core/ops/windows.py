@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from relax_explorer.core.arith.prove import Answer, at_least
 from relax_explorer.core.arith.simplify import polynomial, simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
@@ -105,15 +106,36 @@ def completed(rank: int, **same: str) -> Callable[[e.Call, list[s.StructInfo]], 
     return staticmethod(refine)
 
 
+_ONE_EACH = "write one number for all axes, or one for each"
+
+
 def need_window(at: Site, rank: int, padding: Any, **positive: Any) -> None:
-    """Refuse paddings that don't say what is around each axis, and numbers below 1."""
+    """Refuse paddings that don't say what is around each axis or cut something off, and numbers below 1."""
     for name, value in positive.items():
         items = value if isinstance(value, tuple) else (value,)
         if any(item <= 0 for item in items) or len(items) not in (1, rank):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value}; 1 or {rank} numbers from 1 on are needed")
+            wanted = "a number" if rank == 1 else f"1 or {rank} numbers"
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"{name} is {value}; {wanted} from 1 on is needed", help=_ONE_EACH
+            )
     if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
-        text = f"padding has {len(padding)} numbers; 1, {rank} or {2 * rank} are needed"
-        raise at.fail(codes.BAD_ATTRIBUTE, text)
+        wanted = " or ".join(map(str, sorted({1, rank, 2 * rank})))
+        text = f"padding has {len(padding)} numbers; {wanted} are needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help=_ONE_EACH)
+    if any(item < 0 for item in (padding if isinstance(padding, tuple) else (padding,))):
+        text = f"padding is {padding}; numbers from 0 on are needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="cut elements off with strided_slice before")
+
+
+def need_fit(
+    at: Site, spatial: str, size: Mapping[str, p.PrimExpr], made: Mapping[str, p.PrimExpr], **labels: str
+) -> None:
+    """Refuse windows that are known to be larger than an axis: the result would have a negative length."""
+    for axis in spatial:
+        count = made[axis]
+        if isinstance(count, p.IntImm) and count.value < 0:
+            text = f"no window fits into the axis {axis} of length {size[axis]}: the result would have {count} elements"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, **labels, help="use smaller windows, or a padding")
 
 
 def window_count(
@@ -135,11 +157,12 @@ def window_count(
     written = p.Add(p.FloorDiv(room, p.IntImm(stride)), rules.ONE)
     count = simplify(written) if exact else written
     fewer = simplify(p.Sub(count, rules.ONE))
-    start, behind = simplify(p.Mul(fewer, p.IntImm(stride))), simplify(p.Add(length, p.IntImm(pad[0])))
     if not ceil or (isinstance(kernel, p.IntImm) and stride - 1 + pad[1] < (kernel.value - 1) * dilation + 1):
         return count
-    if isinstance(start, p.IntImm) and isinstance(behind, p.IntImm):
-        return fewer if start.value >= behind.value else count
+    start, behind = simplify(p.Mul(fewer, p.IntImm(stride))), simplify(p.Add(length, p.IntImm(pad[0])))
+    beyond = at_least(p.Sub(start, behind), 0)
+    if beyond is not Answer.UNKNOWN:
+        return fewer if beyond is Answer.YES else count
     return where(p.GE(start, behind), fewer, count)
 
 
