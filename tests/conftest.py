@@ -21,7 +21,13 @@ from tests.support.spec_coverage import Coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = pytest.StashKey[dict[str, Any]]()
-TALLIES = {"operators": "types of calls of operators", "values": "values of calls of operators"}
+TALLIES = {
+    "operators": "types of calls of operators",
+    "values": "values of calls of operators",
+    "parts": "operators",
+}
+# Names with a reason each, printed by reason.
+REASONS = {"not run": "operators without evaluation", "evaluated only": "operators evaluated but not lowered"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("gate", derandomize=True)
     if os.environ.get("CI"):
         hypothesis.settings.load_profile("gate")
-    config.stash[COUNTS] = {"asked": 0, "refused": [], "operators": Counter(), "values": Counter()}
+    config.stash[COUNTS] = {"asked": 0, "refused": [], **{name: Counter() for name in (*TALLIES, *REASONS)}}
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(_SpecCoverage())
 
@@ -92,6 +98,13 @@ def value_counts(request: pytest.FixtureRequest) -> Counter[str]:
     return counts
 
 
+@pytest.fixture(scope="session")
+def operator_parts(request: pytest.FixtureRequest) -> dict[str, Counter[str]]:
+    """How many operators have which parts, and which lack one, as `name: reason`; the session prints it."""
+    counts: dict[str, Counter[str]] = request.config.stash[COUNTS]
+    return counts
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "oracle" in getattr(item, "fixturenames", ()) and not Oracle.is_installed():
         _count(item.config, 0, [f"{item.nodeid}: TVM is not installed"])
@@ -103,29 +116,31 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         counts = session.config.stash[COUNTS]
-        output["oracle"] = {**counts, **{name: dict(counts[name]) for name in TALLIES}}
+        output["oracle"] = {**counts, **{name: dict(counts[name]) for name in (*TALLIES, *REASONS)}}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": []})
     _count(node.config, counts["asked"], counts["refused"])
-    for name in TALLIES:
+    for name in (*TALLIES, *REASONS):
         node.config.stash[COUNTS][name].update(counts.get(name, {}))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     counts = config.stash[COUNTS]
-    if not counts["asked"] and not counts["refused"]:
-        return
     refused = counts["refused"]
-    terminalreporter.write_line(
-        f"oracle: {counts['asked']} questions asked, {len(refused)} could not be asked"
-    )
+    if counts["asked"] or refused:
+        terminalreporter.write_line(
+            f"oracle: {counts['asked']} questions asked, {len(refused)} could not be asked"
+        )
     for name, title in TALLIES.items():
         if counts[name]:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts[name].items()))
             terminalreporter.write_line(f"{title}: {kinds}")
+    for name, title in REASONS.items():
+        for line in _by_reason(counts[name]):
+            terminalreporter.write_line(f"{title}: {line}")
     for reason in sorted(set(refused)) if config.getoption("verbose") > 0 else ():
         terminalreporter.write_line(f"  {refused.count(reason)} x {reason}")
 
@@ -134,3 +149,12 @@ def _count(config: pytest.Config, asked: int, refused: list[str]) -> None:
     counts = config.stash[COUNTS]
     counts["asked"] += asked
     counts["refused"] += refused
+
+
+def _by_reason(names: Counter[str]) -> list[str]:
+    """`name: reason` grouped by reason: how many, which, why."""
+    groups: dict[str, list[str]] = {}
+    for item in sorted(names):
+        name, _, reason = item.partition(": ")
+        groups.setdefault(reason, []).append(name)
+    return [f"{len(group)} ({', '.join(group)}): {reason}" for reason, group in groups.items()]

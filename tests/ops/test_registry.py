@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
+from relax_explorer.core.check import attributes
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ops import FAMILIES, find, get, names, page, table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.decl import Op, Parameter
 from tests.support.op_examples import read
 
 EVERY = pytest.mark.parametrize("op", table().values(), ids=lambda op: op.name)
 # Attributes that count something, and so have a unit, go by these names.
 COUNTED = re.compile(r"strides?|padding|pad_width|dilation|output_padding|pool_size|num_workers")
-
-# Operators with a single example, and those whose examples have no symbolic length; only ever shorter lists.
-ONE_EXAMPLE = {
-    "logical_not", "bitwise_not", "isnan", "isinf", "isfinite", "clip", "astype", "equal", "not_equal", "less", "less_equal",
-    "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "left_shift", "right_shift", "where", "outer", "broadcast_to", "flip", "concat", "stack", "repeat", "tile", "zeros", "ones",
-    "zeros_like", "ones_like", "nn.relu", "nn.leakyrelu", "nn.gelu", "nn.gelu_tanh", "nn.silu", "nn.selu", "nn.dropout",
-    "nn.softmax", "nn.log_softmax", "nn.layer_norm", "nn.rms_norm", "nn.group_norm", "memory.kill_storage",
-}  # fmt: skip
-NO_SYMBOL = {"broadcast_to", "strided_slice", "zeros", "ones", "full"}
 
 
 @EVERY
@@ -40,12 +33,37 @@ def test_explains_each_operand_and_attribute(op: type[Op]) -> None:
     assert all(parameter.doc for parameter in op.parameters)
     assert all(page.kind_words(parameter) for parameter in op.parameters)
     assert all(parameter.unit for parameter in op.attributes if COUNTED.fullmatch(parameter.name))
+    for parameter in op.parameters:
+        assert parameter.default is not None or parameter.kind.endswith(" | None"), parameter.name
+
+
+def test_a_kind_without_words_is_no_kind() -> None:
+    with pytest.raises(KeyError, match="Axiss"):
+        page.kind_words(Parameter("axis", "Axiss", "", False))
+    with pytest.raises(KeyError, match="Tensr"):
+        page.kind_words(Parameter("x", "Tensr | None", "", True))
+
+
+def test_each_kind_of_an_attribute_is_checked_and_has_its_own_words() -> None:
+    for is_operand in (False, True):
+        found = [q for op in table().values() for q in op.parameters if q.is_operand is is_operand]
+        words = {q.kind.removesuffix(" | None"): page.kind_words(q).removesuffix(" or None") for q in found}
+        assert len(words) == len(set(words.values())), "two kinds in the same words are one kind"
+    for op in table().values():
+        odd = Attrs([(q.name, object()) for q in op.attributes])
+        taken = all(q.kind.startswith("Any") for q in op.attributes)
+        assert bool(attributes.problem(op, odd)) != taken
 
 
 def shown_by_programs(op: type[Op]) -> bool:
     """Whether calls mention functions, devices, or any number of values, which the notation of examples has not."""
     called = any(q.kind in ("Function", "str") and q.required for q in op.operands)
     return called or op.variadic or any(q.kind == "Any" and q.required for q in op.attributes)
+
+
+def takes_anything(op: type[Op]) -> bool:
+    """Whether there is nothing to vary: the one operand is an object that only other operators make."""
+    return not op.attributes and [q.kind for q in op.operands] == ["Value"]
 
 
 @EVERY
@@ -56,19 +74,33 @@ def test_has_examples(op: type[Op]) -> None:
     assert texts
     shaped = [text for text in texts if any("[" in item or "(" in item for item in text.operands)]
     symbolic = [text for text in shaped if re.search(r"\b[a-z]\b|\?", " ".join(text.operands))]
-    name = op.name.removeprefix("relax.")
-    assert (len(texts) < 2 and bool(op.parameters)) == (name in ONE_EXAMPLE)
-    assert (bool(shaped) and not symbolic) == (name in NO_SYMBOL)
+    assert len({text.text for text in texts}) >= (2 if op.parameters and not takes_anything(op) else 1)
+    assert symbolic or not shaped
 
 
 @EVERY
-def test_evaluates_or_says_why_not(op: type[Op]) -> None:
+def test_evaluates_or_says_why_not(op: type[Op], operator_parts: dict[str, Counter[str]]) -> None:
     assert (op.evaluate is not None) + op.by_machine + bool(op.no_evaluate) == 1
+    by = "evaluated with numpy" if op.evaluate else "run by the machine" if op.by_machine else "not run"
+    operator_parts["parts"].update(["declared", by])
+    if op.no_evaluate:
+        operator_parts["not run"].update([f"{op.name.removeprefix('relax.')}: {op.no_evaluate}"])
 
 
 @EVERY
-def test_is_lowered_or_says_why_not(op: type[Op]) -> None:
+def test_is_lowered_or_says_why_not(op: type[Op], operator_parts: dict[str, Counter[str]]) -> None:
     assert op.is_lowered() or op.no_legalize
+    operator_parts["parts"].update(["lowered" if op.is_lowered() else "not lowered"])
+    if op.evaluate is not None and not op.is_lowered():
+        operator_parts["evaluated only"].update([f"{op.name.removeprefix('relax.')}: {op.no_legalize}"])
+
+
+def test_the_parts_are_all_there() -> None:
+    ops = list(table().values())
+    assert len(ops) >= 230
+    assert all(page.inference(op) for op in ops)
+    assert sum(op.evaluate is not None or op.by_machine for op in ops) >= len(ops) - 8
+    assert sum(op.is_lowered() for op in ops) >= 182
 
 
 @EVERY

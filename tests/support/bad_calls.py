@@ -42,7 +42,7 @@ _VALUES = {
     "str": ('"foo"', '""', "3", "None", "[]"),
     "float": ('"foo"', "-1.0", "0.0", "1e308", "None", "[]", "float('nan')"),
     "DType": ('"foo"', '"handle"', '"bool"', '"float32x4"', '"int64"', "3", "None"),
-    "Value": ("0", "-1", "[]", "[-1]", '"foo"', "None", "65000", "[3,2]"),
+    "int | Ints": ("0", "-1", "[]", "[-1]", '"foo"', "None", "65000", "[3,2]"),
     "Any": ('"foo"', "3", "None", "[]"),
 }  # fmt: skip
 
@@ -75,7 +75,7 @@ def bad_calls(op: type[Op]) -> Iterator[Bad]:
 
 
 def _values(q: Parameter) -> tuple[str, ...]:
-    return _VALUES.get(q.kind.split(" | ")[0], ('"foo"', "-1"))
+    return _VALUES.get(q.kind.removesuffix(" | None"), ('"foo"', "-1"))
 
 
 def _other_operands(text: str) -> tuple[str, ...]:

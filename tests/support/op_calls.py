@@ -173,7 +173,7 @@ def _attributes(call: Example, random: Random) -> tuple[str, ...]:
 
 def _values(parameter: Parameter, op: type[Op]) -> tuple[str, ...]:
     """What an attribute may be given: by its kind, and what the other calls of the operator give it."""
-    kind = parameter.kind.split(" | ")[0]
+    kind = parameter.kind.removesuffix(" | None")
     given = [
         text.split("=", 1)[1]
         for call in calls(op)

@@ -9,6 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.ops.decl import Op, Parameter
 from relax_explorer.core.ops.page import kind_words
@@ -26,15 +27,12 @@ def problem(op: type[Op], attrs: Attrs) -> str:
             isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))
         ):
             return f"{parameter.name} is {value!r}, which is no value"
-        kind = parameter.kind.split("|")[0].strip()
-        test = _KINDS.get(kind)
-        if value is None and (parameter.default is None or "None" in parameter.kind):
+        kind = parameter.kind.removesuffix(" | None")
+        if value is None and kind != parameter.kind:
             continue
-        if test is None:
-            continue
-        if not test(value):
+        if not _KINDS[kind](value):
             return f"{parameter.name} is {_said(value)}, it must be {kind_words(parameter)}"
-        if kind in ("int", "Axes", "Ints", "Value") and not _near(value):
+        if kind in ("int", "Axes", "Ints", "int | Ints") and not _near(value):
             return f"{parameter.name} is {value!r}, beyond {LIMIT}"
     return ""
 
@@ -56,7 +54,7 @@ def _said(value: Any) -> str:
 
 def operand_problem(q: Parameter, arg: e.Expr, info: s.StructInfo) -> str:
     """What is wrong with the kind of an operand, as far as its declaration alone says; empty when nothing is."""
-    kind = q.kind.split("|")[0].strip()
+    kind = q.kind.removesuffix(" | None")
     literal = {e.StringImm: "a string", e.DataTypeImm: "a dtype"}.get(type(arg))
     if literal is not None and kind in ("Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"):
         return f"{q.name} is {literal}, it must be a {kind_words(q)}"
@@ -86,13 +84,15 @@ def _near(value: Any) -> bool:
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "int": _integer,
-    "float": lambda value: _number(value),
+    "float": _number,
     "Numbers": lambda value: all(map(_number, value if type(value) is tuple else (value,))),
     "bool": lambda value: type(value) is bool,
     "str": lambda value: type(value) is str,
     "Axes": _integers,
     "Ints": _integers,
     "DType": lambda value: isinstance(value, DType),
-    "Value": lambda value: type(value) in (int, tuple),
-    "Expr": lambda value: _number(value),
+    "int | Ints": _integers,
+    "IndexMap": lambda value: isinstance(value, IndexMap),
+    "Expr": _number,
+    "Any": lambda value: True,
 }

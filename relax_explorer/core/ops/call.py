@@ -173,7 +173,7 @@ class CallTirWithGrad(CallKernel, name="relax.call_tir_with_grad"):
     """As call_tir, with the name of a function that gives its gradient (TVM)."""
 
     te_grad_name: str = attr(REQUIRED, "registered name of the function that makes the gradient")
-    te_grad_kwargs: Any = attr(None, "keyword arguments for it")
+    te_grad_kwargs: Any | None = attr(None, "keyword arguments for it")
 
 
 class CallDpsPacked(InDestination, name="relax.call_dps_packed"):

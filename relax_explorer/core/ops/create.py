@@ -189,8 +189,8 @@ class Arange(Op, name="relax.arange"):
     """Numbers from start to end by a step (numpy.arange)."""
 
     start: Prim = operand("the first number; the end when it stands alone, and 0 is the first")
-    end: Prim = operand("the end, left out", default=None)
-    step: Prim = operand("the step; 1 when not given", default=None)
+    end: Prim | None = operand("the end, left out", default=None)
+    step: Prim | None = operand("the step; 1 when not given", default=None)
     dtype: DType | None = attr(None, "the dtype; int64 or float32 by the numbers when None")
     fusion = Fusion.INJECTIVE
     no_legalize = "a symbolic range of floats, or with a step of unknown sign, has no known length"
@@ -284,7 +284,7 @@ class Triangle(Op):
     """Base of the triangles of matrices."""
 
     x: Tensor = operand("matrices in the last two axes")
-    k: Prim = operand("the diagonal: 0 the main one, above it positive", default=None)
+    k: Prim | None = operand("the diagonal: 0 the main one, above it positive", default=None)
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] 0 -> f32[n,4]", "f32[2,3,4] -1 -> f32[2,3,4]")
 

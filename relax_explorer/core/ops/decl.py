@@ -54,8 +54,9 @@ class Parameter:
     """One argument of an operator: an operand (a value) or an attribute (a constant of the program).
 
     `kind` is the annotation as written: for operands Tensor, Tensors (a tuple), Shape, Prim, Prims, DType, str, Function,
-    Arguments (a tuple of any values, one value stands for a tuple of it), Value, each perhaps with `| None`; for attributes
-    a Python type, DType, Axis or Axes.
+    Arguments (a tuple of any values, one value stands for a tuple of it), Value; for attributes a Python type, DType, Axes,
+    Ints, `int | Ints` (where one number is no list of it), Numbers, IndexMap, Expr. Each may end in `| None`, and does where
+    None is the default. The words for each stand in page.py.
     """
 
     name: str

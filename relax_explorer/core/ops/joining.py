@@ -14,7 +14,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, Tensors, Value, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, Tensors, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.te import Te, Tensor, where
 
@@ -181,7 +181,7 @@ class Split(Op, name="relax.split"):
     """A tensor cut into several along an axis (numpy.split)."""
 
     x: Tensor = operand("the tensor")
-    indices_or_sections: Value = attr(REQUIRED, "how many equal parts, or the places of the cuts")
+    indices_or_sections: int | Ints = attr(REQUIRED, "how many equal parts, or the places of the cuts")
     axis: int = attr(0, "the axis")
     fusion = Fusion.INJECTIVE
     examples = (

@@ -32,7 +32,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
 
     kernel = "transpose"
     x: Tensor = operand("the tensor")
-    axes: Axes = attr(None, "for each axis of the result the axis of x it is; reversed when None")
+    axes: Axes | None = attr(None, "for each axis of the result the axis of x it is; reversed when None")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] -> f32[4,n]", "f32[2,3,4] axes=[1,0,2] -> f32[3,2,4]")
 
@@ -191,7 +191,7 @@ class Squeeze(Op, name="relax.squeeze"):
     """Axes of length 1 left out (numpy.squeeze)."""
 
     x: Tensor = operand("the tensor")
-    axis: Axes = attr(None, "the axes; all of length 1 when None")
+    axis: Axes | None = attr(None, "the axes; all of length 1 when None")
     fusion = Fusion.INJECTIVE
     examples = ("f32[1,n,1] axis=[0] -> f32[n,1]", "f32[1,4,1] -> f32[4]")
 

@@ -32,16 +32,13 @@ _ATTRIBUTES = {
     "bool": "True or False",
     "str": "string",
     "DType": "dtype",
-    "Axis": "axis",
     "Axes": "axis or list of axes",
     "Ints": "integer or list of integers",
     "Numbers": "number or list of numbers",
-    "Floats": "number or list of numbers",
-    "Value": "integer or list of integers",
+    "int | Ints": "integer, or else list of integers",
     "IndexMap": "index map",
     "Expr": "scalar expression",
     "Any": "any constant",
-    "None": "None",
 }
 _FUSIONS = {
     Fusion.ELEMENTWISE: "element-wise: fused with any neighbour",
@@ -60,11 +57,11 @@ _SOURCE = re.compile(
 
 
 def kind_words(parameter: Parameter) -> str:
-    """What a parameter may be, in words that a user knows."""
-    words = _OPERANDS if parameter.is_operand else _ATTRIBUTES
-    parts = [part.strip() for part in parameter.kind.split("|")]
-    known = [words.get(part, "constant") for part in parts if part != "None"]
-    return " or ".join(known) + (" or None" if "None" in parts and not parameter.is_operand else "")
+    """What a parameter may be, in words that a user knows; each kind has its own."""
+    kind = parameter.kind.removesuffix(" | None")
+    if parameter.is_operand:
+        return _OPERANDS[kind]
+    return _ATTRIBUTES[kind] + (" or None" if kind != parameter.kind else "")
 
 
 def default_words(parameter: Parameter) -> str:

@@ -21,7 +21,7 @@ class Reduction(Op):
     """Base of the reductions: the named axes vanish, or stay with length 1."""
 
     x: Tensor = operand("the tensor")
-    axis: Axes = attr(None, "the axes; all when None")
+    axis: Axes | None = attr(None, "the axes; all when None")
     keepdims: bool = attr(False, "keep the reduced axes with length 1")
     fusion = Fusion.REDUCE
     examples = (

@@ -205,11 +205,11 @@ class Unique(Op, name="relax.unique"):
     """The different elements, or slices along an axis, and where they are (numpy.unique); how many is known when it runs."""
 
     x: Tensor = operand("the tensor")
-    sorted: Prim = operand("whether in ascending order", default=None)
-    return_index: Prim = operand("whether to give the index of the first of each", default=None)
-    return_inverse: Prim = operand("whether to give which one each element is", default=None)
-    return_counts: Prim = operand("whether to give how often each is there", default=None)
-    axis: Prim = operand("the axis; the flattened tensor when not given", default=None)
+    sorted: Prim | None = operand("whether in ascending order", default=None)
+    return_index: Prim | None = operand("whether to give the index of the first of each", default=None)
+    return_inverse: Prim | None = operand("whether to give which one each element is", default=None)
+    return_counts: Prim | None = operand("whether to give how often each is there", default=None)
+    axis: Prim | None = operand("the axis; the flattened tensor when not given", default=None)
     packed = "relax.run.unique"
     examples = (
         "f32[n,4] -> f32[?]",
