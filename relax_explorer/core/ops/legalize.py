@@ -125,10 +125,7 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered | None:
     variables = _variables(infos, out)
     template_key = key(call, infos)
     if template_key not in _TEMPLATES:
-        try:
-            _TEMPLATES[template_key] = _make(call, infos, out, variables)
-        except OverflowError:  # a number of the rule does not fit the dtype, such as -1 an unsigned one
-            _TEMPLATES[template_key] = None
+        _TEMPLATES[template_key] = _make(call, infos, out, variables)
     template = _TEMPLATES[template_key]
     if template is None:
         return None
