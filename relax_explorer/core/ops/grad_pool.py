@@ -22,6 +22,7 @@ from relax_explorer.core.ops.nn_layout import (
     tiled,
     tiled_stage,
 )
+from relax_explorer.core.ops.nn_loss import divided
 from relax_explorer.core.ops.nn_pool import Pool, extended, inside_windows, pool_windows, taps_inside
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, lowest, where
@@ -182,7 +183,9 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
         window = (pool_size, strides, padding, dilation)
         counted = inside_windows(x.shape, *window, ceil_mode, count_include_pad, x.dtype)
         counted = counted[:, :, : grad.shape[2], : grad.shape[3]]
-        made = cls.spread(x, lambda a, b: 1, grad / counted, *window)
+        grad = grad.astype(x.dtype)
+        shares = divided(grad, counted.astype(x.dtype)) if grad.size else grad
+        made = cls.spread(x, lambda a, b: shares.dtype.type(1), shares, *window)
         return tiled(made, _AXES, layout).astype(data.dtype)
 
     @classmethod

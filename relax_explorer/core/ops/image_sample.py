@@ -14,7 +14,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32, INT64
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Op, Site, attr, operand
 from relax_explorer.core.ops.image_places import weights_of
@@ -127,9 +127,10 @@ class GridSample(Op, name="relax.image.grid_sample"):
         size, rank = by_axis(layout, data.shape), len(spatial)
         shape = {**size, **by_axis(spatial, grid.shape[2:])}
 
+        wide = kind if kind is FLOAT64 else FLOAT32
         taps = {}
         for number, axis in enumerate(spatial):
-            place = _position_stage(te, grid, rank - 1 - number, size[axis], align_corners)
+            place = _position_stage(te, grid, rank - 1 - number, size[axis], align_corners, wide)
             taps[axis] = _tap_stages(te, place, size[axis], method, padding_mode, align_corners)
 
         def sampled(*i: p.PrimExpr) -> p.PrimExpr:
@@ -151,24 +152,25 @@ def _part(
     taps: Mapping[str, tuple[p.PrimExpr, p.PrimExpr]],
 ) -> p.PrimExpr:  # fmt: skip
     """An element by its share, nothing outside."""
+    kind = next(iter(taps.values()))[1].dtype
     tests: list[p.PrimExpr] = []
     for axis, (index, _) in taps.items():
         tests += [p.LE(rules.ZERO, index), p.LT(index, size[axis])]
     found = {**place, **{axis: index for axis, (index, _) in taps.items()}}
-    element = where(all_of(tests), cast(x[ordered(layout, found)], FLOAT32), p.FloatImm(0.0))
+    element = where(all_of(tests), cast(x[ordered(layout, found)], kind), p.FloatImm(0.0, kind))
     return reduce(p.Mul, [share for _, share in taps.values()], element)
 
 
 def _source(place: Any, length: Any, align_corners: bool) -> Any:
     """The position in an axis that a place from -1 to 1 stands for; for arrays and for expressions."""
     less = (
-        cast(simplify(p.Sub(length, rules.ONE)), FLOAT32)
+        cast(simplify(p.Sub(length, rules.ONE)), place.dtype)
         if isinstance(length, p.PrimExpr)
         else float(length - 1)
     )
     if align_corners:
         return (place + 1.0) * less / 2.0
-    count = cast(length, FLOAT32) if isinstance(length, p.PrimExpr) else float(length)
+    count = cast(length, place.dtype) if isinstance(length, p.PrimExpr) else float(length)
     return (place + 1.0) * count / 2.0 - 0.5
 
 
@@ -199,11 +201,13 @@ def _padded_array(place: Any, length: int, padding: str, align_corners: bool) ->
     return np.clip(place, 0, max(length - 1, 0)).astype(place.dtype)
 
 
-def _position_stage(te: Te, grid: Tensor, number: int, length: p.PrimExpr, align_corners: bool) -> Tensor:
-    """The position in an axis of each place; the place's number in an axis is `number`."""
+def _position_stage(
+    te: Te, grid: Tensor, number: int, length: p.PrimExpr, align_corners: bool, kind: DType
+) -> Tensor:
+    """The position in an axis of each place; the place's number in an axis is `number`; computed in `kind`."""
 
     def element(n: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
-        found: p.PrimExpr = _source(cast(grid[(n, p.IntImm(number), *i)], FLOAT32), length, align_corners)
+        found: p.PrimExpr = _source(cast(grid[(n, p.IntImm(number), *i)], kind), length, align_corners)
         return found
 
     return te.compute("T_position", (grid.shape[0], *grid.shape[2:]), element)
@@ -225,10 +229,10 @@ def _tap_stages(
     low = te.compute("T_low", place.shape, lambda *i: call(function, place[i]))
     if method == "nearest":
         index = te.compute("T_index", low.shape, lambda *i: p.Cast(INT64, low[i]))
-        return [(index, te.compute("T_share", low.shape, lambda *i: p.FloatImm(1.0)))]
+        return [(index, te.compute("T_share", low.shape, lambda *i: p.FloatImm(1.0, place.dtype)))]
     kind = "cubic" if method == "bicubic" else "linear"
     found = []
-    for tap in weights_of(p.FloatImm(0.0), kind, _CUBIC_ALPHA):
+    for tap in weights_of(p.FloatImm(0.0, place.dtype), kind, _CUBIC_ALPHA):
         near = moved(low, tap) if method == "bicubic" else low
         step = 0 if method == "bicubic" else tap
 
@@ -244,19 +248,20 @@ def _tap_stages(
 
 
 def _stepped(x: p.PrimExpr, step: int) -> p.PrimExpr:
-    return p.Add(x, p.FloatImm(float(step))) if step else x
+    return p.Add(x, p.FloatImm(float(step), x.dtype)) if step else x
 
 
 def _padded(place: p.PrimExpr, length: p.PrimExpr, padding: str, align_corners: bool) -> p.PrimExpr:
     """As `_padded_array`, for one position."""
     if padding == "zeros":
         return place
-    last = cast(simplify(p.Sub(length, rules.ONE)), FLOAT32)
+    kind = place.dtype
+    last = cast(simplify(p.Sub(length, rules.ONE)), kind)
     if padding == "reflection":
-        start, span = (0.0, last) if align_corners else (-0.5, cast(length, FLOAT32))
-        distance = call("fabs", p.Sub(place, p.FloatImm(start)))
-        turns = call("floor", distance / p.Max(span, p.FloatImm(1.0)))
+        start, span = (0.0, last) if align_corners else (-0.5, cast(length, kind))
+        distance = call("fabs", p.Sub(place, p.FloatImm(start, kind)))
+        turns = call("floor", distance / p.Max(span, p.FloatImm(1.0, kind)))
         rest = distance - turns * span
         even = p.EQ(p.FloorMod(p.Cast(INT64, turns), p.IntImm(2)), rules.ZERO)
-        place = p.Add(where(even, rest, span - rest), p.FloatImm(start))
-    return p.Max(p.Min(place, last), p.FloatImm(0.0))
+        place = p.Add(where(even, rest, span - rest), p.FloatImm(start, kind))
+    return p.Max(p.Min(place, last), p.FloatImm(0.0, kind))

@@ -149,7 +149,7 @@ def divided(a: Any, b: Any) -> Any:
     if a.dtype.kind == "f":
         return np.asarray(a / b)
     if not b.all():
-        raise ZeroDivisionError("the weights of the targets add up to 0")
+        raise ZeroDivisionError("an integer is divided by 0")
     quotient = np.floor_divide(np.abs(a), np.abs(b)) if a.dtype.kind == "i" else np.floor_divide(a, b)
     return np.asarray(np.where((a < 0) != (b < 0), np.negative(quotient), quotient))
 
