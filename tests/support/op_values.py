@@ -55,7 +55,7 @@ class Setting:
         """A dimension as a number."""
         found = number(dim, {var: self.sizes[var.name] for var in free_vars(dim)})
         assert found is not None, f"{dim} has no value"
-        return int(found) if dim.dtype.is_int else found
+        return int(found) if dim.dtype.is_int else np.asarray(found, dim.dtype.to_numpy())[()]
 
     def value(self, arg: Any) -> Any:
         """The value of an operand, or of a scalar argument of a call_tir."""

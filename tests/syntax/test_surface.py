@@ -69,7 +69,7 @@ STATEMENTS: dict[str, tuple[str, str]] = {
     "bool": ("y = True", 'y = R.const(True, "bool")'),
     "prim value": ("y = R.prim_value(1)", ""),
     "prim value of a bool": ("y = R.prim_value(True)", ""),
-    "prim value of a float": ("y = R.prim_value(2.5)", "y = T.float32(2.5)"),
+    "prim value of a float": ("y = R.prim_value(2.5)", "y = T.float64(2.5)"),
     "prim value, annotated": ("y: T.int64 = 1", ""),
     "prim value of another dtype": ("y = T.int32(7)", ""),
     "negative prim value": ("y = R.call_packed('f', -1)", 'y = R.call_packed("f", -1)'),
@@ -115,7 +115,7 @@ STATEMENTS: dict[str, tuple[str, str]] = {
     "comparison": ("y = x > x", "y = R.greater(x, x)"),
     "negation": ("y = -x", "y = R.negative(x)"),
     "matrix product": ("y = x @ x", "y = R.matmul(x, x, out_dtype=None)"),
-    "scalar beside a tensor in a call": ("y = R.add(x, 1.0)", "y = R.add(x, T.float32(1.0))"),
+    "scalar beside a tensor in a call": ("y = R.add(x, 1.0)", "y = R.add(x, T.float64(1.0))"),
     # calls
     "nested calls": ("y = R.exp(R.add(x, R.sin(x)))", ""),
     "keywords for operands": ("y = R.add(x1=x, x2=x)", "y = R.add(x, x)"),

@@ -38,6 +38,7 @@ from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.struct_info import OBJECT, PrimStructInfo
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.special import NotDefined
 from relax_explorer.core.tir.stmt import PrimFunc
 
 DEPTH_LIMIT = 10_000
@@ -549,6 +550,8 @@ class Machine:
             raise self.trap(codes.OVERFLOW, str(problem), at) from None
         except ZeroDivisionError as problem:
             raise self.trap(codes.BAD_ARITHMETIC, str(problem), at) from None
+        except NotDefined as problem:
+            raise self.trap(codes.NO_EVALUATION, str(problem), at, problem.hint) from None
         except (ValueError, TypeError) as problem:
             raise self.trap(codes.SHAPE_CHECK, str(problem), at) from None
 

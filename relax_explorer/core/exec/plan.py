@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from relax_explorer.core.exec.values import Shape
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.walk import info_holders
+from relax_explorer.core.ops.special import scalar_value
 
 
 @dataclass(slots=True, eq=False)
@@ -168,7 +166,7 @@ class _Planner:
 
     def _prim_operand(self, expr: e.PrimValue) -> int:
         if isinstance(expr.value, (p.IntImm, p.FloatImm)):
-            return self.constant(_scalar(expr.value))
+            return self.constant(scalar_value(expr.value))
         target = self.slot(None)
         self.emit("scalar", expr, (), target)
         return target
@@ -178,15 +176,6 @@ class _Planner:
         target = self.slot(None)
         self.emit("tuple", expr, args, target)
         return target
-
-
-def _scalar(literal: p.IntImm | p.FloatImm) -> Any:
-    """A scalar literal as a Python number; an integer of another dtype than int64 as a numpy scalar, which keeps it."""
-    if literal.dtype.is_bool:
-        return bool(literal.value)
-    if literal.dtype.is_int and literal.dtype is not INT64:
-        return np.asarray(literal.value, literal.dtype.to_numpy())[()]
-    return literal.value
 
 
 def _mark_dead(made: Plan) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, FLOAT64, INT64, UINT64, DType, from_numpy
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
-from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.special import need_bits, wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
 
 Element = Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]
@@ -32,25 +32,23 @@ class Arithmetic(Op):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The broadcast shape, the common dtype."""
-        left, right = _pair(at, x1, x2)
-        return rules.broadcast_info(at, left, right, rules.common_dtype(at, x1=left, x2=right))
+        """The broadcast shape, the common dtype; a scalar of two scalars."""
+        left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
+        kind = rules.common_dtype(at, x1=left, x2=right)
+        return _both_scalars(x1, x2, kind) or rules.broadcast_info(at, left, right, kind)
 
 
-def _pair(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> tuple[s.TensorStructInfo, s.TensorStructInfo]:
-    """Both operands as tensors; a scalar counts as a tensor of rank 0."""
-    scalars = [isinstance(info, s.PrimStructInfo) for info in (x1, x2)]
-    left = (
-        s.TensorStructInfo((), x1.dtype) if isinstance(x1, s.PrimStructInfo) else rules.tensor(at, x1, "x1")
-    )
-    right = (
-        s.TensorStructInfo((), x2.dtype) if isinstance(x2, s.PrimStructInfo) else rules.tensor(at, x2, "x2")
-    )
-    if scalars[1] and not scalars[0] and left.dtype is not None:
-        right = s.TensorStructInfo((), left.dtype)
-    elif scalars[0] and not scalars[1] and right.dtype is not None:
-        left = s.TensorStructInfo((), right.dtype)
-    return left, right
+def _as_tensor(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
+    """An operand as a tensor; a scalar counts as a tensor of rank 0."""
+    if isinstance(info, s.PrimStructInfo):
+        return s.TensorStructInfo((), info.dtype)
+    return rules.tensor(at, info, name)
+
+
+def _both_scalars(x1: s.StructInfo, x2: s.StructInfo, kind: DType | None) -> s.PrimStructInfo | None:
+    """The result for two scalars."""
+    scalars = isinstance(x1, s.PrimStructInfo) and isinstance(x2, s.PrimStructInfo)
+    return s.PrimStructInfo(kind) if scalars and kind is not None else None
 
 
 class Compare(Arithmetic):
@@ -64,9 +62,22 @@ class Compare(Arithmetic):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The broadcast shape, bool."""
-        left, right = _pair(at, x1, x2)
-        return rules.broadcast_info(at, left, right, BOOL)
+        """The broadcast shape, bool; a scalar of two scalars."""
+        left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
+        return _both_scalars(x1, x2, BOOL) or rules.broadcast_info(at, left, right, BOOL)
+
+
+class Bits(Arithmetic):
+    """Base of what is done to bits: inference takes floats, as TVM's does, but nothing computes it."""
+
+    no_legalize = "bits are those of integers"
+    kinds: ClassVar[tuple[str, ...]] = ("int", "uint", "bool")
+
+
+class Shift(Bits):
+    """Base of the shifts, which truth values don't have."""
+
+    kinds = ("int", "uint")
 
 
 def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) -> p.PrimExpr:
@@ -98,13 +109,29 @@ def _shared(compared: bool, *kinds: DType) -> DType:
     """The dtype that elements are combined in: the first operand's, for comparisons one that holds both."""
     if not compared or all(kind is kinds[0] for kind in kinds):
         return kinds[0]
+    floats = sorted({kind for kind in kinds if kind.is_float}, key=lambda kind: kind.bits)
+    if floats:  # the widest; of two that are equally wide neither holds the other
+        return floats[-1] if len({kind.bits for kind in floats}) == len(floats) else FLOAT32
     return from_numpy(np.result_type(*[kind.to_numpy() for kind in kinds]))
 
 
-def _legalize(name: str, element: Element, compared: bool) -> Callable[[Te, Tensor, Tensor], Tensor]:
-    def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:
+def _counts(compared: bool, tensor: DType, scalar: DType) -> bool:
+    """Whether a scalar has a say in the dtype that a tensor is compared in; otherwise it takes the tensor's."""
+    return compared and not tensor.is_float and not (tensor is UINT64 and not scalar.is_float)
+
+
+def _legalize(
+    name: str, element: Element, base: type[Arithmetic]
+) -> Callable[[Te, Tensor, Tensor], Tensor | None]:
+    compared = base is Compare
+
+    def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor | None:
         shape = result_shape(x1, x2)
-        kind = _shared(compared, *[x.dtype for x in (x1, x2) if isinstance(x, Tensor)])
+        kinds = [x.dtype for x in (x1, x2) if isinstance(x, Tensor)]
+        loose = [x.dtype for x in (x1, x2) if not isinstance(x, Tensor)]
+        kind = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
+        if issubclass(base, Bits) and kind.kind not in base.kinds:
+            return None
 
         def body(*i: p.PrimExpr) -> p.PrimExpr:
             return element(cast(index(x1, i, shape), kind), cast(index(x2, i, shape), kind))
@@ -116,10 +143,16 @@ def _legalize(name: str, element: Element, compared: bool) -> Callable[[Te, Tens
 
 def _evaluate(function: Callable[[Any, Any], Any], compared: bool) -> Callable[[Any, Any], Any]:
     def evaluate(x1: Any, x2: Any) -> Any:
+        arrays = [np.asarray(x) for x in (x1, x2)]
         kinds = [from_numpy(x.dtype) for x in (x1, x2) if isinstance(x, np.ndarray)]
-        kind = _shared(compared, *kinds).to_numpy() if kinds else None
-        made = np.asarray(function(np.asarray(x1, kind), np.asarray(x2, kind)))
-        return made if compared or kind is None else made.astype(kind)
+        if kinds:
+            loose = [from_numpy(a.dtype) for a, x in zip(arrays, (x1, x2), strict=True) if a is not x]
+            shared = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
+            arrays = [x.astype(shared.to_numpy()) for x in arrays]
+        made = np.asarray(function(*arrays))
+        if not kinds:  # two scalars make a scalar
+            return made[()]
+        return made if compared else made.astype(arrays[0].dtype)
 
     return evaluate
 
@@ -137,7 +170,7 @@ def _binary(
         "__doc__": doc,
         "__module__": __name__,
         "evaluate": staticmethod(_evaluate(function, base is Compare)),
-        "legalize": staticmethod(_legalize(f"T_{short}", element, base is Compare)),
+        "legalize": staticmethod(_legalize(f"T_{short}", element, base)),
     }
     if examples:
         members["examples"] = examples
@@ -162,6 +195,27 @@ def _checked(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return function(a, b)
 
     return divide
+
+
+def _of_bits(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def combine(a: Any, b: Any) -> Any:
+        need_bits("x1", a)
+        return function(a, b)
+
+    return combine
+
+
+def _shifted(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`function` by less than the width; what processors make of more differs."""
+
+    def shift(a: Any, b: Any) -> Any:
+        need_bits("x1", a, "iu")
+        width = from_numpy(a.dtype).bits
+        if np.any(b < 0) or np.any(b >= width):
+            raise ZeroDivisionError(f"an element of x2 is below 0 or not below {width}, the bits of x1")
+        return function(a, b)
+
+    return shift
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -198,7 +252,9 @@ def _floated(element: Element) -> Element:
     def floated(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         if a.dtype.is_float:
             return element(a, b)
-        return p.Cast(a.dtype, element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)))
+        made = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
+        cut = p.Cast(INT64, made) if a.dtype.is_bool else made  # 0.8 is cut off to 0, not true
+        return p.Cast(a.dtype, cut)
 
     return floated
 
@@ -356,46 +412,46 @@ LogicalXor = _binary(
     "relax.logical_xor",
     Arithmetic,
     lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind in "iub" else np.logical_xor(a, b),
-    _bits("bitwise_xor"),
+    lambda a, b: (_truth(_bits("bitwise_xor")) if a.dtype.is_float else _bits("bitwise_xor"))(a, b),
     "Whether just one is true (numpy.logical_xor); of integers their bits, as TVM has it.",
     _BOOLS,
 )
 BitwiseAnd = _binary(
     "relax.bitwise_and",
-    Arithmetic,
-    np.bitwise_and,
+    Bits,
+    _of_bits(np.bitwise_and),
     _bits("bitwise_and"),
     "Bits set in both (numpy.bitwise_and).",
     _INTS,
 )
 BitwiseOr = _binary(
     "relax.bitwise_or",
-    Arithmetic,
-    np.bitwise_or,
+    Bits,
+    _of_bits(np.bitwise_or),
     _bits("bitwise_or"),
     "Bits set in one (numpy.bitwise_or).",
     _INTS,
 )
 BitwiseXor = _binary(
     "relax.bitwise_xor",
-    Arithmetic,
-    np.bitwise_xor,
+    Bits,
+    _of_bits(np.bitwise_xor),
     _bits("bitwise_xor"),
     "Bits set in just one (numpy.bitwise_xor).",
     _INTS,
 )
 LeftShift = _binary(
     "relax.left_shift",
-    Arithmetic,
-    np.left_shift,
+    Shift,
+    _shifted(np.left_shift),
     _bits("shift_left"),
     "Bits moved left (numpy.left_shift).",
     _INTS,
 )
 RightShift = _binary(
     "relax.right_shift",
-    Arithmetic,
-    np.right_shift,
+    Shift,
+    _shifted(np.right_shift),
     _bits("shift_right"),
     "Bits moved right, with the sign (numpy.right_shift).",
     _INTS,
@@ -428,7 +484,7 @@ class Where(Op, name="relax.where"):
             raise at.fail(codes.DTYPE_WRONG, "the condition is not bool", condition=f"dtype {test.dtype}")
         kind = rules.common_dtype(at, x1=left, x2=right)
         both = rules.broadcast_info(at, left, right, kind)
-        return rules.broadcast_info(at, test, both, kind)
+        return rules.broadcast_info(at, test, both, kind, ("condition", "x1"))
 
     @staticmethod
     def evaluate(condition: Any, x1: Any, x2: Any) -> Any:

@@ -20,7 +20,7 @@ from relax_explorer.core.ops.decl import (
     attr,
     operand,
 )
-from relax_explorer.core.ops.special import as_array, erf, keep_dtype, sigmoid
+from relax_explorer.core.ops.special import as_array, erf, keep_dtype, need_bits, sigmoid
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
 
 
@@ -119,8 +119,9 @@ class Negative(Unary, name="relax.negative"):
         """One element at a time."""
         if x.dtype.is_bool:
             return te.compute("compute", x.shape, lambda *i: x[i])
-        if x.dtype.kind == "uint":
-            return te.compute("compute", x.shape, lambda *i: p.Sub(p.as_prim(0, x.dtype), x[i]))
+        if x.dtype.kind == "uint":  # TVM takes 0 - x for 0, since an unsigned x is never below it
+            one = p.as_prim(1, x.dtype)
+            return te.compute("compute", x.shape, lambda *i: call("bitwise_not", x[i]) + one)
         minus = p.as_prim(-1, x.dtype)
         return te.compute("compute", x.shape, lambda *i: x[i] * minus)
 
@@ -182,11 +183,19 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
     kernel = "tir_bitwise_not"
     floating = False
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
-    evaluate = staticmethod(as_array(np.invert))
+    no_legalize = "bits are those of integers"
 
     @staticmethod
-    def legalize(te: Te, x: Tensor) -> Tensor:
+    def evaluate(x: Any) -> Any:
+        """numpy.invert."""
+        need_bits("x", x)
+        return np.asarray(np.invert(x))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor | None:
         """One element at a time."""
+        if x.dtype.is_float:
+            return None
         return te.compute("compute", x.shape, lambda *i: call("bitwise_not", x[i]))
 
 

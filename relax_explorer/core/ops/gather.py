@@ -215,7 +215,7 @@ class OneHot(Op, name="relax.one_hot"):
                 codes.WRONG_KIND, "on_value and off_value are scalars", on_value=f"this is {on_value}"
             )
         if on_value.dtype is not off_value.dtype:
-            message = f"the scalars are {on_value.dtype} and {off_value.dtype}"
+            message = f"on_value is {on_value.dtype}, off_value {off_value.dtype}"
             raise at.fail(codes.DTYPES_DIFFER, message, off_value=f"dtype {off_value.dtype}")
         if depth < 1:
             raise at.fail(codes.BAD_ATTRIBUTE, f"depth is {depth}, at least 1 is needed")
@@ -281,4 +281,4 @@ def scalar_dtype(value: Any) -> Any:
     """The dtype of a scalar operand of a program."""
     if isinstance(value, bool):
         return np.dtype(bool)
-    return np.dtype(np.float32 if isinstance(value, float) else np.int64)
+    return np.dtype(np.float64 if isinstance(value, float) else np.int64)

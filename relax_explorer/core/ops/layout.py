@@ -60,7 +60,11 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         ):
             return call
         kind = info.dtype
-        fits = kind.is_float or (kind.is_int and type(value) is int) or (kind.is_bool and type(value) is bool)
+        fits = (
+            kind.is_float
+            or (kind.is_int and isinstance(value, int))
+            or (kind.is_bool and type(value) is bool)
+        )
         if not fits:
             return call
         literal = p.as_prim(float(value) if kind.is_float else int(value), kind)

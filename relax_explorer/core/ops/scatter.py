@@ -171,9 +171,10 @@ class IndexPut(Op, name="relax.index_put"):
             if place.ndim == 0:
                 raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"one is {place}")
         if info.ndim not in (-1, len(places)):
-            message = f"{len(places)} axes are indexed, data has rank {info.ndim}"
+            message = f"indices has {len(places)} fields, data has rank {info.ndim}"
             raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}")
         rules.same_dtype(at, data=info, values=new)
+        _need_broadcast(at, [place.dims for place in places], new.dims)
         return info
 
     @staticmethod
@@ -203,6 +204,28 @@ class IndexPut(Op, name="relax.index_put"):
 
         loops.ordered(te, (), (made,), lambda: loops.grid(common, put))
         return made
+
+
+def _need_order(at: Site, start: Any, end: Any) -> None:
+    """Refuse a slice that is known to end before it starts."""
+    first, last = start.value, end.value
+    if not (isinstance(first, p.IntImm) and isinstance(last, p.IntImm)) or first.value <= last.value:
+        return
+    if (first.value < 0) == (last.value < 0):
+        text = f"end is {last.value}, which is before start, {first.value}"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="give an end that is not before the start")
+
+
+def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules.Dims | None) -> None:
+    """Refuse indices that don't broadcast with each other, and values that don't with them."""
+    common: rules.Dims | None = ()
+    for dims in places:
+        if common is not None and dims is not None:
+            common = rules.broadcast(at, common, dims, ("indices", "indices"))
+        else:
+            common = None
+    if common is not None and values is not None:
+        rules.broadcast(at, common, values, ("indices", "values"))
 
 
 class SliceScatter(Op, name="relax.slice_scatter"):
@@ -245,10 +268,13 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         by = step.value if isinstance(step, s.PrimStructInfo) else None
         if isinstance(by, p.IntImm) and by.value < 1:
             raise at.fail(codes.BAD_ATTRIBUTE, "the step is at least 1", step=f"this is {by.value}")
+        if info.ndim >= 0:
+            _need_order(at, start, end)
         if info.dims is not None and new.dims is not None:
             wanted = list(info.dims)
             wanted[axis] = _extent(wanted[axis], start, end, by) or new.dims[axis]
-            _need_same(at, wanted, new.dims, "input_tensor", "src")
+            of = f"the slice along axis {axis}, from start to end by step,"
+            _need_same(at, wanted, new.dims, "input_tensor", "src", whole=of)
         return info
 
     @staticmethod
@@ -374,9 +400,14 @@ def _need_reduction(at: Site, reduction: str, *more: str) -> None:
         raise at.fail(codes.BAD_ATTRIBUTE, f"reduction is {reduction}; it is one of {', '.join(known)}")
 
 
-def _need_same(at: Site, a: Sequence[p.PrimExpr] | None, b: Sequence[p.PrimExpr] | None, *names: str) -> None:
-    """Refuse shapes that are known to differ."""
+def _need_same(
+    at: Site, a: Sequence[p.PrimExpr] | None, b: Sequence[p.PrimExpr] | None, *names: str, whole: str = ""
+) -> None:
+    """Refuse shapes that are known to differ; `whole` says what the first is of."""
     for left, right in zip(a or (), b or (), strict=False):
         if at.equal(left, right) is Answer.NO:
             labels = dict(zip(names, (f"length {left}", f"length {right}"), strict=True))
-            raise at.fail(codes.DIMS_DIFFER, f"the lengths {left} and {right} differ", **labels)
+            said = f"{whole} has length {left}, and {names[1]} {right}"
+            raise at.fail(
+                codes.DIMS_DIFFER, said if whole else f"the lengths {left} and {right} differ", **labels
+            )

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import FLOAT64, INT64
+
 # Coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23
 # (1969), as netlib's specfun has them, the highest power first: x * P(x^2) / Q(x^2) for erf near 0, and
 # exp(-x^2) * P(x) / Q(x) for 1 - erf farther out.
@@ -33,6 +36,15 @@ _BLOCK = 8192
 """Elements that are computed at once: 64 KiB of float64, so that what a block needs stays in the cache."""
 
 
+def scalar_value(literal: p.IntImm | p.FloatImm) -> Any:
+    """A scalar literal as a Python number; of another dtype than int64 and float64 as a numpy scalar, which keeps it."""
+    if literal.dtype.is_bool:
+        return bool(literal.value)
+    if literal.dtype not in (INT64, FLOAT64):
+        return np.asarray(literal.value, literal.dtype.to_numpy())[()]
+    return literal.value
+
+
 class NotDefined(TypeError):
     """What an operator does not compute on elements of a dtype; carries what to do instead."""
 
@@ -41,9 +53,9 @@ class NotDefined(TypeError):
         self.hint = hint
 
 
-def need_bits(name: str, x: Any) -> None:
-    """Refuse elements that are no integers or truth values: those of floats have no bits to speak of."""
-    if x.dtype.kind not in "iub":
+def need_bits(name: str, x: Any, kinds: str = "iub") -> None:
+    """Refuse elements that are no integers (or truth values): those of floats have no bits to speak of."""
+    if x.dtype.kind not in kinds:
         text = f"{name} is {x.dtype.name}, and bits are those of integers"
         raise NotDefined(text, "convert it with R.astype first, or use R.logical_and and its like")
 

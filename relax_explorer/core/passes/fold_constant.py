@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.special import scalar_value
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -73,7 +75,7 @@ def _value(walk: Rewriter, arg: e.Expr) -> Any:
         values = [getattr(value, "value", None) for value in arg.values]
         return None if None in values else tuple(values)
     if type(arg) is e.PrimValue:
-        return getattr(arg.value, "value", None)
+        return scalar_value(arg.value) if isinstance(arg.value, (p.IntImm, p.FloatImm)) else None
     if type(arg) is e.Tuple:
         fields = [_value(walk, field) for field in arg.fields]
         return None if any(field is None for field in fields) else tuple(fields)

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
-from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op, Parameter
@@ -99,9 +99,9 @@ class ExprReader:
         raise self._not_an_expression(node)
 
     def literal(self, raw: float, node: ast.expr, wanted: DType | None = None) -> p.PrimExpr:
-        """A Python number as a scalar; raises Skip when it does not fit."""
+        """A Python number as a scalar, a float as float64; raises Skip when it does not fit."""
         try:
-            return p.as_prim(raw, wanted)
+            return p.as_prim(raw, wanted or (FLOAT64 if type(raw) is float else None))
         except (OverflowError, ValueError):
             text = f"{str(raw)[:40]} does not fit {wanted or 'int64'}"
             raise self.ctx.fail(codes.BAD_LITERAL, text, node) from None
@@ -355,7 +355,9 @@ class ExprReader:
                 continue
             if skipped:
                 if any(before.default is None for before in skipped):
-                    self._bad_arguments(node, op, f"is given {q.name!r} but not {skipped[0].name!r} before it")
+                    self._bad_arguments(
+                        node, op, f"is given {q.name!r} but not {skipped[0].name!r} before it"
+                    )
                 # What is left out, as TVM writes it.
                 args += [e.Tuple((), None, self.ctx.span(node)) for _ in skipped]
                 skipped.clear()
@@ -421,9 +423,7 @@ class ExprReader:
                 self._bad_arguments(node, op, f"lacks its argument {q.name!r}")
             pairs.append((q.name, q.default if at is None else self._attribute_value(q, at)))
         attrs = Attrs(pairs)
-        if key is not None and not any(
-            q.kind.startswith(("Expr", "Callable", "IndexMap")) for q in op.attributes
-        ):
+        if key is not None and not any(q.kind.startswith(("Expr", "IndexMap")) for q in op.attributes):
             self._attrs_seen[key] = attrs
         return attrs
 
@@ -439,7 +439,7 @@ class ExprReader:
             return float(value)
         if q.kind.startswith("bool") and type(value) is int:
             return bool(value)
-        if q.kind.startswith(("Axes", "Ints")) and type(value) is int and not q.kind.startswith("Axes | int"):
+        if q.kind.startswith(("Axes", "Ints")) and type(value) is int:
             return (value,)
         return value
 
