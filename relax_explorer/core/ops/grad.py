@@ -187,7 +187,9 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
             rules.need_rank(at, indices, 1, "indices")
         if x.dims is not None and isinstance(indices, s.TensorStructInfo) and indices.dims is not None:
             shape = (*x.dims[:place], *indices.dims, *x.dims[place + 1 :])
-            need_shape_of(at, output_grad, s.TensorStructInfo(shape, x.dtype), "what was taken")
+            need_shape_of(
+                at, output_grad, s.TensorStructInfo(shape, x.dtype), f"what was taken along axis {place}"
+            )
         elif isinstance(output_grad, s.TensorStructInfo) and x.ndim >= 0:
             rules.need_rank(at, output_grad, x.ndim, "output_grad")
         return x

@@ -57,7 +57,8 @@ class PoolBackward(Pool):
         if isinstance(data, s.TensorStructInfo):
             window = (pool_size, strides, padding, dilation, ceil_mode)
             made = super().infer(at, data, *window, layout=layout, out_layout=out_layout)
-            need_shape_of(at, output_grad, made, "the pooling")
+            said = f"pool_size {pool_size}, strides {strides}, padding {padding}, dilation {dilation}, ceil_mode {ceil_mode}"
+            need_shape_of(at, output_grad, made, f"the pooling with {said}")
         return data
 
     @staticmethod
