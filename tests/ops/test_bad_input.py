@@ -44,11 +44,17 @@ def test_what_is_wrong_is_named(op: type[Op]) -> None:
 
 
 def names(problem: Diagnostic, bad: Bad) -> bool:
-    """Whether a problem points at an operand, or names an operand or attribute."""
-    if not problem.code.id.startswith("RX02") or len(problem.labels) > 1:
+    """Whether a problem says the name of the parameter that was changed, or points at it; one of a run points at the call."""
+    if (
+        problem.code.id.startswith("RX05") or problem.code.id == "RX0150"
+    ):  # this one is about the result's type
         return True
-    words = [q.name.removesuffix("s") for q in bad.call.op.parameters] + ["axis", "axes", "operand"]
-    return any(re.search(rf"\b{re.escape(word)}", problem.message) for word in words)
+    said = [problem.message, *[label.text for label in problem.labels]]
+    if any(re.search(rf"\b{re.escape(bad.changed)}\b", text) for text in said):
+        return True
+    line, columns = bad.where()
+    spans = [label.span for label in problem.labels if label.span is not None and label.text]
+    return any(span.line == line and span.column in columns for span in spans or [problem.labels[0].span])
 
 
 def tried(text: str) -> list[Diagnostic]:
@@ -120,7 +126,7 @@ REFUSED = [
     ("ccl.scatter_from_worker0 f32[5] num_workers=2", "RX0208", "length 5.*2 workers"),
     ("memory.view f32[4] (5,)", "RX0208", "20 bytes.*16"),
     ('memory.view f32[4] (2,) "float32" -1', "RX0211", "relative_byte_offset is -1"),
-    ('vm.alloc_storage (-4,) 0 "uint8"', "RX0211", "length is -4"),
+    ('vm.alloc_storage (-4,) 0 "uint8"', "RX0211", "shape has the length -4"),
     ('memory.alloc_tensor f32[4] 0 (4,) "float32"', "RX0201", "storage is .*, a storage is needed"),
     # no operand, or too many
     ("concat {R.tuple()}", "RX02\\d\\d", "tensor|empty|no|tuple"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -49,13 +50,27 @@ _VALUES = {
 
 @dataclass(frozen=True)
 class Bad:
-    """A call that is likely wrong, and the parameter that was changed."""
+    """A call that is likely wrong, and the parameter that was changed; `place` is its number among the operands."""
 
     call: Example
     changed: str
+    place: int = -1
 
     def __str__(self) -> str:
         return f"{self.call.op.name.removeprefix('relax.')} {' '.join((*self.call.operands, *self.call.attributes))}"
+
+    def where(self) -> tuple[int, range]:
+        """The line of the changed argument in the text of the module, and its columns from 0."""
+        text = self.call.module()
+        line = next(n for n, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("result = "))
+        try:
+            call = ast.parse(text.splitlines()[line - 1].strip()).body[0].value  # type: ignore[attr-defined]  # it is an assignment
+        except SyntaxError:  # the argument can't even be read
+            return line, range(1000)
+        shift = len(text.splitlines()[line - 1]) - len(text.splitlines()[line - 1].lstrip())
+        found = [item.value for item in call.keywords if item.arg == self.changed]
+        at = found[0] if found else call.args[min(self.place, len(call.args) - 1)]
+        return line, range(at.col_offset + shift, at.end_col_offset + shift)
 
 
 def bad_calls(op: type[Op]) -> Iterator[Bad]:
@@ -67,7 +82,7 @@ def bad_calls(op: type[Op]) -> Iterator[Bad]:
         name = op.operands[min(place, len(op.operands) - 1)].name
         for other in (*_KINDS, *_other_operands(text)):
             operands = (*good.operands[:place], other, *good.operands[place + 1 :])
-            yield Bad(replace(good, operands=operands, text=" ".join(operands), result=""), name)
+            yield Bad(replace(good, operands=operands, text=" ".join(operands), result=""), name, place)
     for q in op.attributes:
         others = tuple(text for text in good.attributes if not text.startswith(f"{q.name}="))
         for value in _values(q):

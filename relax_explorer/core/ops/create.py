@@ -234,7 +234,11 @@ class Arange(Op, name="relax.arange"):
         if isinstance(by, (p.IntImm, p.FloatImm)) and by.value == 0:
             raise at.fail(codes.BAD_ATTRIBUTE, "a step of 0 never arrives", step="this is 0")
         floating = any(item.dtype.is_float for item in (first, last, by))
-        length = arange_length(first, last, by)
+        try:
+            length = arange_length(first, last, by)
+        except OverflowError:
+            text = "from start to end are more numbers than an int64 counts"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="move start and end closer together") from None
         return s.TensorStructInfo(
             None if length is None else (length,), dtype or (FLOAT32 if floating else INT64), 1
         )

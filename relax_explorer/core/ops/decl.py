@@ -11,19 +11,21 @@ each operand (None for an optional one left out), then each attribute by its dec
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import PrimExpr
-from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
+from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructInfo
 
 REQUIRED: Any = object()
+_RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # of one operand to others
 # What annotations of operands say; the reader of text goes by these names.
 Prim = Any
 Prims = Any
@@ -135,6 +137,8 @@ class Site:
     def _diagnostic(self, code: Code, message: str, labels: dict[str, str]) -> Diagnostic:
         help_text = labels.pop("help", "") or code.fix
         placed = [Label(self.arg(name) or self.call, text) for name, text in labels.items()]
+        if code in _RELATIONS and len(placed) < 2:
+            placed += self._others(labels)
         name = self.op.name if self.op else ""
         return Diagnostic(
             code,
@@ -142,6 +146,16 @@ class Site:
             (Label(self.call, "", True), *placed),
             help=help_text,
         )
+
+    def _others(self, named: Collection[str]) -> list[Label]:
+        """What the other tensors are, for a problem between operands of which either may be meant otherwise."""
+        found = []
+        for q in self.op.operands if self.op is not None else ():
+            arg = self.arg(q.name)
+            info = arg.struct_info if arg is not None else None
+            if q.name not in named and isinstance(info, TensorStructInfo):
+                found.append(Label(arg, f"this is {info}"))
+        return found
 
     def equal(self, a: PrimExpr, b: PrimExpr) -> Answer:
         """Whether two lengths are equal: yes, no, or unknown, which becomes an obligation checked at run time."""

@@ -65,13 +65,13 @@ def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
     """The labels of operands of known rank and of the result, ellipses written out; raises BadEquation."""
     inputs, result = equation(text)
     if len(inputs) != len(ranks):
-        raise BadEquation(f"the equation has {len(inputs)} operands, {len(ranks)} are given")
+        raise BadEquation(f"subscripts name {len(inputs)} operands, {len(ranks)} are given")
     most, found = 0, []
     for number, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
         more = rank - len(labels) + (DOTS in labels)
         if more < 0 or (more and DOTS not in labels):
             raise BadEquation(
-                f"operand {number} has rank {rank}, the equation names {len(labels)} axes of it"
+                f"field {number} of operands has rank {rank}, the equation names {len(labels)} axes of it"
             )
         most = max(most, more if DOTS in labels else 0)
         found.append(spread(labels, more))
@@ -119,7 +119,7 @@ class Einsum(Op, name="relax.einsum"):
             inputs, result = equation(subscripts)
             if any(info.ndim < 0 for info in infos):
                 if len(inputs) != len(infos):
-                    raise BadEquation(f"the equation has {len(inputs)} operands, {len(infos)} are given")
+                    raise BadEquation(f"subscripts name {len(inputs)} operands, {len(infos)} are given")
                 return s.TensorStructInfo(None, kind, -1 if DOTS in result else len(result))
             inputs, result = assigned(subscripts, [info.ndim for info in infos])
         except BadEquation as error:

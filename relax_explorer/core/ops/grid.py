@@ -36,7 +36,7 @@ class Meshgrid(Op, name="relax.meshgrid"):
             raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to spread", tensors="an empty tuple")
         if indexing not in (None, "ij", "xy"):
             raise at.fail(codes.BAD_ATTRIBUTE, f"indexing is {indexing}; it is ij or xy")
-        kind = rules.same_dtype(at, **{f"field{n}": info for n, info in enumerate(infos)})
+        kind = rules.same_field_dtype(at, infos, "tensors")
         for info in infos:
             if info.ndim != 1:
                 raise at.fail(codes.RANK_WRONG, "each tensor is a vector", tensors=f"one is {info}")
@@ -94,7 +94,7 @@ class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
             return info
         factor, square = p.IntImm(upscale_factor), p.IntImm(upscale_factor * upscale_factor)
         if at.equal(simplify(p.FloorMod(info.dims[-3], square)), rules.ZERO) is Answer.NO:
-            message = f"the channels, {info.dims[-3]}, are no multiple of {square.value}"
+            message = f"the channels, {info.dims[-3]}, are no multiple of {square.value}, the square of upscale_factor"
             raise at.fail(codes.BAD_ATTRIBUTE, message, data=f"this is {info}")
         channels = simplify(p.FloorDiv(info.dims[-3], square))
         large = [simplify(p.Mul(dim, factor)) for dim in info.dims[-2:]]

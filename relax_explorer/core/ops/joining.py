@@ -34,7 +34,7 @@ class Concat(Op, name="relax.concat"):
         infos = rules.tensors(at, tensors, "tensors")
         if not infos:
             raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to concatenate", tensors="an empty tuple")
-        kind = rules.same_dtype(at, **{f"field{n}": info for n, info in enumerate(infos)})
+        kind = rules.same_field_dtype(at, infos, "tensors")
         rank = max(info.ndim for info in infos)
         for info in infos:
             if info.ndim not in (-1, rank):
@@ -126,7 +126,7 @@ class Stack(Op, name="relax.stack"):
         infos = rules.tensors(at, tensors, "tensors")
         if not infos:
             raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to stack", tensors="an empty tuple")
-        kind = rules.same_dtype(at, **{f"field{n}": info for n, info in enumerate(infos)})
+        kind = rules.same_field_dtype(at, infos, "tensors")
         rank = max(info.ndim for info in infos)
         for info in infos:
             if info.ndim not in (-1, rank):

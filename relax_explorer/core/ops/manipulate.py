@@ -298,7 +298,9 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
         for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
             if own is not rules.ONE and at.equal(own, wanted) is Answer.NO:
                 raise at.fail(
-                    codes.NOT_BROADCASTABLE, f"the length {own} does not become {wanted}", x=f"this is {info}"
+                    codes.NOT_BROADCASTABLE,
+                    f"the length {own} does not become {wanted}, as shape has it",
+                    x=f"this is {info}",
                 )
         return s.TensorStructInfo(shape.values, info.dtype)
 

@@ -37,8 +37,12 @@ class Median(Op, name="relax.median"):
         """The axes gone, or of length 1; the places as well when there is one axis."""
         info = rules.tensor(at, data, "data")
         if axis == ():
-            raise at.fail(codes.BAD_ATTRIBUTE, "a median over no axes", help="leave axis out, or name one")
-        over = rules.axes(at, axis, info.ndim) if info.ndim >= 0 or axis is not None else []
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                "axis is [], a median is over one axis at least",
+                help="leave axis out, or name one",
+            )
+        over = rules.axes(at, axis, info.ndim, "axis") if info.ndim >= 0 or axis is not None else []
         values = _reduced(info, over, axis is None, keepdims)
         if axis is None or len(over) > 1:
             return values

@@ -84,13 +84,13 @@ def need_offset(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | 
     return offset
 
 
-def need_lengths(at: Site, shape: s.ShapeStructInfo) -> None:
+def need_lengths(at: Site, shape: s.ShapeStructInfo, name: str = "shape") -> None:
     """Refuse a length below 0."""
     for length in shape.values or ():
         if isinstance(length, p.IntImm) and length.value < 0:
-            text = f"a length is {length}, the least is 0"
+            text = f"{name} has the length {length}, the least is 0"
             raise at.fail(
-                codes.BAD_ATTRIBUTE, text, shape=f"this is {shape}", help="use lengths of at least 0"
+                codes.BAD_ATTRIBUTE, text, **{name: f"this is {shape}"}, help="use lengths of at least 0"
             )
 
 
@@ -132,7 +132,7 @@ class AllocStorage(Lowered):
     def _check(
         at: Site, size: s.StructInfo, name: str, device: s.StructInfo, device_name: str
     ) -> s.StructInfo:
-        need_lengths(at, need_shape(at, size, name, known=False))
+        need_lengths(at, need_shape(at, size, name, known=False), name)
         need_device(at, device, device_name)
         need_dtype(at)
         need_text(at, "storage_scope")

@@ -205,7 +205,7 @@ class PRelu(Op, name="relax.nn.prelu"):
         if info.dims is not None and length is not None and length is not rules.ONE:
             channels = info.dims[place]
             if at.equal(channels, length) is Answer.NO:
-                text = f"there are {channels} channels and {length} slopes"
+                text = f"the axis of channels has length {channels}, there are {length} slopes"
                 raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {info}", alpha=f"this is {slopes}")
         return rules.like(info, info.dtype)
 

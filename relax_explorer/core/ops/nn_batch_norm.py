@@ -54,7 +54,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         info = rules.tensor(at, data, "data")
         given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
         parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
-        made = check_params(at, info, (axis,), parts, epsilon)
+        made = check_params(at, info, (axis,), parts, epsilon, "axis")
         fits = made is info
         vectors = [
             s.TensorStructInfo(parts[name].shape if fits else None, info.dtype, 1)

@@ -130,7 +130,12 @@ def spread(param: Any, shape: tuple[int, ...], axes: Any) -> Any:
 
 
 def check_params(
-    at: Site, info: s.TensorStructInfo, axes: Any, parts: dict[str, s.TensorStructInfo], epsilon: float
+    at: Site,
+    info: s.TensorStructInfo,
+    axes: Any,
+    parts: dict[str, s.TensorStructInfo],
+    epsilon: float,
+    called: str = "axes",
 ) -> s.TensorStructInfo:
     """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
     if epsilon < 0:
@@ -139,13 +144,13 @@ def check_params(
     for name, part in {"data": info, **parts}.items():
         rules.need_float(at, part, name, known=True)
     rules.same_dtype(at, data=info, **parts)
-    places = rules.axes(at, axes, info.ndim)
+    places = rules.axes(at, axes, info.ndim, called)
     first = next((part.dims for part in parts.values() if part.dims is not None), ())
     wanted = [info.dims[n] for n in places] if info.dims is not None else first
     fits = True
     for name, part in parts.items():
         if part.ndim != len(places):
-            text = f"{name} has rank {part.ndim if part.ndim >= 0 else 'unknown'}, {len(places)} is needed"
+            text = f"{name} has rank {part.ndim if part.ndim >= 0 else 'unknown'}, {len(places)} is needed, as many as there are axes"
             raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
         for n, length, dim in zip(places, wanted, part.dims or (), strict=False):
             answer = at.equal(length, dim)
@@ -247,7 +252,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         if isinstance(length, p.IntImm) and length.value % num_groups:
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
-                f"{length} channels don't divide into {num_groups} groups",
+                f"num_groups is {num_groups}, {length} channels don't divide into that many",
                 data=f"this is {info}",
             )
         check_params(at, info, (channel_axis,), parts, epsilon)

@@ -44,9 +44,21 @@ def axis(at: Site, value: int, ndim: int, name: str = "axis") -> int:
         raise at.fail(
             codes.AXIS_RANGE,
             f"{name} is {value}, the operand has rank {ndim}",
-            help=f"use {-ndim} to {ndim - 1}",
+            help=f"use {-ndim} to {ndim - 1}" if ndim else "a tensor of rank 0 has no axes",
+            **_of_rank(at, ndim),
         )
     return value % ndim if ndim else value
+
+
+def _of_rank(at: Site, ndim: int) -> dict[str, str]:
+    """A label for the first operand that has a rank."""
+    for q in at.op.operands if at.op is not None else ():
+        arg = at.arg(q.name)
+        info = arg.struct_info if arg is not None else None
+        parts = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
+        if any(isinstance(part, s.TensorStructInfo) and part.ndim == ndim for part in parts):
+            return {q.name: f"this is {info}"}
+    return {at.op.operands[0].name: "of this"} if at.op is not None and at.op.operands else {}
 
 
 def axes(at: Site, values: Any, ndim: int, name: str = "axes") -> list[int]:
@@ -86,6 +98,15 @@ def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
     return None if unknown else found
 
 
+def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> DType | None:
+    """As `same_dtype`, of the fields of the tuple that is called `name`."""
+    known = list(dict.fromkeys(str(info.dtype) for info in infos if info.dtype is not None))
+    if len(known) > 1:
+        text = f"the fields of {name} are {' and '.join(known)}"
+        raise at.fail(codes.DTYPES_DIFFER, text, **{name: f"dtypes {', '.join(known)}"})
+    return None if any(info.dtype is None for info in infos) else infos[0].dtype if infos else None
+
+
 def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1", "x2")) -> Dims | None:
     """The broadcast shape; None when that depends on the values of shape variables (decided from the right, as TVM does)."""
     long, short = (left, right) if len(left) >= len(right) else (right, left)
@@ -108,11 +129,15 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
 
 
 def broadcast_info(
-    at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo, dtype: DType | None
+    at: Site,
+    x1: s.TensorStructInfo,
+    x2: s.TensorStructInfo,
+    dtype: DType | None,
+    names: tuple[str, str] = ("x1", "x2"),
 ) -> s.TensorStructInfo:
     """The result of an element-wise operation on two tensors."""
     if x1.dims is not None and x2.dims is not None:
-        shape = broadcast(at, x1.dims, x2.dims)
+        shape = broadcast(at, x1.dims, x2.dims, names)
         if shape is not None:
             return s.TensorStructInfo(shape, dtype)
     known = x1.ndim >= 0 and x2.ndim >= 0

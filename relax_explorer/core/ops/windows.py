@@ -131,10 +131,16 @@ def need_fit(
     at: Site, spatial: str, size: Mapping[str, p.PrimExpr], made: Mapping[str, p.PrimExpr], **labels: str
 ) -> None:
     """Refuse windows that are known to be larger than an axis: the result would have a negative length."""
+    numbers = "pool_size, strides, padding and dilation"
+    if at.op is not None and not any(q.name == "pool_size" for q in at.op.attributes):
+        numbers = "strides, padding and dilation"
     for axis in spatial:
         count = made[axis]
         if isinstance(count, p.IntImm) and count.value < 0:
-            text = f"no window fits into the axis {axis} of length {size[axis]}: the result would have {count} elements"
+            text = (
+                f"no window of these {numbers} fits into the axis {axis} of length {size[axis]}: "
+                f"the result would have {count} elements"
+            )
             raise at.fail(codes.BAD_ATTRIBUTE, text, **labels, help="use smaller windows, or a padding")
 
 
