@@ -37,7 +37,6 @@ class Quantize(Quantized, name="relax.quantize"):
     """round(data / scale) + zero_point, kept inside out_dtype, in the shape of the data (ONNX QuantizeLinear)."""
 
     out_dtype: DType = attr(INT8, "dtype of the result")
-    no_legalize = "float8 has no lowering yet"
     examples = (
         "f32[n,4] f32[4] i8[4] axis=-1 -> i8[n,4]",
         'f32[2,n] f32[] u8[] out_dtype="uint8" -> u8[2,n]',
@@ -70,15 +69,14 @@ class Quantize(Quantized, name="relax.quantize"):
     @staticmethod
     def legalize(
         te: Te, data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, out_dtype: DType
-    ) -> Tensor | None:
+    ) -> Tensor:
         """The same in float32."""
-        if not out_dtype.is_int:
-            return None
         place = axis % max(data.ndim, 1)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             scaled = p.Div(cast(data[i], FLOAT32), cast(_at(scale, i, place), FLOAT32))
-            made = p.Add(call("round", scaled), cast(_at(zero_point, i, place), FLOAT32))
+            whole = call("round", scaled) if out_dtype.is_int else scaled
+            made = p.Add(whole, cast(_at(zero_point, i, place), FLOAT32))
             least, most = cast(lowest(out_dtype), FLOAT32), cast(highest(out_dtype), FLOAT32)
             return cast(p.Max(p.Min(made, most), least), out_dtype)
 
@@ -93,6 +91,7 @@ class Dequantize(Quantized, name="relax.dequantize"):
         "i8[n,4] f32[4] i8[4] axis=-1 -> f32[n,4]",
         "u8[2,n] f32[] u8[] -> f32[2,n]",
         'i8[2,3] f16[2] i8[2] axis=0 out_dtype="float16" -> f16[2,3]',
+        "f8[n,4] f32[4] f16[] -> f32[n,4]",
     )
 
     @staticmethod

@@ -206,6 +206,8 @@ def lowest(dtype: DType) -> p.PrimExpr:
         "float32": 3.4028234663852886e38,
         "float64": 1.7976931348623157e308,
         "bfloat16": 3.3895313892515355e38,
+        "float8_e4m3fn": 448.0,
+        "float8_e5m2": 57344.0,
     }
     return p.FloatImm(-sizes.get(dtype.name, 3.4028234663852886e38), dtype)
 
