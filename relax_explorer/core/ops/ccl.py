@@ -46,7 +46,10 @@ def divided(at: Site, x: s.TensorStructInfo, count: int, axis: int, name: str) -
     if isinstance(length, p.IntImm) and length.value % count:
         text = f"axis {axis} has length {length}, which {count} workers (num_workers) can't divide equally"
         raise at.fail(codes.SIZE_MISMATCH, text, **{name: f"this is {x}"}, help="pad the axis")
-    part = p.IntImm(length.value // count) if isinstance(length, p.IntImm) else p.Div(length, p.IntImm(count))
+    if isinstance(length, p.IntImm):
+        part: p.PrimExpr = p.IntImm(length.value // count)
+    else:
+        part = length if count == 1 else p.Div(length, p.IntImm(count))
     return s.TensorStructInfo((*x.dims[:axis], part, *x.dims[axis + 1 :]), x.dtype)
 
 
