@@ -101,6 +101,12 @@ USED_AFTER_END = Code(
     "A tensor or storage was killed, and its memory may hold something else by now.",
     "Move the kill behind the last use.",
 )
+UNDEFINED_FOR_DTYPE = Code(
+    "RX0519",
+    "not defined for the dtype",
+    "The operator was given operands of dtypes for which it has no meaning, such as a shift of floats.",
+    "Convert the operand with R.astype.",
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "argument is not what the builtin takes",

@@ -18,6 +18,7 @@ from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
+from relax_explorer.core.exec.operation import run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan, plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
@@ -29,14 +30,13 @@ from relax_explorer.core.exec.values import (
     Shape,
     as_argument,
     describe,
-    negative_dimension,
     shape_value,
     to_python,
 )
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.struct_info import OBJECT, PrimStructInfo
+from relax_explorer.core.ir.struct_info import OBJECT
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.special import NotDefined
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -471,25 +471,8 @@ class Machine:
             raise self.trap(
                 codes.NO_EVALUATION, f"{name} can't be run here: {reason or 'it has no evaluation'}", at
             )
-        if any(arg is UNKNOWN for arg in args):
-            self.write(frame, at.target, UNKNOWN)
-            return None
-        self._check_lengths(args, at)
-        missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
-        function = op.evaluate
-        with np.errstate(all="ignore"):
-            value = self.guard(at, lambda: function(*args, *missing, **at.node.attrs))
-        if isinstance(value, np.generic) and not isinstance(at.node.struct_info, PrimStructInfo):
-            value = np.asarray(value)  # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
-        self.write(frame, at.target, value)
+        run_operator(self, frame, at, op, args)
         return None
-
-    def _check_lengths(self, args: Sequence[Any], at: Instruction) -> None:
-        """A shape value may hold numbers below 0, but no operator makes a tensor of it."""
-        for value, given in zip(args, at.node.args, strict=False):
-            if isinstance(value, Shape) and min(value, default=0) < 0:
-                written = given.values if isinstance(given, e.ShapeExpr) else None
-                raise self.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
 
     def _return(self, frame: Frame, at: Instruction) -> Event:
         value = frame.registers[at.args[0]]
@@ -551,9 +534,15 @@ class Machine:
         except ZeroDivisionError as problem:
             raise self.trap(codes.BAD_ARITHMETIC, str(problem), at) from None
         except NotDefined as problem:
-            raise self.trap(codes.NO_EVALUATION, str(problem), at, problem.hint) from None
-        except (ValueError, TypeError) as problem:
-            raise self.trap(codes.SHAPE_CHECK, str(problem), at) from None
+            raise self.trap(codes.UNDEFINED_FOR_DTYPE, str(problem), at, problem.hint) from None
+        except ValueError as problem:
+            unfit = "broadcast" in str(problem)  # numpy's words are about arrays that nobody has seen
+            text = "the lengths of the operands do not fit one another" if unfit else str(problem)
+            raise self.trap(codes.SHAPE_CHECK, text, at) from None
+        except TypeError as problem:
+            undefined = "ufunc" in str(problem)
+            text = "it is not defined for operands of these dtypes" if undefined else str(problem)
+            raise self.trap(codes.UNDEFINED_FOR_DTYPE, text, at) from None
 
 
 _RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {

@@ -135,11 +135,11 @@ class Site:
         self.report.add(self._diagnostic(code, message, labels))
 
     def _diagnostic(self, code: Code, message: str, labels: dict[str, str]) -> Diagnostic:
-        help_text = labels.pop("help", "") or code.fix
+        name = self.op.name if self.op else ""
+        help_text = labels.pop("help", "") or code.fix.replace("OPERATOR", name or "OPERATOR")
         placed = [Label(self.arg(name) or self.call, text) for name, text in labels.items()]
         if code in _RELATIONS and len(placed) < 2:
             placed += self._others(labels)
-        name = self.op.name if self.op else ""
         return Diagnostic(
             code,
             f"{name}: {message}" if name else message,
