@@ -95,7 +95,8 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         batch, _, count = scores.shape
         found = order(scores, 2, True)
         ranked = np.take_along_axis(wide(scores), found, 2)
-        corners = np.take_along_axis(wide(boxes)[:, None], found[..., None], 2)
+        real = boxes.astype(np.float64) if boxes.dtype.kind in "iub" else wide(boxes)
+        corners = np.take_along_axis(real[:, None], found[..., None], 2)
         left = (ranked > least) & (near > 0)
         kept = np.zeros(ranked.shape, bool)
         for j in range(count):
@@ -125,8 +126,8 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
             for info in infos
             if isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
         ]
-        if len(known) < 5:
-            return None
+        if len(known) < 5 or known[0].dtype is None or not known[0].dtype.is_float:
+            return None  # shares of whole numbers would be 0 or 1
         if call.attrs["output_format"] == "tensorflow":
             out = call.struct_info
             assert out is not None  # it was inferred
