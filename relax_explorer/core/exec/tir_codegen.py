@@ -56,6 +56,13 @@ def trunc_div(a, b):
 
 
 @njit(error_model="numpy", inline="always")
+def floor_div(a, b):
+    if b == -1:  # as above
+        return -a
+    return a // nonzero(b)
+
+
+@njit(error_model="numpy", inline="always")
 def trunc_mod(a, b):
     return a - trunc_div(a, b) * b
 
@@ -332,7 +339,9 @@ class _Generator:
 
     def _floor(self, expr: p.Binary) -> str:
         b = self.expr(expr.b)
-        safe = isinstance(expr.b, p.IntImm) and expr.b.value != 0
+        safe = isinstance(expr.b, p.IntImm) and expr.b.value > 0
+        if not safe and isinstance(expr, p.FloorDiv) and expr.dtype.kind == "int":
+            return self.typed(expr, f"floor_div({self.expr(expr.a)}, {b})")
         return self.typed(
             expr,
             f"{self.expr(expr.a)} {expr.symbol} {b if safe or not expr.dtype.is_int else f'nonzero({b})'}",
