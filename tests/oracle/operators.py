@@ -60,8 +60,8 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
         return Outcome(call, AGREE, ours, theirs)
     if kind == type_texts.SHARPER:
         return Outcome(call, PRECISE, ours, theirs)
-    if not ours and _NEGATIVE.search(theirs):
-        return Outcome(call, DIFFER, ours, theirs)  # no tensor has such a type
+    if kind == type_texts.NEGATIVE or (not ours and _NEGATIVE.search(theirs)):
+        return Outcome(call, DIFFER, ours, theirs)  # no tensor has the type that TVM derives
     wanted = "stricter" if not ours else "laxer" if not theirs else "differs"
     row = next((row for row in differences() if row.kind == wanted and row.explains(call)), None)
     return Outcome(call, DIFFER if row is not None else UNEXPLAINED, ours, theirs, row)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
 
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
@@ -38,7 +40,9 @@ def test_calls_have_the_types_of_tvm(op: type[Op], oracle: Oracle, operator_coun
         outcomes.append(ask(call, oracle))
         assert outcomes[-1].kind != UNEXPLAINED, str(outcomes[-1])
 
-    others()
+    # Of some operators nothing can be varied, or everything was asked.
+    with contextlib.suppress(Unsatisfiable):
+        others()
     operator_counts.update(tally(outcomes))
     assert [str(outcome) for outcome in outcomes if outcome.kind == UNEXPLAINED] == []
 

@@ -94,9 +94,14 @@ def differences() -> tuple[Difference, ...]:
     return tuple(rows)
 
 
-@cache
 def calls(op: type[Op]) -> tuple[Example, ...]:
     """The examples of an operator and the calls that were picked for it."""
+    return _calls(op.name)
+
+
+@cache
+def _calls(name: str) -> tuple[Example, ...]:
+    op = table()[name]
     own = [example for example in examples() if example.op is op]
     return (*own, *[call for family in families() for call in picked(family) if call.op is op])
 

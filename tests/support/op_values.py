@@ -51,7 +51,7 @@ class Setting:
         """Its inferred type."""
         return self.module["main"].body.blocks[0].bindings[-1].var.struct_info
 
-    def length(self, dim: PrimExpr) -> int:
+    def length(self, dim: PrimExpr) -> Any:
         """A dimension as a number."""
         found = number(dim, {var: self.sizes[var.name] for var in free_vars(dim)})
         assert found is not None, f"{dim} has no value"
@@ -112,7 +112,7 @@ def compiled(at: Setting) -> tuple[Any, ...] | None:
     low = legalize.lower(at.call, [_INFER.info(arg) for arg in at.call.args])
     if low is None:
         return None
-    infos = getattr(low.out, "fields", (low.out,))
+    infos: tuple[Any, ...] = getattr(low.out, "fields", (low.out,))
     results = [np.empty(tuple(map(at.length, info.dims)), info.dtype.to_numpy()) for info in infos]
     compile_prim_func(low.prim_func)(*[at.value(arg) for arg in low.args], *results)
     return tuple(results)

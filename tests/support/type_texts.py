@@ -53,7 +53,7 @@ class _Say:
 
     Any, Tensor, Shape, Tuple = "any", "tensor", "shape", "tuple"
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return {"min": min, "max": max}.get(name) or (
             lambda *args, **more: (name, args, sorted(more.items()))
         )

@@ -24,7 +24,9 @@ class Eye(Op, name="relax.eye"):
 
     n: Prim = operand("rows")
     m: Prim | None = operand("columns; as many as rows when not given", default=None)
-    k: Prim | None = operand("the diagonal: 0 the main one, above it positive; 0 when not given", default=None)
+    k: Prim | None = operand(
+        "the diagonal: 0 the main one, above it positive; 0 when not given", default=None
+    )
     dtype: DType = attr(FLOAT32, "the dtype")
     fusion = Fusion.INJECTIVE
     examples = ("3 4 1 -> f32[3,4]", 'n m -1 dtype="int32" -> i32[n,m]', 'n dtype="bool" -> bool[n,n]')
@@ -65,7 +67,9 @@ class EyeLike(Op, name="relax.eye_like"):
     """Ones on a diagonal, zeros elsewhere, in the shape of a matrix (ONNX EyeLike)."""
 
     x: Tensor = operand("the matrix that gives the shape")
-    k: Prim | None = operand("the diagonal: 0 the main one, above it positive; 0 when not given", default=None)
+    k: Prim | None = operand(
+        "the diagonal: 0 the main one, above it positive; 0 when not given", default=None
+    )
     dtype: DType | None = attr(None, "the dtype; that of x when None")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] 0 -> f32[n,4]", 'f32[3,m] 2 dtype="int32" -> i32[3,m]', "i32[n,n] -> i32[n,n]")
