@@ -143,6 +143,14 @@ ARGUMENT_DIMS = Code(
     "    y = R.sum(x, axis=[1])\n    return y\n\n"
     '@R.function\ndef f(x: R.Tensor((3, 4), "float32")):\n    y = g(x)\n    return y\n',
 )
+OF_NOTHING = Code(
+    "RX0220",
+    "reduction of nothing",
+    "The axis has length 0, and the largest, smallest or mean of no elements has no value; TVM gives the dtype's limit, or NaN.",
+    "Look at where the length comes from.",
+    '@R.function\ndef f(x: R.Tensor((0, 3), "float32")):\n    y = R.max(x, axis=[0])\n    return y\n',
+    Severity.WARNING,
+)
 MAYBE_RETURN = Code(
     "RX0240",
     "return value not proven to fit",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from relax_explorer.core.arith.prove import product
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
@@ -15,6 +16,8 @@ from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, flat_index, highest, lowest, where
+
+_OF_NOTHING = ("relax.sum", "relax.prod")  # what has a value where there are no elements
 
 
 class Reduction(Op):
@@ -42,6 +45,10 @@ def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tu
     if info.ndim < 0:
         return (() if axis is None and not keepdims else None), info.dtype, -1
     gone = rules.axes(at, axis, info.ndim, "axis")
+    empty = next((n for n in gone if info.dims is not None and info.dims[n] is rules.ZERO), None)
+    if empty is not None and at.op is not None and at.op.name not in _OF_NOTHING:
+        text = f"axis {empty} of x has length 0, and of no elements there is no such value"
+        at.warn(codes.OF_NOTHING, text, x=f"this is {info}")
     if info.dims is None and len(gone) == info.ndim:
         return (rules.ONE,) * info.ndim if keepdims else (), info.dtype, -1
     if info.dims is None:
