@@ -33,8 +33,8 @@ def failure(call: str) -> rxe.Diagnostic:
         ("R.matmul(x, x)", "RX0507", ""),
         ("R.left_shift(x, x)", "RX0519", "bits are those of integers"),
         ("R.bitwise_not(x)", "RX0519", "bits are those of integers"),
-        ("R.topk(x, k=9)", "RX0507", "has shape (2, 3), and is known to have (2, 9)"),
-        ("R.nn.pad(x, [0, -9, 0, 0])", "RX0507", "the dimension n - 9 = -7 is negative"),
+        ("R.topk(x, k=9)", "RX0507", "relax.topk gives"),
+        ("R.nn.pad(x, [0, -9, 0, 0])", "RX0507", "n - 9"),
     ],
 )
 def test_every_operand_is_shown(call: str, code: str, text: str) -> None:

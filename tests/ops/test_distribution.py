@@ -64,6 +64,7 @@ CALLS = [
     (PLAIN, f"R.dist.const(1.0, {PLAIN})", ""),
 ]  # fmt: skip
 each_call = pytest.mark.parametrize(("param", "call", "expected"), CALLS)
+each_good_call = pytest.mark.parametrize(("param", "call"), [(x, call) for x, call, type_ in CALLS if type_])
 
 
 @each_call
@@ -92,21 +93,17 @@ def canonical(text: str) -> str:
     return text
 
 
-@each_call
+@each_good_call
 @pytest.mark.parametrize("dialect", ["tvm-0.27", "tvm-0.19"])
-def test_prints_as_what_it_was(param: str, call: str, expected: str, dialect: str) -> None:
-    if not expected:
-        pytest.skip("it is refused")
+def test_prints_as_what_it_was(param: str, call: str, dialect: str) -> None:
     module = rxe.parse(TEXT.format(param=param, call=call))
     text = module.script(dialect=dialect)
     assert rxe.structural_equal(module, rxe.parse(text))
     assert rxe.parse(text).script(dialect=dialect) == text
 
 
-@each_call
-def test_tvm_reads_what_we_print(param: str, call: str, expected: str, oracle: Oracle) -> None:
-    if not expected:
-        pytest.skip("it is refused")
+@each_good_call
+def test_tvm_reads_what_we_print(param: str, call: str, oracle: Oracle) -> None:
     text = TEXT.format(param=param, call=call)
     printed = rxe.parse(text).script()
     assert oracle.types(printed).get()[-1] == oracle.types(text).get()[-1]

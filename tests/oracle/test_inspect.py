@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from tests.support.oracle import Oracle
 
-pytestmark = pytest.mark.skipif(not Oracle.is_installed(), reason="Apache TVM is not installed")
+pytestmark = pytest.mark.usefixtures("oracle")  # counts as not asked where TVM is not installed
 DTYPES = ("float32", "float16", "bool", "int8", "uint8", "int64")
 QUESTIONS = (
     "dtype_code",

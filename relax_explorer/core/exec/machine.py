@@ -180,7 +180,7 @@ class Machine:
     def _match_params(self, fn: e.Function, name: str, args: Sequence[Any], made: Frame) -> None:
         infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]
         try:
-            match_all(args, infos, made.dims, self._scope(made))
+            match_all(args, infos, made.dims, self.scope(made))
         except Mismatch as problem:
             param, value = fn.params[problem.position], args[problem.position]
             text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
@@ -193,7 +193,8 @@ class Machine:
                 )
             ) from None
 
-    def _scope(self, frame: Frame) -> Scope:
+    def scope(self, frame: Frame) -> Scope:
+        """What StructInfo may refer to in a frame."""
         return Scope(frame.value_of, self._relax_function)
 
     def _relax_function(self, name: str) -> e.Function | None:
@@ -363,7 +364,7 @@ class Machine:
         value = frame.registers[at.args[0]]
         dims = dict(frame.dims)
         try:
-            match(value, at.node.struct_info, dims, self._scope(frame))
+            match(value, at.node.struct_info, dims, self.scope(frame))
         except Mismatch as problem:
             text = f"{describe(value)} is not {at.node.struct_info}: {problem}"
             raise self.trap(problem.code or codes.CAST_FAILED, text, at) from None
@@ -492,7 +493,7 @@ class Machine:
         if info is None or (proven and not self.check_annotations):
             return
         try:
-            match(value, info, dict(frame.dims), self._scope(frame))
+            match(value, info, dict(frame.dims), self.scope(frame))
         except Mismatch as problem:
             text = f"{frame.name} returns {describe(value)}, not {info}: {problem}"
             raise Failure(

@@ -38,7 +38,8 @@ class AboutDtype(Inspected):
     """Base of the questions that an Object is asked too, as TVM does."""
 
     @classmethod
-    def _scalar(cls, at: Site, tensor: s.StructInfo) -> s.StructInfo:
+    def infer(cls, at: Site, tensor: s.StructInfo) -> s.StructInfo:
+        """A scalar, of the dtype that the runtime gives it."""
         if not isinstance(tensor, (s.TensorStructInfo, s.ObjectStructInfo)):
             text = f"tensor is {tensor}, a tensor is needed"
             raise at.fail(codes.WRONG_KIND, text, tensor=f"this is {tensor}")
@@ -58,11 +59,6 @@ class DtypeCode(AboutDtype, name="relax.inspect.tensor_dtype_code"):
     examples = ("i32[n,4] -> scalar(uint8)", "bool[] -> scalar(uint8)")
 
     @staticmethod
-    def infer(at: Site, tensor: s.StructInfo) -> s.StructInfo:
-        """A scalar of uint8."""
-        return DtypeCode._scalar(at, tensor)
-
-    @staticmethod
     def evaluate(tensor: Any) -> Any:
         """From the array's dtype."""
         kind = _kind(tensor)
@@ -74,11 +70,6 @@ class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
 
     result = UINT8
     examples = ("i32[n,4] -> scalar(uint8)", "f16[] -> scalar(uint8)")
-
-    @staticmethod
-    def infer(at: Site, tensor: s.StructInfo) -> s.StructInfo:
-        """A scalar of uint8."""
-        return DtypeBits._scalar(at, tensor)
 
     @staticmethod
     def evaluate(tensor: Any) -> Any:
@@ -94,11 +85,6 @@ class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
     examples = ("f32[n,4] -> scalar(uint16)", "i8[?,?] -> scalar(uint16)")
 
     @staticmethod
-    def infer(at: Site, tensor: s.StructInfo) -> s.StructInfo:
-        """A scalar of uint16."""
-        return DtypeLanes._scalar(at, tensor)
-
-    @staticmethod
     def evaluate(tensor: Any) -> Any:
         """From the array's dtype."""
         return np.uint16(_kind(tensor).lanes)
@@ -109,11 +95,6 @@ class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
 
     result = INT32
     examples = ("f32[n,4] -> scalar(int32)", "f32 -> scalar(int32)")
-
-    @staticmethod
-    def infer(at: Site, tensor: s.StructInfo) -> s.StructInfo:
-        """A scalar of int32."""
-        return Ndim._scalar(at, tensor)
 
     @staticmethod
     def evaluate(tensor: Any) -> Any:
@@ -128,7 +109,8 @@ class AtAxis(Inspected):
     axis: Prim = operand("the axis, from 0 on; an axis known only when it runs is checked then")
 
     @staticmethod
-    def _scalar(at: Site, tensor: s.StructInfo, axis: s.StructInfo) -> s.StructInfo:
+    def infer(at: Site, tensor: s.StructInfo, axis: s.StructInfo) -> s.StructInfo:
+        """A scalar of int64."""
         info = rules.tensor(at, tensor, "tensor")
         number = need_scalar(at, axis, "axis")
         if isinstance(number, p.IntImm) and not 0 <= number.value < (
@@ -152,11 +134,6 @@ class ShapeI(AtAxis, name="relax.inspect.tensor_shape_i"):
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[?,?] 1 -> scalar(int64)")
 
     @staticmethod
-    def infer(at: Site, tensor: s.StructInfo, axis: s.StructInfo) -> s.StructInfo:
-        """A scalar of int64."""
-        return AtAxis._scalar(at, tensor, axis)
-
-    @staticmethod
     def evaluate(tensor: Any, axis: Any) -> Any:
         """From the array."""
         return np.int64(tensor.shape[AtAxis._axis(tensor, axis)])
@@ -171,18 +148,13 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[n,m] 1 -> scalar(int64)")
 
     @staticmethod
-    def infer(at: Site, tensor: s.StructInfo, axis: s.StructInfo) -> s.StructInfo:
-        """A scalar of int64."""
-        return AtAxis._scalar(at, tensor, axis)
-
-    @staticmethod
     def evaluate(tensor: Any, axis: Any) -> Any:
         """The product of the lengths after it, however numpy happens to hold the array."""
         return np.int64(np.prod(tensor.shape[AtAxis._axis(tensor, axis) + 1 :], dtype=np.int64))
 
 
-class ByteOffset(Inspected, name="relax.inspect.tensor_byte_offset"):
-    """Where a tensor starts in its memory, in bytes; only views start elsewhere than at 0 (DLPack)."""
+class Offset(Inspected):
+    """Base of the questions where a tensor starts."""
 
     result = UINT64
     examples = ("f32[n,4] -> scalar(uint64)", "f32 -> scalar(uint64)")
@@ -192,6 +164,10 @@ class ByteOffset(Inspected, name="relax.inspect.tensor_byte_offset"):
         """A scalar of uint64."""
         rules.tensor(at, tensor, "tensor")
         return s.PrimStructInfo(UINT64)
+
+
+class ByteOffset(Offset, name="relax.inspect.tensor_byte_offset"):
+    """Where a tensor starts in its memory, in bytes; only views start elsewhere than at 0 (DLPack)."""
 
     @staticmethod
     def evaluate(tensor: Any) -> Any:
@@ -199,17 +175,8 @@ class ByteOffset(Inspected, name="relax.inspect.tensor_byte_offset"):
         return np.uint64(byte_offset(tensor))
 
 
-class ElemOffset(Inspected, name="relax.inspect.tensor_elem_offset"):
+class ElemOffset(Offset, name="relax.inspect.tensor_elem_offset"):
     """Where a tensor starts in its memory, in elements; only views start elsewhere than at 0 (DLPack)."""
-
-    result = UINT64
-    examples = ("f32[n,4] -> scalar(uint64)", "f32 -> scalar(uint64)")
-
-    @staticmethod
-    def infer(at: Site, tensor: s.StructInfo) -> s.StructInfo:
-        """A scalar of uint64."""
-        rules.tensor(at, tensor, "tensor")
-        return s.PrimStructInfo(UINT64)
 
     @staticmethod
     def evaluate(tensor: Any) -> Any:
