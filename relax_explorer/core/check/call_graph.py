@@ -20,19 +20,22 @@ def mentioned(fn: e.Function) -> tuple[str, ...]:
     found: dict[str, None] = {}
     stack: list[e.Expr] = [fn.body.body]
     for binding in bindings(fn):
-        stack.append(binding.value)
-        stack.extend([seq.body for seq in sequences(binding.value)])
+        value = binding.value
+        stack.append(value)
+        if type(value) is not e.Call:
+            stack.extend([seq.body for seq in sequences(value)])
         while stack:
             item = stack.pop()
-            kind = type(item)
-            if kind is e.GlobalVar:
-                found[item.name] = None  # type: ignore[attr-defined]  # as `kind` says
-            elif kind not in _NAMELESS:
-                stack.extend(operands(item))
+            if type(item) is e.GlobalVar:
+                found[item.name] = None
+                continue
+            for part in operands(item):
+                if type(part) not in _NAMELESS:
+                    stack.append(part)  # most operands are names, and a list for each costs more
     return tuple(found)
 
 
-_NAMELESS = frozenset({e.Var, e.DataflowVar, e.OpRef, e.Constant})
+_NAMELESS = frozenset({e.Var, e.DataflowVar, e.OpRef, e.Constant, e.ShapeExpr, e.PrimValue})
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:

@@ -151,7 +151,9 @@ class FunctionNormalizer:
         self.infer.definitions[var] = value
         if poisoned:
             self.infer.poisoned.add(var)
-        self.out.append(replace(binding, var=var, value=value))
+        if var is not binding.var or value is not binding.value:
+            binding = e.VarBinding(var, value, binding.annotation, binding.span)
+        self.out.append(binding)
 
     def _stands(self, binding: e.Binding) -> bool:
         """Take a known binding as it is; False when something that it reads is another now, or it has bindings of its own."""
@@ -409,9 +411,9 @@ def _is_nested(expr: e.Expr) -> bool:
     """Whether an operand is itself computed, or a tuple that holds more than leaves."""
     for operand in operands(expr):
         kind = type(operand)
-        if kind is e.Call or kind is e.TupleGetItem:
-            return True
-        if kind is e.Tuple and any(type(field) in _NESTING for field in operand.fields):  # type: ignore[attr-defined]
+        if kind in _NESTING and (
+            kind is not e.Tuple or any(type(field) in _NESTING for field in operand.fields)  # type: ignore[attr-defined]
+        ):
             return True
     return False
 

@@ -72,7 +72,7 @@ def _impure_inside(expr: e.Expr) -> Iterator[e.Call]:
         if is_impure(item, undeclared=False):
             assert isinstance(item, e.Call)  # nothing else is impure
             yield item
-        stack.extend(operands(item))
+        stack.extend([part for part in operands(item) if type(part) not in e.LEAVES])
 
 
 def violations(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:

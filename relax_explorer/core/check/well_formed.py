@@ -110,7 +110,8 @@ class _Scopes:
         self._dims(info_vars(info), place)
         self._element(info, place)
         for var in info_holders(info):
-            self._use(var, place)
+            if var not in self.vars:
+                self._use(var, place)
 
     def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:
         for var in variables:
@@ -209,8 +210,6 @@ class _Scopes:
         self.vars, self.dims, self.fn, self.hidden, self.group = saved, dims, outer, hidden, group
 
     def _use(self, var: e.Var, place: object) -> None:
-        if var in self.vars:
-            return
         if var in self.hidden:
             self._say(
                 codes.CAPTURED_DATAFLOW_VAR, f"the closure uses {var.name!r} of the block around it", place
@@ -226,15 +225,16 @@ class _Scopes:
             item = stack.pop()
             kind = type(item)
             if kind is e.Var or kind is e.DataflowVar:
-                self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
-            elif kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
+                if item not in self.vars:
+                    self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
+                continue
+            if kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
                 self._tensor_operands(item, place)  # type: ignore[arg-type]  # as above
                 stack.extend(item.args)  # type: ignore[attr-defined]  # as above
                 continue
-            else:
-                rule = _RULES.get(kind)
-                if rule is not None:
-                    rule(self, item, place)
+            rule = _RULES.get(kind)
+            if rule is not None:
+                rule(self, item, place)
             stack.extend(operands(item))
 
     def _global(self, var: e.GlobalVar, place: object) -> None:

@@ -54,14 +54,15 @@ def variables(expr: e.Expr) -> list[e.Var]:
     stack = [expr]
     while stack:
         item = stack.pop()
-        if isinstance(item, e.Var):
-            found[item] = None
+        kind = type(item)
+        if kind is e.Var or kind is e.DataflowVar:
+            found[item] = None  # type: ignore[index]  # a Var, as `kind` says
             continue
-        if type(item) is e.If:
-            stack.extend(seq.body for seq in sequences(item))
-        elif type(item) is e.Function:
-            found.update(dict.fromkeys(free_variables(item)))
-        stack.extend(reversed(operands(item)))
+        if kind is e.If:
+            stack.extend([seq.body for seq in sequences(item)])
+        elif kind is e.Function:
+            found.update(dict.fromkeys(free_variables(item)))  # type: ignore[arg-type]  # as `kind` says
+        stack.extend(operands(item)[::-1])
     return list(found)
 
 
