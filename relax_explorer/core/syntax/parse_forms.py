@@ -12,10 +12,10 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
 from relax_explorer.core.ops import find as find_op
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.syntax.parse_attributes import default_attrs, keywords, struct_infos
 from relax_explorer.core.syntax.parse_info import dotted
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def call_packed(reader: ExprReader, node: ast.Call) -> e.Call:
     if not isinstance(first, str):
         raise reader.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
     args = tuple([reader.value(arg) for arg in node.args[1:]])
-    attrs, infos = reader._generic_keywords(node, "call_packed")
+    attrs, infos = keywords(reader, node, "call_packed")
     return e.Call(
         e.ExternFunc(first, None, reader.ctx.span(node.args[0])),
         args,
@@ -185,21 +185,10 @@ def emit_typed(reader: ExprReader, node: ast.Call) -> Any:
             node,
         )
     said = node.args[2] if len(node.args) > 2 else next((k.value for k in node.keywords), None)
-    infos = reader._infos(said) if said is not None else ()
+    infos = struct_infos(reader, said) if said is not None else ()
     op = find_op(name)
     attrs = default_attrs(op) if op is not None else EMPTY
     return e.Call(e.op_ref(name), args.fields, attrs, infos, None, reader.ctx.span(node))
-
-
-def default_attrs(op: type[Op]) -> Attrs:
-    """The attributes of a call that gives none."""
-    hit = _DEFAULTS.get(op)
-    if hit is None:
-        hit = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
-    return hit
-
-
-_DEFAULTS: dict[type[Op], Attrs] = {}
 
 
 def constant_info(array: Any) -> s.StructInfo:

@@ -15,6 +15,7 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
 
@@ -346,7 +347,7 @@ class FunctionReader:
             return  # a docstring
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
         if name == "R.func_attr" and isinstance(value, ast.Call) and len(value.args) == 1:
-            found = self.expr.constant(value.args[0])
+            found = constant(self.expr, value.args[0])
             if not isinstance(found, Attrs):
                 raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", node)
             self.attrs.update(found)

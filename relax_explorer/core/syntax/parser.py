@@ -22,6 +22,7 @@ from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
 from relax_explorer.core.syntax.metadata import read_metadata
+from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
@@ -306,7 +307,7 @@ class _ModuleReader:
         name = dotted(node.func)
         reader = FunctionReader(self.ctx).expr
         if name in ("I.module_attrs", "I.module_global_infos") and len(node.args) == 1:
-            found = reader.constant(node.args[0])
+            found = constant(reader, node.args[0])
             if not isinstance(found, Attrs):
                 raise self.ctx.fail(codes.BAD_CALL, f"{name} takes a dict", node)
             if name == "I.module_attrs":

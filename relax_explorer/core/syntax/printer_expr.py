@@ -19,7 +19,7 @@ from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
-from relax_explorer.core.syntax.parse_expr import CALL_FORMS, PACKED_FORMS
+from relax_explorer.core.syntax.parse_call import CALL_FORMS, PACKED_FORMS
 
 
 class Constants:

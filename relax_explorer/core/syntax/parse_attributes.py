@@ -1,0 +1,169 @@
+"""Reads what is known before anything runs: the attributes of operators, and StructInfo arguments."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.syntax import index_maps
+from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
+from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, verbatim
+
+if TYPE_CHECKING:
+    from relax_explorer.core.syntax.parse_expr import ExprReader
+
+
+def attributes(reader: ExprReader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> Attrs:
+    """The attributes of a call of a declared operator, those left out at their defaults."""
+    if not op.attributes:
+        return EMPTY
+    key = _key(reader, node, op, given)
+    hit = reader.attrs_seen.get(key) if key is not None else None
+    if hit is not None:
+        return hit
+    if not any(q.required or q.name in given for q in op.attributes):
+        return default_attrs(op)
+    pairs = []
+    for q in op.attributes:
+        at = given.get(q.name)
+        if at is None and q.required:
+            bad_arguments(reader, node, op, f"lacks its argument {q.name!r}")
+        pairs.append((q.name, q.default if at is None else attribute_value(reader, q, at)))
+    attrs = Attrs(pairs)
+    if key is not None and not any(q.kind.startswith(("Expr", "IndexMap")) for q in op.attributes):
+        reader.attrs_seen[key] = attrs
+    return attrs
+
+
+def _key(
+    reader: ExprReader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]
+) -> tuple[type[Op], str] | None:
+    """The keywords of a call as text: equal text means equal attributes; None where they can't be cut out of a line."""
+    all_keywords = len(node.keywords) == len(given) - len(node.args) and len(node.args) == len(op.operands)
+    if (
+        not all_keywords
+        or not node.keywords
+        or node.lineno != node.end_lineno
+        or not reader.ctx.source.is_ascii
+    ):
+        return None
+    line, shift = reader.ctx.source.line(node.lineno + reader.ctx.line_offset), reader.ctx.column_offset
+    text = line[node.keywords[0].value.col_offset + shift : (node.end_col_offset or 0) + shift]
+    return (op, text) if text else None
+
+
+def default_attrs(op: type[Op]) -> Attrs:
+    """The attributes of a call that gives none."""
+    hit = _DEFAULTS.get(op)
+    if hit is None:
+        hit = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
+    return hit
+
+
+_DEFAULTS: dict[type[Op], Attrs] = {}
+
+
+def attribute_value(reader: ExprReader, q: Parameter, node: ast.expr) -> Any:
+    """What is written for a declared attribute, as the kind of value that it is."""
+    if q.kind.startswith("DType"):
+        return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
+    if q.kind.startswith("str") and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
+        return constant(reader, node.args[0]) if len(node.args) == 1 else constant(reader, node)
+    value = constant(reader, node)
+    if value is None and q.default == ():
+        return ()
+    if q.kind.startswith("float") and type(value) is int:
+        return float(value)
+    if q.kind.startswith("bool") and type(value) is int:
+        return bool(value)
+    if q.kind.startswith(("Axes", "Ints")) and type(value) is int:
+        return (value,)
+    return value
+
+
+def constant(reader: ExprReader, node: ast.expr) -> Any:
+    """A compile-time constant: numbers, strings, lists, dicts, dtypes, StructInfo; anything else as its text."""
+    if isinstance(node, ast.Constant) and (
+        node.value is None or isinstance(node.value, (bool, int, float, str))
+    ):
+        return node.value
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return tuple([constant(reader, item) for item in node.elts])
+    if isinstance(node, ast.Dict):
+        pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
+        found = {str(constant(reader, key)): constant(reader, value) for key, value in pairs}
+        return freeze(dict(sorted(found.items())))  # as they are printed
+    if (
+        isinstance(node, ast.UnaryOp)
+        and isinstance(node.op, ast.USub)
+        and isinstance(node.operand, ast.Constant)
+        and isinstance(node.operand.value, (int, float))
+    ):
+        return -node.operand.value
+    if isinstance(node, ast.Lambda):
+        return index_maps.read(reader.info, node)
+    return _named(reader, node, dotted(node.func) if isinstance(node, ast.Call) else dotted(node))
+
+
+def _named(reader: ExprReader, node: ast.expr, name: str) -> Any:
+    if name == index_maps.NAME:
+        return index_maps.read(reader.info, node)
+    if name.startswith("T.") and isinstance(node, ast.Call) and dtype_of_prefix(name) is not None:
+        return reader.info.prim(node)
+    if isinstance(node, ast.Name) and isinstance(reader.names.get(node.id), p.PrimExpr):
+        return reader.names[node.id]
+    if isinstance(node, ast.BinOp):
+        value = reader.info.prim(node)
+        return value.value if type(value) is p.IntImm and value.dtype is INT64 else value
+    if isinstance(node, ast.Attribute) and dtype_of_prefix(name) is not None:
+        return reader.info.read(node)
+    if name == "R.dtype" or name.startswith(
+        ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
+    ):
+        return _type(reader, node)
+    return Verbatim(verbatim(node))
+
+
+def _type(reader: ExprReader, node: ast.expr) -> Any:
+    if isinstance(node, ast.Call) and dotted(node.func) == "R.dtype":
+        return reader.info.dtype(node.args[0])
+    return reader.info.read(node)
+
+
+def keywords(
+    reader: ExprReader, node: ast.Call, name: str, op: type[Op] | None = None
+) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
+    """The keywords of a call whose arguments aren't matched to parameters: attributes, and StructInfo arguments."""
+    infos: tuple[s.StructInfo, ...] = ()
+    declared = {q.name: q for q in op.attributes} if op is not None else {}
+    pairs: dict[str, Any] = {q.name: q.default for q in declared.values() if not q.required}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise reader.no_expression(keyword.value, "write the arguments out")
+        if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
+            infos = struct_infos(reader, keyword.value)
+        else:
+            pairs[keyword.arg] = declared_value(reader, declared.get(keyword.arg), keyword.value)
+    return (Attrs(pairs) if pairs else EMPTY), infos
+
+
+def declared_value(reader: ExprReader, q: Parameter | None, node: ast.expr) -> Any:
+    """What is written for an attribute, declared or not."""
+    return constant(reader, node) if q is None else attribute_value(reader, q, node)
+
+
+def struct_infos(reader: ExprReader, node: ast.expr) -> tuple[s.StructInfo, ...]:
+    """StructInfo arguments: one, or several in a list."""
+    items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+    return tuple([reader.info.read(item) for item in items])
+
+
+def bad_arguments(reader: ExprReader, node: ast.Call, op: type[Op], problem: str) -> None:
+    """Refuse a call whose arguments are not those of its operator; raises Skip."""
+    raise reader.ctx.fail(codes.BAD_CALL, f"{op.name} {problem}", node, help=f"signature: {op.signature()}")
