@@ -58,8 +58,7 @@ class CollapseSumTo(Op, name="relax.collapse_sum_to"):
     def infer(at: Site, data: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
         """The shape asked for, the dtype of the data."""
         info = rules.tensor(at, data, "data")
-        if not isinstance(shape, s.ShapeStructInfo):
-            raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
+        shape = rules.shape(at, shape, "shape")
         _need_collapsible(at, info, shape.values, shape.ndim, "shape")
         return s.TensorStructInfo(shape.values, info.dtype, shape.ndim)
 

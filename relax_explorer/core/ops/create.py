@@ -20,9 +20,8 @@ from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
 def _shape_info(at: Site, shape: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-    if not isinstance(shape, s.ShapeStructInfo):
-        raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
-    return s.TensorStructInfo(shape.values, dtype, shape.ndim)
+    lengths = rules.shape(at, shape, "shape")
+    return s.TensorStructInfo(lengths.values, dtype, lengths.ndim)
 
 
 class Filled(Op):

@@ -88,8 +88,7 @@ class Reshape(Op, name="relax.reshape"):
     def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
         """The new shape; the numbers of elements must agree."""
         info = rules.tensor(at, x, "x")
-        if not isinstance(shape, s.ShapeStructInfo):
-            raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
+        shape = rules.shape(at, shape, "shape")
         if shape.values is None:
             return s.TensorStructInfo(None, info.dtype, shape.ndim)
         literals = [value.value for value in shape.values if isinstance(value, p.IntImm)]
@@ -285,8 +284,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
     def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
         """The shape asked for."""
         info = rules.tensor(at, x, "x")
-        if not isinstance(shape, s.ShapeStructInfo):
-            raise at.fail(codes.WRONG_KIND, "shape is no shape", shape=f"this is {shape}")
+        shape = rules.shape(at, shape, "shape")
         if shape.values is None:
             return s.TensorStructInfo(None, info.dtype, shape.ndim)
         if info.ndim > len(shape.values):

@@ -12,7 +12,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
-from relax_explorer.core.ops.decl import Site
+from relax_explorer.core.ops.decl import InferFailure, Site
 
 Dims = tuple[p.PrimExpr, ...]
 ONE = p.IntImm(1)
@@ -23,10 +23,7 @@ def tensor(at: Site, info: s.StructInfo | None, name: str) -> s.TensorStructInfo
     """`info` as a tensor's; anything else is an error, an Object too, since conversions are written in Relax."""
     if isinstance(info, s.TensorStructInfo):
         return info
-    labels = {name: f"this is {info}"}
-    if info is s.OBJECT:
-        labels["help"] = "state what it is with R.match_cast(…, R.Tensor(…))"
-    raise at.fail(codes.WRONG_KIND, f"{name} is not known to be a tensor", **labels)
+    raise _other_kind(at, info, name, f"{name} is not known to be a tensor", "R.Tensor(…)")
 
 
 def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStructInfo]:
@@ -34,6 +31,20 @@ def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStru
     if not isinstance(info, s.TupleStructInfo):
         raise at.fail(codes.WRONG_KIND, f"{name} is no tuple of tensors", **{name: f"this is {info}"})
     return [tensor(at, field, name) for field in info.fields]
+
+
+def shape(at: Site, info: s.StructInfo | None, name: str) -> s.ShapeStructInfo:
+    """The StructInfo of an operand that has to be a shape; raises InferFailure otherwise."""
+    if isinstance(info, s.ShapeStructInfo):
+        return info
+    raise _other_kind(at, info, name, f"{name} is no shape", "R.Shape(…)")
+
+
+def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, wanted: str) -> InferFailure:
+    labels = {name: f"this is {info}"}
+    if info is s.OBJECT:
+        labels["help"] = f"state what it is with R.match_cast(…, {wanted})"
+    return at.fail(codes.WRONG_KIND, text, **labels)
 
 
 def axis(at: Site, value: int, ndim: int, name: str = "axis") -> int:
