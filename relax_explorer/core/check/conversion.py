@@ -7,10 +7,11 @@ from enum import Enum
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.witness import disagreement
 from relax_explorer.core.check.compatible import fits
-from relax_explorer.core.check.types import erase_struct_info, is_subtype
+from relax_explorer.core.check.types import is_subtype
 from relax_explorer.core.diagnostics import Edit
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.erasure import erase_struct_info
 from relax_explorer.core.source import Span
 
 

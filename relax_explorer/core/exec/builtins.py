@@ -13,6 +13,7 @@ from relax_explorer.core.exec.kernels import allocate
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.ops.ccl import Collective
 from relax_explorer.core.ops.dist import spread
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -30,7 +31,7 @@ def _prim_func(machine: Any, at: Any, callee: Any) -> PrimFunc:
 
 
 def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
-    """`R.call_tir(f, (args…), out)`: scalars of the older surface (`tir_vars`) follow the outputs."""
+    """`R.call_tir(f, (args…), out)`: scalars of the older surface (`tir_vars`) stand where the PrimFunc has them."""
     fn = _prim_func(machine, at, args[0])
     tail = list(args[2]) if len(args) > 2 else []
     out = at.node.sinfo_args[0]
@@ -40,9 +41,10 @@ def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     if any(arg is UNKNOWN for arg in args[1]):
         machine.write(frame, at.target, UNKNOWN)
         return
-    value = machine.guard(
-        at, lambda: machine.kernels.call_tir(fn, _flat(args[1]), tail, out, frame.dims, at.node)
-    )
+    inputs = _flat(args[1])
+    if tail and not isinstance(fn.params[-1], PrimVar):  # they precede the outputs
+        inputs, tail = [*inputs, *tail], []
+    value = machine.guard(at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node))
     machine.write(frame, at.target, value)
 
 

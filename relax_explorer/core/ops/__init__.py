@@ -1,11 +1,32 @@
-"""The operators, in reading order. Nothing registers itself: an operator that isn't listed here does not exist."""
+"""The operators, in reading order. Nothing registers itself: an operator that isn't listed here does not exist.
+
+Users add operators of their own by `register`; programs call those by name, `R.op("my.twice", x)`.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import import_module
 
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.decl import PHASES, REQUIRED, Fusion, Op, Site, attr, operand
+
+__all__ = [
+    "FAMILIES",
+    "REQUIRED",
+    "Fusion",
+    "Op",
+    "Site",
+    "attr",
+    "by_phase",
+    "find",
+    "get",
+    "names",
+    "operand",
+    "register",
+    "table",
+    "unregister",
+]
 
 # One module per family; the listing of this folder is the index of operators.
 FAMILIES: tuple[str, ...] = (
@@ -66,7 +87,7 @@ FAMILIES: tuple[str, ...] = (
 
 @cache
 def table() -> dict[str, type[Op]]:
-    """Every operator by name, in reading order."""
+    """Every operator by name, in reading order; those of users come last."""
     found: dict[str, type[Op]] = {}
     for family in FAMILIES:
         for value in vars(import_module(f"relax_explorer.core.ops.{family}")).values():
@@ -99,3 +120,48 @@ def get(name: str) -> type[Op]:
 def names() -> list[str]:
     """Names of all operators, in reading order."""
     return list(table())
+
+
+def by_phase() -> dict[str, list[str]]:
+    """The names of all operators by the first phase that a program must have reached to call them."""
+    found: dict[str, list[str]] = {phase: [] for phase in PHASES}
+    for name, op in table().items():
+        found[op.phase].append(name)
+    return found
+
+
+_OWN: set[str] = set()  # names that users registered
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def register(op: type[Op]) -> type[Op]:
+    """Add an operator of the user's own: a class as the operators here are, with a name of its own.
+
+    A class with mistakes that would show only later (a name that is taken, an operand of no known kind, a rule that does not
+    take what it will be given) is refused with ValueError. Usable as a decorator.
+    """
+    from relax_explorer.core.ops.page import problems
+
+    if not (isinstance(op, type) and issubclass(op, Op)):
+        raise TypeError(f"an operator is a class derived from Op, not {op!r}")
+    taken = find(op.name)
+    if taken is not None:
+        raise ValueError(f"there is an operator {op.name!r} already: {taken.__module__}.{taken.__qualname__}")
+    if not _NAME.fullmatch(op.name):
+        raise ValueError(
+            f"{op.name!r} is no name of an operator; write class {op.__name__}(Op, name='my.name')"
+        )
+    found = problems(op)
+    if found:
+        raise ValueError(f"operator {op.name!r}: {'; '.join(found)}")
+    _OWN.add(op.name)
+    table()[op.name] = op
+    return op
+
+
+def unregister(name: str) -> None:
+    """Remove an operator that was added by `register`; raises KeyError for any other."""
+    if name not in _OWN:
+        raise KeyError(f"no operator {name!r} was registered")
+    _OWN.remove(name)
+    del table()[name]

@@ -267,6 +267,7 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
     func: Function = operand("the builtin, by its name")
     args: Arguments = operand("its arguments")
     pure = False
+    phase = "vm"
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:

@@ -25,6 +25,8 @@ from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructInfo
 
 REQUIRED: Any = object()
+PHASES = ("high", "legalized", "lowered", "vm")
+"""What a program goes through on its way to the virtual machine, in order."""
 _RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # of one operand to others
 # What annotations of operands say; the reader of text goes by these names.
 Prim = Any
@@ -192,6 +194,7 @@ class Op:
         True  # the result depends on the operands' StructInfo alone, not on the operands themselves
     )
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
+    phase: ClassVar[str] = "high"  # the first of PHASES whose programs may call the operator
     says_place: ClassVar[bool] = False  # the rule itself says on which device, or mesh, the result lies
 
     by_machine: ClassVar[bool] = (

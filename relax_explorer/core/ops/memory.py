@@ -24,6 +24,7 @@ class Lowered(Op):
     by_machine = True
     by_info = False
     takes_sinfo = True
+    phase = "lowered"
     no_legalize = "it is lowered already"
 
 
@@ -159,6 +160,7 @@ class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
 class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
     """A piece of memory that tensors are placed in, as the virtual machine asks for it (TVM, relax/op/op.cc)."""
 
+    phase = "vm"
     shape: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
     runtime_device_index: Prim = operand(_DEVICE)
     dtype: DType = operand("what `shape` counts")
@@ -224,6 +226,7 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
 class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
     """A tensor at a place in a storage, as the virtual machine makes it (TVM, relax/op/op.cc)."""
 
+    phase = "vm"
     examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
 
     @staticmethod
@@ -274,6 +277,7 @@ class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
 class VmKillObject(Killed, name="relax.vm.kill_object"):
     """The end of a tensor or storage: its register is empty afterwards (TVM, relax/op/op.cc)."""
 
+    phase = "vm"
     obj: Value = operand("the tensor or storage")
     examples = ("f32[n,4] -> ()", "object -> ()")
 
@@ -281,6 +285,7 @@ class VmKillObject(Killed, name="relax.vm.kill_object"):
 class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
     """A PrimFunc called with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
 
+    phase = "vm"
     func: Function = operand("the PrimFunc")
     args: Arguments = operand("inputs, outputs, and last the shape")
     pure = False
@@ -298,6 +303,7 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
 class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
     """The tensor itself, and a mark that LiftTransformParams lifts nothing beyond it (TVM, relax/op/op.cc)."""
 
+    phase = "high"
     x: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]")
 

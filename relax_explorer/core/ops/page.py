@@ -11,7 +11,7 @@ from typing import Any
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ops.decl import Fusion, Op, Parameter
+from relax_explorer.core.ops.decl import PHASES, Fusion, Op, Parameter
 
 _FAMILY = "relax_explorer.core.ops"
 _OPERANDS = {
@@ -62,6 +62,34 @@ def kind_words(parameter: Parameter) -> str:
     if parameter.is_operand:
         return _OPERANDS[kind]
     return _ATTRIBUTES[kind] + (" or None" if kind != parameter.kind else "")
+
+
+def problems(op: type[Op]) -> list[str]:
+    """What keeps a class from being a usable operator, each in a phrase."""
+    found = []
+    for q in op.parameters:
+        known = _OPERANDS if q.is_operand else _ATTRIBUTES
+        if q.kind.removesuffix(" | None") not in known:
+            text = f"{q.name} is of the kind {q.kind}, which is none of {', '.join(known)}"
+            named = q.kind.startswith(("typing.", "<class"))
+            found.append(text + "; put the annotation in quotes" if named else text)
+    if op.phase not in PHASES:
+        found.append(f"phase is {op.phase!r}, which is none of {', '.join(PHASES)}")
+    attributes = {q.name: None for q in op.attributes}
+    for name, first in _RULES.items():
+        rule = getattr(op, name)
+        if rule is None or op.variadic:
+            continue
+        try:
+            inspect.signature(rule).bind(*first, *[None] * len(op.operands), **attributes)
+        except TypeError as error:
+            takes = ", ".join((*first, *[q.name for q in op.operands], *attributes))
+            found.append(f"{name} is called with ({takes}), and it has {error}")
+    return found
+
+
+# The rules of an operator, with what they are given before the operands.
+_RULES: dict[str, tuple[str, ...]] = {"infer": ("at",), "evaluate": (), "legalize": ("te",)}
 
 
 def default_words(parameter: Parameter) -> str:
@@ -206,6 +234,7 @@ def describe(op: type[Op]) -> dict[str, Any]:
         "pure": op.pure,
         "pure_in_specification": op.pure and op.pure_in_spec,
         "fusion": op.fusion.name.lower(),
+        "phase": op.phase,
         "declared": place(op),
     }
 

@@ -36,7 +36,8 @@ OLD = Dialect(
 DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD}
 
 OUT_KEYWORDS = frozenset({"out_ty", "out_sinfo"})
-ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", "type_args"})
+TYPE_KEYWORD = "type_args"  # of the first specification, where types have no shapes
+ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", TYPE_KEYWORD})
 OBJECT_NAMES = frozenset({"Any", "Object"})
 REWRITER = (
     "R.rewriter"  # a class of this decorator is a pattern and its replacement; a module attribute says so

@@ -215,12 +215,7 @@ FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
 _INFO_FIX = "an annotation stands behind a colon, or among the arguments that take StructInfo"
 # Constructs that are written like calls and have no value, with what to do.
 NO_VALUES: dict[str, str] = {
-    "match_cast": "bind the cast to a variable, on a line of its own",
+    **dict.fromkeys(("match_cast", "cast"), "bind the cast to a variable, on a line of its own"),
     **dict.fromkeys(("dataflow", "output", "func_attr", "function", "macro"), "it is a statement of its own"),
     **dict.fromkeys(("Tensor", "DTensor", "Shape", "Tuple", "Callable", "Prim", "Object", "Any"), _INFO_FIX),
-}
-# The positions of what follows the function, where there is more than the arguments and the result.
-CALL_ORDER: dict[str, tuple[str, ...]] = {
-    "call_tir_inplace": ("args", "inplace_indices", "out"),
-    "call_tir_with_grad": ("args", "out", "te_grad_name", "te_grad_kwargs"),
 }

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.context import Context, Skip
@@ -19,7 +20,7 @@ from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
 
-MATCH_CASTS = frozenset({"R.match_cast"})
+MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape
 
 
 class Blocks:
@@ -334,12 +335,24 @@ class FunctionReader:
         given.update({keyword.arg or "": keyword.value for keyword in call.keywords})
         info = given.get("struct_info") or given.get("ty")
         if "value" not in given or info is None:
-            raise self.ctx.fail(codes.BAD_CALL, "R.match_cast takes a value and a StructInfo", call)
-        value, cast_to = self.expr.value(given["value"]), self.annotation(info)
+            raise self.ctx.fail(codes.BAD_CALL, f"{dotted(call.func)} takes a value and a StructInfo", call)
+        value = self.expr.value(given["value"])
+        cast_to = self._type(info) if dotted(call.func) == "R.cast" else self.annotation(info)
         var = None if target is None else self.new_var(target.id, cast_to, target)
         blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))
         if var is not None and target is not None:
             self.names[target.id] = var
+
+    def _type(self, node: ast.expr) -> s.StructInfo:
+        """What `R.cast` casts to: a type, as the StructInfo that says no more."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            fix = f'R.astype(x, "{node.value}") converts the elements of a tensor'
+            raise self.ctx.fail(codes.BAD_CALL, "R.cast checks a type and converts nothing", node, help=fix)
+        info = self.annotation(node)
+        if wrap_type(erase_struct_info(info)) is not info:
+            text = f"R.cast takes a type, and {info} says more"
+            raise self.ctx.fail(codes.BAD_CALL, text, node, help="write R.match_cast")
+        return info
 
     def _expression(self, node: ast.Expr, blocks: Blocks) -> None:
         value = node.value

@@ -14,6 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType, dtype, element_type
 from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.ir.fold import combine
+from relax_explorer.core.syntax import parse_types
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
 from relax_explorer.core.syntax.python_text import expression_tree
@@ -125,7 +126,10 @@ class InfoReader:
         found = dtype_of_prefix(name)
         if found is not None and not node.args:
             return s.PrimStructInfo(found)
-        raise self._bad(node)
+        written = parse_types.read(self, node, name)
+        if written is None:
+            raise self._bad(node)
+        return written
 
     def _keywords(self, node: ast.Call, *allowed: str) -> dict[str, ast.expr]:
         found = {keyword.arg or "**": keyword.value for keyword in node.keywords}
@@ -156,7 +160,7 @@ class InfoReader:
             return node.value
         raise self.ctx.fail(codes.BAD_EXPRESSION, "an integer literal is needed here", node)
 
-    def _rank(self, given: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
+    def rank(self, given: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
         """The rank that `ndim=` says, -1 when it says none; it is the number of the dimensions, where they are given."""
         said = self._integer(given["ndim"]) if "ndim" in given else -1
         if said < -1 or (type(shape) is tuple and said not in (-1, len(shape))):
@@ -179,9 +183,9 @@ class InfoReader:
             raise self.ctx.fail(
                 codes.BAD_CALL, "R.Tensor takes at most a shape, a dtype, a vdevice and ndim", node
             )
-        shape: Any = self._shape_argument(given["shape"]) if "shape" in given else None
+        shape: Any = self.shape_argument(given["shape"]) if "shape" in given else None
         found = self.dtype(given["dtype"]) if "dtype" in given else None
-        ndim = self._rank(given, shape, node)
+        ndim = self.rank(given, shape, node)
         vdevice = given.get("vdevice")
         where = vdevice.value if isinstance(vdevice, ast.Constant) else None
         return s.TensorStructInfo(shape, found, ndim, where)  # type: ignore[arg-type]  # narrowed by type() above
@@ -195,12 +199,13 @@ class InfoReader:
             str(at.value) if isinstance(at, ast.Constant) else verbatim(at)
             for at in (given.get(name, ast.Constant("")) for name in ("device_mesh", "placement"))
         ]
-        shape = self._shape_argument(given["shape"]) if "shape" in given else None
+        shape = self.shape_argument(given["shape"]) if "shape" in given else None
         found = self.dtype(given["dtype"]) if "dtype" in given else None
-        ndim = self._rank(given, shape, node)
+        ndim = self.rank(given, shape, node)
         return s.TensorStructInfo(shape, found, ndim, s.MESH_MARK.join(where))
 
-    def _shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
+    def shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
+        """A shape: a list of dimensions, one of them, or a variable that holds a shape; None says nothing."""
         if isinstance(node, (ast.Tuple, ast.List)):
             return tuple([p.as_dim(self.dim(item)) for item in node.elts])
         if isinstance(node, ast.Constant) and node.value is None:
@@ -210,7 +215,7 @@ class InfoReader:
             if isinstance(found, Var):
                 return found
         if dotted(getattr(node, "func", node)) == "R.shape" and isinstance(node, ast.Call) and node.args:
-            return self._shape_argument(node.args[0])
+            return self.shape_argument(node.args[0])
         return (p.as_dim(self.dim(node)),)
 
     def _shape(self, node: ast.Call) -> s.StructInfo:
@@ -220,9 +225,9 @@ class InfoReader:
         values = given.get("values")
         if isinstance(values, (ast.Tuple, ast.List)):
             dims = tuple([p.as_dim(self.dim(item)) for item in values.elts])
-            self._rank(given, dims, node)
+            self.rank(given, dims, node)
             return s.ShapeStructInfo(dims)
-        return s.ShapeStructInfo(None, self._rank(given, None, node))
+        return s.ShapeStructInfo(None, self.rank(given, None, node))
 
     def _tuple(self, node: ast.Call) -> s.StructInfo:
         items = node.args

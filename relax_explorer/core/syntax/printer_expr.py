@@ -19,7 +19,7 @@ from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
-from relax_explorer.core.syntax.parse_call import CALL_FORMS, PACKED_FORMS
+from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS, PACKED_FORMS
 
 
 class Constants:
@@ -180,7 +180,10 @@ def _call(out: ExprText, expr: e.Call) -> str:
         form = _CALL_WRITERS.get(name)
         if form is not None:
             return form(out, expr, name)
-        return f"R.{name}({_arguments(out, expr)})"
+        rest = _arguments(out, expr)
+        if name == op.name:  # of users, whose names have another start
+            return f"R.op({quoted(name)}, {rest})" if rest else f"R.op({quoted(name)})"
+        return f"R.{name}({rest})"
     if type(op) is e.ExternFunc:
         first = quoted(op.name)
         rest = _arguments(out, expr)

@@ -1,0 +1,172 @@
+"""Reads the calls of functions by an operator: `R.call_tir(f, (args…), out_ty=…)` and its kin, in all their spellings.
+
+The result of such a call is said by `out_ty=` (TVM 0.27), by `out_sinfo=` or `sinfo_args=` (older), or as in the first
+specification of Relax by a shape and a type: `R.call_tir(f, x, y, (n, 4), type_args=R.Tensor(ndim=2, dtype="float32"))`.
+Scalars are arguments like others; older programs give them apart, as `packed_ints=` or, after the outputs, as `tir_vars=`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ops import find as find_op
+from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS, TYPE_KEYWORD
+from relax_explorer.core.syntax.parse_attributes import declared_value, keywords, struct_infos
+
+if TYPE_CHECKING:
+    from relax_explorer.core.syntax.parse_expr import ExprReader
+
+# Operators whose first argument is a function and whose second is the tuple of its arguments.
+CALL_FORMS = frozenset(
+    {
+        "call_tir",
+        "call_tir_inplace",
+        "call_tir_with_grad",
+        "call_dps_packed",
+        "dist.call_tir",
+        "dist.call_tir_local_view",
+    }
+)
+NAMED_FORMS = frozenset({"call_py_func"})  # here the function is a string
+CALL_FORMS |= NAMED_FORMS
+PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
+# The positions of what follows the function, where there is more than the arguments and the result.
+CALL_ORDER: dict[str, tuple[str, ...]] = {
+    "call_tir_inplace": ("args", "inplace_indices", "out"),
+    "call_tir_with_grad": ("args", "out", "te_grad_name", "te_grad_kwargs"),
+}
+
+
+def call_form(reader: ExprReader, node: ast.Call, name: str, op: type[Op] | None) -> e.Call:
+    """`R.call_tir(f, (args…), out_ty=…)` and its kin."""
+    if not node.args:
+        raise reader.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
+    first = node.args[0]
+    func = reader.value(first) if name in NAMED_FORMS else _function(reader, first)
+    declared = {q.name: q for q in op.attributes} if op is not None else {}
+    given = _given(node, name)
+    pairs: list[tuple[str, Any]] = [
+        (key, declared_value(reader, declared.get(key), given.pop(key)))
+        for key in list(given)
+        if key not in _PARTS
+    ]
+    args = [func, _arguments(reader, given, node)]
+    if "tir_vars" in given:
+        args.append(_lengths(reader, given["tir_vars"]))
+    info = _result(reader, given, node, name)
+    attrs = Attrs(pairs) if pairs else EMPTY
+    called = "call_tir" if name == "dist.call_tir" else name  # TVM's surface has two names for one operator
+    return e.Call(e.op_ref(f"relax.{called}"), tuple(args), attrs, (info,), None, reader.ctx.span(node))
+
+
+_PARTS = frozenset({"args", "out", "out_shape", "packed_ints", "tir_vars"})
+
+
+def _given(node: ast.Call, name: str) -> dict[str, ast.expr]:
+    """What a call gives, by the names of the parts of its present form."""
+    order = CALL_ORDER.get(name, ("args", "out"))
+    named = {keyword.arg or "**": keyword.value for keyword in node.keywords}
+    said = [key for key in named if key in OUT_KEYWORDS or key in ARGS_KEYWORDS]
+    operands = node.args[1:]
+    found: dict[str, ast.expr] = {}
+    if TYPE_KEYWORD in named and len(operands) > 1:  # each argument by itself, then the shape of the result
+        *arguments, found["out_shape"] = operands
+        one = len(arguments) == 1
+        found["args"] = arguments[0] if one else _together(arguments)
+    elif said and len(operands) == 2 and order == ("args", "out"):
+        found["args"], found["packed_ints"] = operands
+    else:
+        found.update(zip(order, operands, strict=False))
+    for key, value in named.items():
+        found["out" if key in said else key] = value
+    return found
+
+
+def _together(items: list[ast.expr]) -> ast.expr:
+    return ast.copy_location(ast.Tuple(items, ast.Load()), items[0])
+
+
+def _arguments(reader: ExprReader, given: dict[str, ast.expr], node: ast.Call) -> e.Expr:
+    """The tuple of arguments; scalars that are given apart are its last."""
+    args = argument_tuple(reader, given.get("args"), node)
+    if "packed_ints" not in given:
+        return args
+    numbers = _lengths(reader, given["packed_ints"])
+    if not isinstance(args, e.Tuple) or not isinstance(numbers, e.ShapeExpr):
+        text = "scalars that are given apart need the tuple of arguments and the list of scalars written out"
+        help = "write the scalars behind the tensors: (x, y, n)"
+        raise reader.ctx.fail(codes.BAD_CALL, text, given["packed_ints"], help=help)
+    scalars = [e.PrimValue(value, None, numbers.span) for value in numbers.values]
+    return e.Tuple((*args.fields, *scalars), None, args.span)
+
+
+def _lengths(reader: ExprReader, node: ast.expr) -> e.Expr:
+    """A list of scalars: a shape, which older programs may write as a tuple."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        dims = tuple([reader.info.dim(item) for item in node.elts])
+        return e.ShapeExpr(dims, None, reader.ctx.span(node))
+    return reader.value(node)
+
+
+def _result(reader: ExprReader, given: dict[str, ast.expr], node: ast.Call, name: str) -> s.StructInfo:
+    out = given.get("out")
+    if out is None:
+        raise reader.ctx.fail(
+            codes.BAD_CALL,
+            f"R.{name} needs out_ty, the StructInfo of its result",
+            node,
+            help="add out_ty=R.Tensor(…)",
+        )
+    several = isinstance(out, (ast.List, ast.Tuple)) and len(out.elts) != 1
+    out = out if several or not isinstance(out, (ast.List, ast.Tuple)) else out.elts[0]
+    info = s.TupleStructInfo(struct_infos(reader, out)) if several else reader.info.read(out)
+    return _shaped(reader, info, given["out_shape"]) if "out_shape" in given else info
+
+
+def _shaped(reader: ExprReader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
+    """A type with the shape that is said beside it; a tuple of types has a tuple of shapes."""
+    shapes = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+    if isinstance(info, s.TupleStructInfo) and len(shapes) == len(info.fields):
+        fields = zip(info.fields, shapes, strict=True)
+        return s.TupleStructInfo(tuple([_shaped(reader, field, part) for field, part in fields]))
+    shape = reader.info.shape_argument(node)
+    if isinstance(info, s.TensorStructInfo) and info.shape is None and shape is not None:
+        known = shape if isinstance(shape, tuple) else None
+        if known is None or info.ndim in (-1, len(known)):
+            return s.TensorStructInfo(shape, info.dtype, -1 if known is not None else info.ndim, info.vdevice)
+    text = f"the result of type {info} can't have the shape {ast.unparse(node)[:40]}"
+    help = "write the result as one: out_ty=R.Tensor((…), dtype)"
+    raise reader.ctx.fail(codes.BAD_CALL, text, node, help=help)
+
+
+def _function(reader: ExprReader, node: ast.expr) -> e.Expr:
+    """The function that a call form names: a packed function in quotes, or any value."""
+    callee = reader.read(node)
+    if isinstance(callee, str):
+        return e.ExternFunc(callee, None, reader.ctx.span(node))
+    return reader.as_expr(callee, node)
+
+
+def argument_tuple(reader: ExprReader, node: ast.expr | None, call: ast.expr) -> e.Expr:
+    """The arguments of a call form: one value stands for a tuple of it, none for the empty one."""
+    if node is None:
+        return e.Tuple((), None, reader.ctx.span(call))
+    value = reader.value(node)
+    is_tuple = isinstance(value, e.Tuple) or (
+        isinstance(value, e.Var) and isinstance(value.struct_info, s.TupleStructInfo)
+    )
+    return value if is_tuple else e.Tuple((value,), None, reader.ctx.span(node))
+
+
+def packed_form(reader: ExprReader, node: ast.Call, name: str) -> e.Call:
+    """`R.call_pure_packed("f", args…, ty_args=…)` and its kin."""
+    func = _function(reader, node.args[0])
+    args = (func, *[reader.value(arg) for arg in node.args[1:]])
+    attrs, infos = keywords(reader, node, name, find_op(f"relax.{name}"))
+    return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, reader.ctx.span(node))

@@ -1,0 +1,81 @@
+"""Reads types as the first specification of Relax writes them: `DynTensorType(2, "float32")`, with or without `R.`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir import types as t
+from relax_explorer.core.ir.erasure import wrap_type
+
+if TYPE_CHECKING:
+    from relax_explorer.core.syntax.parse_info import InfoReader
+
+
+def read(reader: InfoReader, node: ast.Call, name: str) -> s.StructInfo | None:
+    """The StructInfo that a written type says; None when `name` is no type."""
+    return None if name.removeprefix("R.") not in _FORMS else wrap_type(_type(reader, node))
+
+
+def _type(reader: InfoReader, node: ast.expr) -> t.Type:
+    name = ast.unparse(node.func).removeprefix("R.") if isinstance(node, ast.Call) else ""
+    form = _FORMS.get(name)
+    if form is None or not isinstance(node, ast.Call):
+        text = f"{ast.unparse(node)[:60]!r} is no type"
+        raise reader.ctx.fail(codes.BAD_ANNOTATION, text, node, help=f"types are {', '.join(_FORMS)}")
+    names, make = form
+    given = dict(zip(names, node.args, strict=False))
+    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    if len(node.args) > len(names) or set(given) - set(names):
+        text = f"{name} takes {', '.join(names) or 'nothing'}"
+        raise reader.ctx.fail(codes.BAD_CALL, text, node, help="leave out what is not known")
+    return make(reader, given, node)
+
+
+def _rank(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> int:
+    return reader.rank(given, None, node)
+
+
+def _tensor(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
+    return t.DynTensorType(
+        _rank(reader, given, node), reader.dtype(given["dtype"]) if "dtype" in given else None
+    )
+
+
+def _scalar(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
+    kind = reader.dtype(given["dtype"]) if "dtype" in given else None
+    if kind is None:
+        text = f"{ast.unparse(node)[:60]} names no scalar"
+        raise reader.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
+    return t.PrimType(kind)
+
+
+def _several(reader: InfoReader, node: ast.expr | None, call: ast.Call) -> tuple[t.Type, ...]:
+    if not isinstance(node, (ast.Tuple, ast.List)):
+        text = f"{ast.unparse(call)[:60]!r} needs a list of types"
+        raise reader.ctx.fail(codes.BAD_CALL, text, call, help="write [ObjectType(), …]")
+    return tuple([_type(reader, item) for item in node.elts])
+
+
+def _function(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
+    params = _several(reader, given.get("arg_types"), node)
+    ret = _type(reader, given["ret_type"]) if "ret_type" in given else t.OBJECT_TYPE
+    pure = given.get("pure")
+    return t.FuncType(params, ret, bool(pure.value) if isinstance(pure, ast.Constant) else True)
+
+
+_FORMS: dict[str, tuple[tuple[str, ...], Callable[[Any, dict[str, ast.expr], ast.Call], t.Type]]] = {
+    "ObjectType": ((), lambda reader, given, node: t.OBJECT_TYPE),
+    "PrimType": (("dtype",), _scalar),
+    "ShapeType": (("ndim",), lambda reader, given, node: t.ShapeType(_rank(reader, given, node))),
+    "DynTensorType": (("ndim", "dtype"), _tensor),
+    "TupleType": (
+        ("fields",),
+        lambda reader, given, node: t.TupleType(_several(reader, given.get("fields"), node)),
+    ),
+    "FuncType": (("arg_types", "ret_type", "pure"), _function),
+    "PackedFuncType": ((), lambda reader, given, node: t.PACKED_FUNC_TYPE),
+}
