@@ -9,13 +9,32 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import BOOL, FLOAT32, FLOAT64, INT64, UINT64, DType, from_numpy
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
 from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.binary_math import (
+    Element,
+    Function,
+    as_floats,
+    bits,
+    checked,
+    divide,
+    floated,
+    floor_divide,
+    floor_mod,
+    floor_quotient,
+    floor_rest,
+    larger,
+    log_sum,
+    of_bits,
+    power,
+    raised,
+    shifted,
+    smaller,
+    truth,
+)
+from relax_explorer.core.ops.broadcasting import index, result_shape
 from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
-from relax_explorer.core.ops.special import need_bits, wide
-from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
-
-Element = Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]
+from relax_explorer.core.ops.te import Te, Tensor, cast
 
 
 class Arithmetic(Op):
@@ -80,31 +99,6 @@ class Shift(Bits):
     kinds = ("int", "uint")
 
 
-def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) -> p.PrimExpr:
-    """The element of `x` that broadcasting pairs with element `i` of a result of `shape`."""
-    if isinstance(x, p.PrimExpr):
-        return x
-    offset = len(shape) - x.ndim
-    return x[
-        tuple(
-            [
-                p.IntImm(0) if dim is rules.ONE and shape[n + offset] is not rules.ONE else i[n + offset]
-                for n, dim in enumerate(x.shape)
-            ]
-        )
-    ]
-
-
-def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:
-    """The broadcast shape of operands that inference accepted."""
-    shape: rules.Dims = ()
-    for x in operands:
-        if isinstance(x, Tensor):
-            made = rules.broadcast(Site(None), shape, x.shape)
-            shape = x.shape if made is None else made
-    return shape
-
-
 def _shared(compared: bool, *kinds: DType) -> DType:
     """The dtype that elements are combined in: the first operand's, for comparisons one that holds both."""
     if not compared or all(kind is kinds[0] for kind in kinds):
@@ -141,7 +135,7 @@ def _legalize(
     return legalize
 
 
-def _evaluate(function: Callable[[Any, Any], Any], compared: bool) -> Callable[[Any, Any], Any]:
+def _evaluate(function: Function, compared: bool) -> Function:
     def evaluate(x1: Any, x2: Any) -> Any:
         arrays = [np.asarray(x) for x in (x1, x2)]
         kinds = [from_numpy(x.dtype) for x in (x1, x2) if isinstance(x, np.ndarray)]
@@ -160,7 +154,7 @@ def _evaluate(function: Callable[[Any, Any], Any], compared: bool) -> Callable[[
 def _binary(
     name: str,
     base: type[Arithmetic],
-    function: Callable[[Any, Any], Any],
+    function: Function,
     element: Element,
     doc: str,
     examples: tuple[str, ...] = (),
@@ -177,135 +171,6 @@ def _binary(
     return type(short.title().replace("_", ""), (base,), members, name=name)
 
 
-def _divide(a: Any, b: Any) -> Any:
-    """True division of floats; integers are cut off towards zero, and wrap."""
-    if a.dtype.kind not in "iu":
-        return np.divide(a, b)
-    if not np.all(b):
-        raise ZeroDivisionError("an element of x2 is 0")
-    quotient = a // b
-    rest = (a - quotient * b != 0) & ((a < 0) != (b < 0))
-    return (quotient + rest).astype(a.dtype)
-
-
-def _checked(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def divide(a: Any, b: Any) -> Any:
-        if a.dtype.kind in "iu" and not np.all(b):
-            raise ZeroDivisionError("an element of x2 is 0")
-        return function(a, b)
-
-    return divide
-
-
-def _of_bits(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def combine(a: Any, b: Any) -> Any:
-        need_bits("x1", a)
-        return function(a, b)
-
-    return combine
-
-
-def _shifted(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`function` by less than the width; what processors make of more differs."""
-
-    def shift(a: Any, b: Any) -> Any:
-        need_bits("x1", a, "iu")
-        width = from_numpy(a.dtype).bits
-        if np.any(b < 0) or np.any(b >= width):
-            raise ZeroDivisionError(f"an element of x2 is below 0 or not below {width}, the bits of x1")
-        return function(a, b)
-
-    return shift
-
-
-def _power(a: Any, b: Any) -> Any:
-    if a.dtype.kind not in "iub":
-        return np.power(a, b)
-    return np.power(a.astype(np.float64), b).astype(np.int64).astype(a.dtype)  # wraps as integers do
-
-
-def _floor_quotient(a: Any, b: Any) -> Any:
-    """The quotient rounded down; of floats after the division, as TVM has it, so that infinite ones stay infinite."""
-    return np.floor_divide(a, b) if a.dtype.kind in "iub" else np.floor(np.divide(wide(a), wide(b)))
-
-
-def _floor_rest(a: Any, b: Any) -> Any:
-    """What the quotient rounded down leaves; no number where the quotient is infinite or b is."""
-    if a.dtype.kind in "iub":
-        return np.mod(a, b)
-    left, right = wide(a), wide(b)
-    return left - np.floor(np.divide(left, right)) * right
-
-
-def _as_floats(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`function` of integers as float64, of narrow floats as float32; the result cut off to the dtype of the operands."""
-
-    def evaluate(a: Any, b: Any) -> Any:
-        if a.dtype.kind in "iub":
-            return np.trunc(function(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
-        return function(wide(a), wide(b)).astype(a.dtype)
-
-    return evaluate
-
-
-def _floated(element: Element) -> Element:
-    def floated(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-        if a.dtype.is_float:
-            return element(a, b)
-        made = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
-        cut = p.Cast(INT64, made) if a.dtype.is_bool else made  # 0.8 is cut off to 0, not true
-        return p.Cast(a.dtype, cut)
-
-    return floated
-
-
-def _log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    """The larger one, and what the smaller one adds to it; equal ones apart, since they may be infinite."""
-    one = p.as_prim(1, a.dtype)
-    apart = call("fabs", p.Sub(a, b))
-    more = call("log", p.Add(one, call("exp", p.Sub(p.as_prim(0, a.dtype), apart))))
-    return where(p.EQ(a, b), p.Add(a, call("log", p.Add(one, one))), p.Add(p.Max(a, b), more))
-
-
-def _floor_divide(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    return call("floor", p.Div(a, b)) if a.dtype.is_float else p.FloorDiv(a, b)
-
-
-def _raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    if a.dtype.is_float:
-        return p.PrimCall("pow", (a, b), a.dtype)
-    power = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
-    return cast(p.Cast(INT64, power), a.dtype)
-
-
-def _floor_mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    return p.Sub(a, p.Mul(call("floor", p.Div(a, b)), b)) if a.dtype.is_float else p.FloorMod(a, b)
-
-
-def _bits(name: str) -> Element:
-    return lambda a, b: p.PrimCall(name, (a, b), a.dtype)
-
-
-def _truth(element: Element) -> Element:
-    """`element` of whether numbers differ from 0, in their dtype."""
-
-    def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-        if a.dtype.is_bool:
-            return element(a, b)
-        zero = cast(p.IntImm(0), a.dtype)
-        return p.Cast(a.dtype, element(p.NE(a, zero), p.NE(b, zero)))
-
-    return combined
-
-
-def _larger(a: Any, b: Any) -> Any:
-    return np.where(a > b, a, b)
-
-
-def _smaller(a: Any, b: Any) -> Any:
-    return np.where(a < b, a, b)
-
-
 _INTS = ("i32[n,4] i32[4] -> i32[n,4]", "u8[] u8[2,n] -> u8[2,n]")
 _BOOLS = ("bool[n,4] bool[4] -> bool[n,4]", "i32[2,1] i32[n] -> i32[2,n]")
 Add = _binary("relax.add", Arithmetic, np.add, p.Add, "Sum, element by element (numpy.add).")
@@ -318,59 +183,57 @@ Multiply = _binary(
 Divide = _binary(
     "relax.divide",
     Arithmetic,
-    _divide,
+    divide,
     p.Div,
     "Quotient; that of integers is cut off towards zero (TVM).",
 )
 FloorDivide = _binary(
     "relax.floor_divide",
     Arithmetic,
-    _checked(_floor_quotient),
-    _floor_divide,
+    checked(floor_quotient),
+    floor_divide,
     "Quotient rounded down (numpy.floor_divide).",
 )
 Power = _binary(
     "relax.power",
     Arithmetic,
-    _power,
-    _raised,
+    power,
+    raised,
     "x1 to the power of x2 (numpy.power).",
 )
 Atan2 = _binary(
     "relax.atan2",
     Arithmetic,
-    _as_floats(np.arctan2),
-    _floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
+    as_floats(np.arctan2),
+    floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
     "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi (numpy.arctan2).",
 )
 LogAddExp = _binary(
     "relax.log_add_exp",
     Arithmetic,
-    _as_floats(np.logaddexp),
-    _floated(_log_sum),
+    as_floats(np.logaddexp),
+    floated(log_sum),
     "Logarithm of exp(x1) + exp(x2), which does not overflow (numpy.logaddexp).",
 )
-Mod = _binary(
-    "relax.mod", Arithmetic, _checked(np.fmod), p.Mod, "Remainder with the sign of x1 (numpy.fmod)."
-)
+Mod = _binary("relax.mod", Arithmetic, checked(np.fmod), p.Mod, "Remainder with the sign of x1 (numpy.fmod).")
 FloorMod = _binary(
     "relax.floor_mod",
     Arithmetic,
-    _checked(_floor_rest),
-    _floor_mod,
+    checked(floor_rest),
+    floor_mod,
     "Remainder with the sign of x2 (numpy.mod).",
 )
 Maximum = _binary(
     "relax.maximum",
     Arithmetic,
-    _larger,
+    larger,
     p.Max,
     "The larger element; x2 where either is NaN (TVM; unlike numpy.maximum).",
 )
 Minimum = _binary(
     "relax.minimum",
     Arithmetic,
-    _smaller,
+    smaller,
     p.Min,
     "The smaller element; x2 where either is NaN (TVM; unlike numpy.minimum).",
 )
@@ -396,7 +259,7 @@ LogicalAnd = _binary(
     "relax.logical_and",
     Arithmetic,
     np.logical_and,
-    _truth(p.And),
+    truth(p.And),
     "Whether both are true (numpy.logical_and).",
     _BOOLS,
 )
@@ -404,7 +267,7 @@ LogicalOr = _binary(
     "relax.logical_or",
     Arithmetic,
     np.logical_or,
-    _truth(p.Or),
+    truth(p.Or),
     "Whether one is true (numpy.logical_or).",
     _BOOLS,
 )
@@ -412,91 +275,47 @@ LogicalXor = _binary(
     "relax.logical_xor",
     Arithmetic,
     lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind in "iub" else np.logical_xor(a, b),
-    lambda a, b: (_truth(_bits("bitwise_xor")) if a.dtype.is_float else _bits("bitwise_xor"))(a, b),
+    lambda a, b: (truth(bits("bitwise_xor")) if a.dtype.is_float else bits("bitwise_xor"))(a, b),
     "Whether just one is true (numpy.logical_xor); of integers their bits, as TVM has it.",
     _BOOLS,
 )
 BitwiseAnd = _binary(
     "relax.bitwise_and",
     Bits,
-    _of_bits(np.bitwise_and),
-    _bits("bitwise_and"),
+    of_bits(np.bitwise_and),
+    bits("bitwise_and"),
     "Bits set in both (numpy.bitwise_and).",
     _INTS,
 )
 BitwiseOr = _binary(
     "relax.bitwise_or",
     Bits,
-    _of_bits(np.bitwise_or),
-    _bits("bitwise_or"),
+    of_bits(np.bitwise_or),
+    bits("bitwise_or"),
     "Bits set in one (numpy.bitwise_or).",
     _INTS,
 )
 BitwiseXor = _binary(
     "relax.bitwise_xor",
     Bits,
-    _of_bits(np.bitwise_xor),
-    _bits("bitwise_xor"),
+    of_bits(np.bitwise_xor),
+    bits("bitwise_xor"),
     "Bits set in just one (numpy.bitwise_xor).",
     _INTS,
 )
 LeftShift = _binary(
     "relax.left_shift",
     Shift,
-    _shifted(np.left_shift),
-    _bits("shift_left"),
+    shifted(np.left_shift),
+    bits("shift_left"),
     "Bits moved left (numpy.left_shift).",
     _INTS,
 )
 RightShift = _binary(
     "relax.right_shift",
     Shift,
-    _shifted(np.right_shift),
-    _bits("shift_right"),
+    shifted(np.right_shift),
+    bits("shift_right"),
     "Bits moved right, with the sign (numpy.right_shift).",
     _INTS,
 )
-
-
-class Where(Op, name="relax.where"):
-    """`x1` where the condition holds, else `x2` (numpy.where)."""
-
-    condition: Tensor = operand("bool tensor")
-    x1: Tensor = operand("taken where true")
-    x2: Tensor = operand("taken where false")
-    fusion = Fusion.BROADCAST
-    examples: ClassVar[tuple[str, ...]] = (
-        "bool[n,1] f32[n,4] f32[4] -> f32[n,4]",
-        "bool[4] i8[] i8[n,1] -> i8[n,4]",
-    )
-
-    @staticmethod
-    def infer(at: Site, condition: s.StructInfo, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The shape that all three broadcast to, the common dtype of the two values."""
-        test, left, right = (
-            rules.tensor(at, condition, "condition"),
-            rules.tensor(at, x1, "x1"),
-            rules.tensor(at, x2, "x2"),
-        )
-        if test.dtype not in (None, BOOL):
-            from relax_explorer.core.codes import operators as codes
-
-            raise at.fail(codes.DTYPE_WRONG, "the condition is not bool", condition=f"dtype {test.dtype}")
-        kind = rules.common_dtype(at, x1=left, x2=right)
-        both = rules.broadcast_info(at, left, right, kind)
-        return rules.broadcast_info(at, test, both, kind, ("condition", "x1"))
-
-    @staticmethod
-    def evaluate(condition: Any, x1: Any, x2: Any) -> Any:
-        """numpy.where."""
-        return np.where(condition, x1, x2).astype(x1.dtype)
-
-    @staticmethod
-    def legalize(te: Te, condition: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
-        """One element at a time."""
-        shape = result_shape(condition, x1, x2)
-        return te.compute(
-            "T_where",
-            shape,
-            lambda *i: p.Select(index(condition, i, shape), index(x1, i, shape), index(x2, i, shape)),
-        )

@@ -14,6 +14,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.broadcasting import index
 from relax_explorer.core.ops.decl import (
     REQUIRED,
     Axes,
@@ -310,8 +311,6 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
     @staticmethod
     def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
         """The element that broadcasting pairs."""
-        from relax_explorer.core.ops.binary import index
-
         return te.compute("T_broadcast_to", shape, lambda *i: index(x, i, tuple(shape)))
 
 

@@ -16,7 +16,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.binary import index
+from relax_explorer.core.ops.broadcasting import index
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where

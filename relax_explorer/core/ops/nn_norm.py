@@ -14,7 +14,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.binary import index
+from relax_explorer.core.ops.broadcasting import index
 from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.reduction import count, reduce_stage

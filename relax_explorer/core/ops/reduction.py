@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.broadcasting import index
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, flat_index, highest, lowest, where
@@ -214,8 +215,6 @@ class Variance(Reduction, name="relax.variance"):
 
 def variance_stages(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
     """The stages of the variance."""
-    from relax_explorer.core.ops.binary import index
-
     total = reduce_stage(te, x, axis, True, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
     mean = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
 
@@ -278,8 +277,6 @@ def _position_stages(
     te: Te, x: Tensor, axis: int | None, keepdims: bool, combine: Any, start: p.PrimExpr
 ) -> Tensor:
     """The extreme value, the first position where it is, and -1 where there is none."""
-    from relax_explorer.core.ops.binary import index
-
     axes = None if axis is None else (axis,)
     best = reduce_stage(te, x, axes, True, f"{x.buffer.name}_red", combine, start)
     none = highest(INT64)

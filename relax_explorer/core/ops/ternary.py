@@ -10,7 +10,9 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import BOOL
 from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.broadcasting import index, result_shape
 from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
 from relax_explorer.core.ops.te import Te, Tensor
 
@@ -67,3 +69,45 @@ def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo) -> None:
             f"the operands have shapes {rules.text(a.dims)} and {rules.text(b.dims)}, not known to be equal"
         )
         raise at.fail(codes.DIMS_DIFFER, text, help="broadcast the operands first, with R.broadcast_to")
+
+
+class Where(Op, name="relax.where"):
+    """`x1` where the condition holds, else `x2` (numpy.where)."""
+
+    condition: Tensor = operand("bool tensor")
+    x1: Tensor = operand("taken where true")
+    x2: Tensor = operand("taken where false")
+    fusion = Fusion.BROADCAST
+    examples = (
+        "bool[n,1] f32[n,4] f32[4] -> f32[n,4]",
+        "bool[4] i8[] i8[n,1] -> i8[n,4]",
+    )
+
+    @staticmethod
+    def infer(at: Site, condition: s.StructInfo, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
+        """The shape that all three broadcast to, the common dtype of the two values."""
+        test, left, right = (
+            rules.tensor(at, condition, "condition"),
+            rules.tensor(at, x1, "x1"),
+            rules.tensor(at, x2, "x2"),
+        )
+        if test.dtype not in (None, BOOL):
+            raise at.fail(codes.DTYPE_WRONG, "the condition is not bool", condition=f"dtype {test.dtype}")
+        kind = rules.common_dtype(at, x1=left, x2=right)
+        both = rules.broadcast_info(at, left, right, kind)
+        return rules.broadcast_info(at, test, both, kind, ("condition", "x1"))
+
+    @staticmethod
+    def evaluate(condition: Any, x1: Any, x2: Any) -> Any:
+        """numpy.where."""
+        return np.where(condition, x1, x2).astype(x1.dtype)
+
+    @staticmethod
+    def legalize(te: Te, condition: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
+        """One element at a time."""
+        shape = result_shape(condition, x1, x2)
+        return te.compute(
+            "T_where",
+            shape,
+            lambda *i: p.Select(index(condition, i, shape), index(x1, i, shape), index(x2, i, shape)),
+        )

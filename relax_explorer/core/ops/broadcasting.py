@@ -1,0 +1,33 @@
+"""Kernels that broadcast: the shape of the result, and which element of an operand is paired with each of it."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.decl import Site
+from relax_explorer.core.ops.te import Tensor
+
+
+def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) -> p.PrimExpr:
+    """The element of `x` that broadcasting pairs with element `i` of a result of `shape`."""
+    if isinstance(x, p.PrimExpr):
+        return x
+    offset = len(shape) - x.ndim
+    return x[
+        tuple(
+            [
+                p.IntImm(0) if dim is rules.ONE and shape[n + offset] is not rules.ONE else i[n + offset]
+                for n, dim in enumerate(x.shape)
+            ]
+        )
+    ]
+
+
+def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:
+    """The broadcast shape of operands that inference accepted."""
+    shape: rules.Dims = ()
+    for x in operands:
+        if isinstance(x, Tensor):
+            made = rules.broadcast(Site(None), shape, x.shape)
+            shape = x.shape if made is None else made
+    return shape
