@@ -119,4 +119,9 @@ def test_take_never_reads_outside() -> None:
     x = np.arange(6, dtype=F).reshape(2, 3)
     far = np.array([10**9, -(10**9)], np.int64)
     for program in (rxe.parse(text), rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps")):
+        with pytest.raises(rxe.Failure) as caught:
+            rxe.run(program, "main", [x, far])
+        assert caught.value.diagnostics[0].code.id == "RX0508"
+    clipped = text.replace("axis=0)", 'axis=0, mode="clip")')
+    for program in (rxe.parse(clipped), rxe.apply_pass(rxe.normalize(rxe.parse(clipped)), "LegalizeOps")):
         np.testing.assert_array_equal(rxe.run(program, "main", [x, far]), x[[1, 0]])

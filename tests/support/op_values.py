@@ -17,8 +17,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, DType
 from relax_explorer.core.ir.prim import IntImm, PrimExpr, free_vars
-from relax_explorer.core.ops import legalize
+from relax_explorer.core.ops import legalize, table
 from tests.support.op_examples import Example
+from tests.support.op_places import PLACES
 
 _INFER = Inferrer(Report(), lambda _: None)
 LOOSE = {
@@ -74,8 +75,43 @@ class Setting:
             )
             # of an unknown rank 2 axes, of unknown length 3, of an unknown dtype float32
             known = info.dims if info.dims is not None else (IntImm(3),) * (2 if info.ndim < 0 else info.ndim)
-            self.values[arg] = elements(rng, tuple(map(self.length, known)), info.dtype or FLOAT32)
+            made = elements(rng, tuple(map(self.length, known)), info.dtype or FLOAT32)
+            self.values[arg] = self._inside(rng, arg, made)
         return self.values[arg]
+
+    def _inside(self, rng: np.random.Generator, arg: Any, made: Any) -> Any:
+        """The elements of an operand; those that are places in another one are chosen inside it."""
+        places = PLACES.get(self.call.op.name)
+        if places is None:
+            return made
+        op = table()[self.call.op.name]
+        given = dict(zip([q.name for q in op.operands], self.call.args, strict=False))
+        whole, of = given[places.operand], given[places.of].struct_info
+        fields = whole.fields if type(whole) is e.Tuple else (whole,)
+        if arg not in fields or getattr(of, "dims", None) is None:
+            return made
+
+        def some(shape: tuple[int, ...], n: int) -> Any:
+            length = self.length(of.dims[places.axis(self.call.attrs, of.ndim, n)])
+            return rng.integers(0, max(length, 1), shape).astype(made.dtype)
+
+        if not places.columns:
+            return some(made.shape, fields.index(arg))
+        for n in range(1 if places.first_only else made.shape[-1]):
+            made[..., n] = some(made.shape[:-1], n)
+        return made
+
+    def has_no_place(self) -> bool:
+        """Whether there are places in an axis that has none, so that no value is right."""
+        places = PLACES.get(self.call.op.name)
+        names = [q.name for q in table()[self.call.op.name].operands]
+        if places is None:
+            return False
+        whole, of = (self.value(self.call.args[names.index(name)]) for name in (places.operand, places.of))
+        return any(
+            np.size(one) and not of.shape[places.axis(self.call.attrs, of.ndim, n)]
+            for n, one in enumerate(whole if isinstance(whole, tuple) else (whole,))
+        )
 
     def inputs(self) -> list[Any]:
         """The arguments of the function itself."""

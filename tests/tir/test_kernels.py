@@ -77,11 +77,16 @@ def test_rounding_is_half_to_even() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "error"), [("a // b", ZeroDivisionError), ("A[b]", IndexError), ("A[v - 1]", IndexError)]
+    ("expression", "error", "words"),
+    [
+        ("a // b", ZeroDivisionError, "a divisor is 0"),
+        ("A[b]", rxe.Failure, "an index of buffer A is 9, its axis 0 has length 4"),
+        ("A[v - 1]", rxe.Failure, "an index of buffer A is -1, its axis 0 has length 4"),
+    ],
 )
-def test_traps(expression: str, error: type[Exception]) -> None:
+def test_traps(expression: str, error: type[Exception], words: str) -> None:
     fn = binary(expression)
-    with pytest.raises(error):
+    with pytest.raises(error, match=words):
         compile_prim_func(fn)(np.zeros(4, np.int32), np.array([0, 9, -5, 0], np.int32), np.zeros(4, np.int32))
 
 

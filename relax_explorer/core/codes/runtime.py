@@ -47,7 +47,10 @@ SHAPE_CHECK = Code(
     "Look at the shapes of the operands.",
 )
 OUT_OF_BOUNDS = Code(
-    "RX0508", "index out of bounds", "An index lies outside its axis.", "Look at the indices."
+    "RX0508",
+    "index out of bounds",
+    "An index lies outside its axis. TVM's kernels do not look, and read or write what lies there in memory.",
+    "Look at where the indices come from; R.clip keeps them inside.",
 )
 BAD_ARITHMETIC = Code(
     "RX0509",
@@ -56,7 +59,10 @@ BAD_ARITHMETIC = Code(
     "Look at the operands.",
 )
 ASSERTION = Code(
-    "RX0510", "assertion failed", "R.assert_op found its condition false.", "Look at the operands."
+    "RX0510",
+    "assertion failed",
+    "The condition of R.assert_op, or of an assert in a PrimFunc, is false.",
+    "Look at the operands.",
 )
 TOO_LARGE = Code(
     "RX0511",
@@ -106,6 +112,20 @@ UNDEFINED_FOR_DTYPE = Code(
     "not defined for the dtype",
     "The operator was given operands of dtypes for which it has no meaning, such as a shift of floats.",
     "Convert the operand with R.astype.",
+)
+BAD_VALUE = Code(
+    "RX0520",
+    "value without meaning",
+    "An operand has the right type, and a value that the operator can do nothing with, such as a step of 0.",
+    "Look at where the value comes from.",
+)
+NOTHING_REDUCED = Code(
+    "RX0521",
+    "reduction of nothing",
+    "The axis has length 0, and the largest, smallest or mean of no elements has no value; as in TVM it is the dtype's limit, "
+    "-1 for a position, or NaN. Said once for each place.",
+    "Look at where the length comes from.",
+    severity=Severity.WARNING,
 )
 WRONG_ARGUMENT = Code(
     "RX0518",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -53,6 +54,15 @@ class Kernels:
         results = [allocate(info, dims, place) for info in infos]
         self.call(fn, [*args, *results, *tail])
         return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
+
+
+def at_call(failure: Failure, machine: Any, at: Any) -> Failure:
+    """What went wrong in a PrimFunc, said of the call that runs it; another failure as it is."""
+    first = failure.diagnostics[0]
+    if type(first.labels[0].place) is not PrimFunc:
+        return failure
+    own = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
+    return Failure(replace(own, labels=(*own.labels, Label(first.labels[0].place, "in this PrimFunc"))))
 
 
 def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Any:

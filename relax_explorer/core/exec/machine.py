@@ -15,7 +15,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins
 from relax_explorer.core.exec.events import Change, Event
-from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.core.exec.kernels import Kernels, at_call
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
 from relax_explorer.core.exec.operation import run_operator
@@ -38,7 +38,7 @@ from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.struct_info import OBJECT
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.special import NotDefined
+from relax_explorer.core.ops.special import BadValue, NotDefined
 from relax_explorer.core.tir.stmt import PrimFunc
 
 DEPTH_LIMIT = 10_000
@@ -454,10 +454,11 @@ class Machine:
         result = overwriting(self, args, lambda: self.guard(at, lambda: function(*args)))
         if isinstance(result, np.generic):  # what numpy makes of a tensor of rank 0
             return np.asarray(result)
-        if isinstance(result, (int, float, str)) and not self.warnings:
+        if isinstance(result, (int, float, str)) and not any(
+            item.code is codes.PLAIN_RESULT for item in self.warnings
+        ):
             text = f"{name} returned {result!r}, a plain Python {type(result).__name__}; it is taken as a scalar or string"
-            label = Label(at.binding or at.node, "", True)
-            self.warnings.append(Diagnostic(codes.PLAIN_RESULT, text, (label,), help=codes.PLAIN_RESULT.fix))
+            self.warn(codes.PLAIN_RESULT, text, at)
         return () if result is None else result
 
     def _op(self, frame: Frame, at: Instruction) -> Event | None:
@@ -522,10 +523,19 @@ class Machine:
             )
         )
 
+    def warn(self, code: Code, text: str, at: Instruction) -> None:
+        """Note what is doubtful at this instruction, once."""
+        label = Label(at.binding or at.node, "", True)
+        known = [(item.code, item.labels[0].place) for item in self.warnings]
+        if (code, label.place) not in known:
+            self.warnings.append(Diagnostic(code, text, (label,), help=code.fix))
+
     def guard(self, at: Instruction, work: Callable[[], Any]) -> Any:
         """`work()`, with what numpy and the kernels raise for wrong operands turned into the program's own failure."""
         try:
             return work()
+        except Failure as failure:
+            raise at_call(failure, self, at) from None
         except MemoryError as problem:
             raise self.trap(codes.TOO_LARGE, str(problem) or "out of memory", at) from None
         except IndexError as problem:
@@ -536,6 +546,8 @@ class Machine:
             raise self.trap(codes.BAD_ARITHMETIC, str(problem), at) from None
         except NotDefined as problem:
             raise self.trap(codes.UNDEFINED_FOR_DTYPE, str(problem), at, problem.hint) from None
+        except BadValue as problem:
+            raise self.trap(codes.BAD_VALUE, str(problem), at) from None
         except ValueError as problem:
             unfit = "broadcast" in str(problem)  # numpy's words are about arrays that nobody has seen
             text = "the lengths of the operands do not fit one another" if unfit else str(problem)

@@ -45,6 +45,9 @@ def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence
         text = f"{op.name} gives {describe(value)}, not {info}: {problem}"
         raise _with_operands(machine.trap(codes.SHAPE_CHECK, text, at), at.node, args) from None
     machine.write(frame, at.target, value)
+    odd = op.doubt(*args, *missing, **at.node.attrs) if op.doubt is not None else ""
+    if odd:
+        machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
 
 
 def _parts(value: Any) -> str:

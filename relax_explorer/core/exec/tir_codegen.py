@@ -24,9 +24,9 @@ from numba import njit
 
 
 @njit(error_model="numpy", inline="always")
-def at(i, n):
+def at(i, n, access):
     if i < 0 or i >= n:
-        raise IndexError("an index is outside its buffer")
+        raise IndexError(access, i, n)
     return i
 
 
@@ -103,6 +103,19 @@ def generate(fn: t.PrimFunc, cached: bool) -> str:
     return _Generator(fn).source(cached)
 
 
+def problem_text(fn: t.PrimFunc, error: Exception) -> str:
+    """What an error says that a kernel raised: its arguments are numbers of accesses and assertions, in order."""
+    found = _Generator(fn)
+    found.source(False)
+    if isinstance(error, AssertionError):
+        return found.messages[error.args[0]]
+    if isinstance(error, IndexError) and len(error.args) == 3:
+        access, index, length = error.args
+        buffer, axis = found.accesses[access]
+        return f"an index of buffer {buffer.name} is {index}, its axis {axis} has length {length}"
+    return str(error)
+
+
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
     """The variables of the parameters' dimensions that are no parameters themselves."""
     scalars = {param for param in fn.params if isinstance(param, p.PrimVar)}
@@ -116,6 +129,8 @@ class _Generator:
         self.lines: list[str] = []
         self.names: dict[Any, str] = {}
         self.domains: Domains = {}
+        self.accesses: list[tuple[Buffer, int]] = []  # what an index is checked for: the buffer and its axis
+        self.messages: list[str] = []  # of the assertions
 
     def name(self, item: Any) -> str:
         """The name of a variable or buffer."""
@@ -287,7 +302,8 @@ class _Generator:
 
     def _assert(self, node: t.AssertStmt, depth: int) -> None:
         self.line(depth, f"if not ({self.expr(node.condition)}):")
-        self.line(depth + 1, 'raise ValueError("an assertion of the PrimFunc failed")')
+        self.line(depth + 1, f"raise AssertionError({len(self.messages)})")
+        self.messages.append(node.message)
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
@@ -298,11 +314,10 @@ class _Generator:
         parts = []
         for number, (index, length) in enumerate(zip(indices, buffer.shape, strict=True)):
             text = self.expr(index)
-            parts.append(
-                text
-                if inside(index, length, self.domains)
-                else f"at({text}, {self.name(buffer)}.shape[{number}])"
-            )
+            if not inside(index, length, self.domains):
+                text = f"at({text}, {self.name(buffer)}.shape[{number}], {len(self.accesses)})"
+                self.accesses.append((buffer, number))
+            parts.append(text)
         return f"{self.name(buffer)}[{', '.join(parts)}]"
 
     def expr(self, expr: p.PrimExpr) -> str:

@@ -17,13 +17,13 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.tir_codegen import generate, shape_variables
+from relax_explorer.core.exec.tir_codegen import generate, problem_text, shape_variables
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.equal import prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
 
-VERSION = 1  # of the generated source: an older file on disk is not used
+VERSION = 2  # of the generated source: an older file on disk is not used
 _KERNELS: dict[int, Kernel] = {}
 
 
@@ -73,8 +73,13 @@ class Kernel:
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         values = [*passed, *[int(dims[var]) for var in self.variables]]
         self._compile(values)
-        with np.errstate(all="ignore"):
-            self.function(*values)
+        try:
+            with np.errstate(all="ignore"):
+                self.function(*values)
+        except IndexError as error:
+            raise self._fail(codes.OUT_OF_BOUNDS, problem_text(self.fn, error)) from None
+        except AssertionError as error:
+            raise self._fail(codes.ASSERTION, problem_text(self.fn, error)) from None
         for param, own, given in zip(self.fn.params, passed, args, strict=True):
             if own is not given and param in self.written:
                 given[...] = own.astype(given.dtype)

@@ -202,6 +202,9 @@ class Op:
     )
 
     evaluate: ClassVar[Callable[..., Any] | None] = None
+    doubt: ClassVar[Callable[..., str] | None] = (
+        None  # takes what `evaluate` does, and says why the value is hardly meant; empty when nothing is odd
+    )
     legalize: ClassVar[Callable[..., Any] | None] = None
     packed: ClassVar[str] = (
         ""  # the function of the runtime that a lowered call is a call of, where it is no kernel

@@ -54,9 +54,9 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
     def evaluate(x: Any, begin: Any, end: Any, strides: Any) -> Any:
         """numpy.ix_ of the places along each axis."""
         places = []
-        for length, first, last, step in zip(x.shape, begin, end, strides, strict=True):
+        for n, (length, first, last, step) in enumerate(zip(x.shape, begin, end, strides, strict=True)):
             if step == 0:
-                raise ValueError("a step of 0 never arrives")
+                raise ZeroDivisionError(f"strides[{n}] is 0, and a step of 0 never arrives")
             places.append(np.arange(length)[slice(*_inside(int(first), int(last), int(step), length))])
         return np.array(x[np.ix_(*places)]) if places else np.array(x)
 

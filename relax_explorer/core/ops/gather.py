@@ -1,4 +1,4 @@
-"""Operators that pick elements by tensors of indices. A negative index counts from the end; one outside takes the nearest end."""
+"""Operators that pick elements by tensors of indices. A negative index counts from the end; one outside stops the run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -44,17 +43,18 @@ class GatherElements(Op, name="relax.gather_elements"):
     @staticmethod
     def evaluate(data: Any, indices: Any, axis: int) -> Any:
         """One index for each axis: the place itself, but along the axis what the indices say."""
+        need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
         index = list(np.indices(indices.shape))
-        index[axis] = inside(indices, data.shape[axis])
+        index[axis] = inside(indices, data.shape, axis)
         return data[tuple(index)]
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, axis: int) -> Tensor:
-        """The element at the index, kept inside."""
+        """The element at the index."""
         place = axis % data.ndim
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            return data[(*i[:place], kept(indices[i], data.shape[place]), *i[place + 1 :])]
+            return data[(*i[:place], counted(indices[i], data.shape[place]), *i[place + 1 :])]
 
         return te.compute("T_gather", indices.shape, element)
 
@@ -100,8 +100,9 @@ class GatherNd(Op, name="relax.gather_nd"):
     def evaluate(data: Any, indices: Any, batch_dims: int) -> Any:
         """One index for each axis; the places themselves along the axes in common."""
         depth = indices.shape[-1]
+        need_room(indices.shape, data.shape, range(batch_dims))
         batch = list(np.indices(indices.shape[:-1], sparse=True)[:batch_dims])
-        rest = [inside(indices[..., n], data.shape[batch_dims + n]) for n in range(depth)]
+        rest = [inside(indices[..., n], data.shape, batch_dims + n, last=f", {n}") for n in range(depth)]
         if not (batch or rest):
             return np.broadcast_to(data, (*indices.shape[:-1], *data.shape)).copy()
         return np.asarray(data[tuple(batch + rest)]).reshape(
@@ -110,7 +111,7 @@ class GatherNd(Op, name="relax.gather_nd"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, batch_dims: int) -> Tensor | None:
-        """The element at the indices, kept inside."""
+        """The element at the indices."""
         depth, outer = indices.shape[-1], indices.ndim - 1
         if not isinstance(depth, p.IntImm):
             return None
@@ -119,7 +120,7 @@ class GatherNd(Op, name="relax.gather_nd"):
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             found = [
-                kept(indices[(*i[:outer], p.IntImm(n))], data.shape[batch_dims + n]) for n in range(count)
+                counted(indices[(*i[:outer], p.IntImm(n))], data.shape[batch_dims + n]) for n in range(count)
             ]
             return data[(*i[:batch_dims], *found, *i[outer:])]
 
@@ -163,12 +164,12 @@ class IndexTensor(Op, name="relax.index_tensor"):
     @staticmethod
     def evaluate(data: Any, indices: tuple[Any, ...]) -> Any:
         """numpy indexing."""
-        found = [inside(index, length) for index, length in zip(indices, data.shape, strict=False)]
+        found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
         return np.asarray(data[tuple(found)])
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Sequence[Tensor]) -> Tensor | None:
-        """The element at the indices, kept inside."""
+        """The element at the indices."""
         common: rules.Dims | None = indices[0].shape
         for index in indices[1:]:
             common = rules.broadcast(Site(None), common or (), index.shape) if common is not None else None
@@ -177,7 +178,7 @@ class IndexTensor(Op, name="relax.index_tensor"):
         outer = len(common)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            found = [kept(x[stretched(i[:outer], x)], data.shape[n]) for n, x in enumerate(indices)]
+            found = [counted(x[stretched(i[:outer], x)], data.shape[n]) for n, x in enumerate(indices)]
             return data[(*found, *i[outer:])]
 
         return te.compute("T_index_tensor", (*common, *data.shape[len(indices) :]), element)
@@ -229,7 +230,7 @@ class OneHot(Op, name="relax.one_hot"):
 
     @staticmethod
     def evaluate(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int) -> Any:
-        """By comparing with every index there is."""
+        """By comparing with every index there is; one that is none of them is on nowhere, as ONNX and TVM have it."""
         place = axis % (indices.ndim + 1)
         there = np.arange(depth).reshape((depth,) + (1,) * (indices.ndim - place))
         kind = on_value.dtype if isinstance(on_value, np.generic) else scalar_dtype(on_value)
@@ -256,19 +257,50 @@ def need_int(at: Site, x: s.TensorStructInfo, name: str, kinds: tuple[str, ...] 
         raise at.fail(codes.DTYPE_WRONG, f"{name} are {' or '.join(kinds)}", **{name: f"dtype {x.dtype}"})
 
 
-def inside(index: Any, length: int) -> Any:
-    """Indices counted from 0, those outside moved to the nearest end."""
-    if length == 0 and index.size:
-        raise IndexError("an axis of length 0 has no elements to pick")
+def inside(
+    index: Any,
+    shape: Sequence[int],
+    axis: int,
+    name: str = "indices",
+    of: str = "data",
+    *,
+    from_end: bool = True,
+    last: str = "",
+) -> Any:
+    """Indices counted from 0. One outside axis `axis` of the tensor `of` raises an IndexError that says where it stands.
+
+    `last` is how the position goes on where `index` is a part of the tensor called `name`.
+    """
+    length = shape[axis]
+    low = -length if from_end else 0
+    index = np.trunc(index) if index.dtype.kind not in "biu" else index
+    good = (index >= low) & (index < length)
+    if not np.all(good):
+        place = tuple(np.argwhere(~good)[0].tolist())
+        position = ", ".join(map(str, place)) + (last if place else last.removeprefix(", "))
+        given = f"{name}[{position}]" if position else name
+        axis %= len(shape)
+        range_ = f"{low} to {length - 1} are inside" if length else "nothing can be picked"
+        raise IndexError(f"{given} is {index[place]}, axis {axis} of {of} has length {length}: {range_}")
     found = index.astype(np.int64)
-    return np.clip(np.where(found < 0, found + length, found), 0, max(length - 1, 0))
+    return np.where(found < 0, found + length, found)
 
 
-def kept(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
-    """As `inside`, in an index expression."""
+def need_room(places: Sequence[int], shape: Sequence[int], axes: Sequence[int]) -> None:
+    """Raises an IndexError where the indices go on along axes in which the data has ended."""
+    for axis in axes:
+        if places[axis] > shape[axis]:
+            text = f"the indices have length {places[axis]} along axis {axis}, the data only {shape[axis]}"
+            raise IndexError(text)
+
+
+def counted(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """An index counted from 0, in an index expression.
+
+    It is not moved inside: a kernel that is run here checks it, and stops as `inside` does; nothing outside is ever read.
+    """
     found = cast(index, length.dtype)
-    counted = where(p.LT(found, rules.ZERO), p.Add(found, length), found)
-    return p.Min(p.Max(counted, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
+    return where(p.LT(found, rules.ZERO), p.Add(found, length), found)
 
 
 def stretched(i: Sequence[p.PrimExpr], x: Tensor) -> tuple[p.PrimExpr, ...]:

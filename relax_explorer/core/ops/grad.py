@@ -10,10 +10,11 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, Value, attr, operand
-from relax_explorer.core.ops.gather import inside, kept, need_int
-from relax_explorer.core.ops.nn_loss import NllLoss, divided, is_ignored
+from relax_explorer.core.ops.gather import inside, need_int
+from relax_explorer.core.ops.nn_loss import NllLoss, class_of, divided, is_ignored
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 from relax_explorer.core.tir.stmt import Stmt
@@ -116,10 +117,13 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
     ) -> Any:
         """Minus the weight of the class at each target, times the gradient of the loss."""
         place = min(predictions.ndim - 1, 1)
-        index = inside(targets, predictions.shape[place])
+        ignored = targets == ignore_index
+        index = class_of(targets, predictions.shape, place, ignored)
         kind = wide(predictions).dtype
         weight = np.ones(predictions.shape[place], kind) if weights is None else wide(weights)
-        counted = np.where(targets == ignore_index, 0, weight[index]).astype(kind)
+        if not weight.size:
+            return np.zeros_like(predictions)
+        counted = np.where(ignored, 0, weight[index]).astype(kind)
         share = wide(output_grad).astype(kind)
         if reduction == "mean":
             share = divided(share, np.sum(counted, dtype=kind))
@@ -137,7 +141,7 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         place = min(x.ndim - 1, 1)
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:
-            own = p.as_prim(1, kind) if weights is None else weights[kept(targets[i], x.shape[place])]
+            own = p.as_prim(1, kind) if weights is None else weights[cast(targets[i], INT64)]
             return where(is_ignored(targets[i], ignore_index), zero, own)
 
         counted = te.compute("all_weights", targets.shape, weight)
@@ -151,7 +155,7 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
             others = (*i[:place], *i[place + 1 :])
             grad = cast(output_grad[others if reduction == "none" else ()], kind)
             grad = grad if total is None else p.Div(grad, total[()])
-            here = p.EQ(i[place], kept(targets[others], x.shape[place]))
+            here = p.EQ(i[place], cast(targets[others], INT64))
             return where(here, p.Mul(p.Sub(zero, counted[others]), grad), zero)
 
         return te.compute("pred_grad", x.shape, element)
@@ -164,7 +168,7 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
     x: Tensor = operand("the tensor that it was taken from")
     indices: Tensor = operand("the positions: integers, of one axis")
     axis: int | None = attr(None, "the axis; a tensor of one axis needs none")
-    mode: str = attr("", "what take does outside; the nearest element counts here")
+    mode: str = attr("", "what take does outside; here nothing may be")
     examples = (
         "f32[n,2] f32[n,5] i64[2] axis=1 -> f32[n,5]",
         "f32[m] f32[n] i32[m] -> f32[n]",
@@ -198,11 +202,9 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
     def evaluate(output_grad: Any, x: Any, indices: Any, axis: int | None, mode: str) -> Any:
         """Additions along the axis."""
         made = np.zeros(x.shape, wide(x).dtype)
-        if x.size:
-            turned = np.moveaxis(made, axis or 0, 0)
-            np.add.at(
-                turned, inside(indices, x.shape[axis or 0]), np.moveaxis(wide(output_grad), axis or 0, 0)
-            )
+        place = axis or 0
+        index = inside(indices, x.shape, place, of="x", from_end=False)
+        np.add.at(np.moveaxis(made, place, 0), index, np.moveaxis(wide(output_grad), place, 0))
         return made.astype(x.dtype)
 
     @staticmethod
@@ -219,14 +221,13 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
                 return (*i[:place], n, *i[place:])
 
             def put(k: p.PrimVar) -> Stmt:
-                target = at(kept(indices[k], length))
-                return loops.store(made, target, p.Add(made[target], cast(output_grad[at(k)], x.dtype)))
+                index = cast(indices[k], length.dtype)
+                target = at(index)
+                adding = loops.store(made, target, p.Add(made[target], cast(output_grad[at(k)], x.dtype)))
+                return loops.seq(loops.check_index(index, length), adding)
 
-            adding = loops.loop(indices.shape[0], put)
-            if not isinstance(length, p.IntImm):  # an axis without elements takes nothing
-                adding = loops.when(p.LT(rules.ZERO, length), adding)
             clearing = loops.loop(length, lambda k: loops.store(made, at(k), zero))
-            return clearing if length is rules.ZERO else loops.seq(clearing, adding)
+            return loops.seq(clearing, loops.loop(indices.shape[0], put))
 
         loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (made,), line)
         return made

@@ -15,7 +15,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Prims, Site, attr, operand
-from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.gather import inside
+from relax_explorer.core.ops.te import Te, Tensor, cast, is_inside, where
 
 _MODES = ("fast", "clip", "wrap", "nan")
 
@@ -23,8 +24,8 @@ _MODES = ("fast", "clip", "wrap", "nan")
 class Take(Op, name="relax.take"):
     """Elements along an axis by index (numpy.take).
 
-    `mode` says what an index outside does: `fast` and `clip` take the nearest end, `wrap` counts on, `nan` gives NaN. No mode
-    ever reads outside the tensor.
+    `mode` says what an index outside does, and one below 0 is outside: `fast` promises that there is none, and the run stops
+    where there is; `clip` takes the nearest end, `wrap` counts on, `nan` gives NaN. No mode ever reads outside the tensor.
     """
 
     x: Tensor = operand("the tensor")
@@ -70,10 +71,11 @@ class Take(Op, name="relax.take"):
     @staticmethod
     def evaluate(x: Any, indices: Any, axis: int | None, mode: str) -> Any:
         """numpy.take, never outside."""
-        place, index = axis or 0, np.asarray(indices).astype(np.int64)
+        place, given = axis or 0, np.asarray(indices)
         length = x.shape[place]
-        if length == 0 and index.size:
-            raise IndexError(f"axis {place} of x has length 0, nothing can be taken")
+        if mode == "fast" or not length:
+            given = inside(given, x.shape, place, of="x", from_end=False)
+        index = given.astype(np.int64)
         if mode == "nan":
             made = np.take(x, np.clip(index, 0, length - 1), place)
             outside = ((index < 0) | (index >= length)).reshape(
@@ -84,7 +86,7 @@ class Take(Op, name="relax.take"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, indices: Tensor | p.PrimExpr, axis: int | None, mode: str) -> Tensor:
-        """The element at the index, kept inside."""
+        """The element at the index; what is outside is moved inside, unless the mode promises that nothing is."""
         place = (axis or 0) % x.ndim
         length = x.shape[place]
         rank = indices.ndim if isinstance(indices, Tensor) else 0
@@ -97,16 +99,15 @@ class Take(Op, name="relax.take"):
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             index = indices[i[place : place + rank]] if isinstance(indices, Tensor) else indices
             found = cast(index, length.dtype)
+            if mode == "fast":
+                return x[(*i[:place], found, *i[place + rank :])]
             kept: p.PrimExpr = p.Min(p.Max(found, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
             if mode == "wrap":
                 kept = p.FloorMod(found, length)
             taken = x[(*i[:place], kept, *i[place + rank :])]
             if mode == "nan":
-                inside = p.And(p.LE(rules.ZERO, found), p.LT(found, length))
-                return where(inside, taken, p.FloatImm(math.nan, x.dtype))
-            if isinstance(length, p.IntImm) and length.value:
-                return taken
-            return where(p.LT(rules.ZERO, length), taken, p.as_prim(0, x.dtype))  # an empty axis is not read
+                return where(is_inside(found, length), taken, p.FloatImm(math.nan, x.dtype))
+            return taken
 
         return te.compute("T_take", shape, element)
 
@@ -218,8 +219,8 @@ def _slice(
     if isinstance(length, p.IntImm) and isinstance(begin, p.IntImm) and isinstance(end, p.IntImm):
         found = range(length.value)[slice(begin.value, _stop(end.value, length.value, step), step)]
         return p.IntImm(found.start), p.IntImm(len(found))
-    inside = _inside if not inbound else _counted
-    first, last = _number(inside(begin, length, step)), _number(inside(end, length, step))
+    bound = _inside if not inbound else _counted
+    first, last = _number(bound(begin, length, step)), _number(bound(end, length, step))
     empty = isinstance(begin, p.IntImm) and isinstance(end, p.IntImm) and 0 <= end.value <= begin.value
     if step == 1 and not inbound and (empty or (isinstance(first, p.Min) and first.b is last)):
         return first, rules.ZERO if empty else rules.extent(first, last)

@@ -16,6 +16,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor
 from relax_explorer.core.tir.stmt import Stmt
 
@@ -117,7 +118,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         taken = np.zeros(made.shape, bool)
         taken[places] = True
         if np.count_nonzero(taken) != x.size:
-            raise ValueError("the map sends two elements to one place")
+            raise BadValue("index_map sends two elements to one place")
         made[places] = x
         return made
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64, DType
-from relax_explorer.core.ops.te import Te, Tensor, cast
+from relax_explorer.core.ops.te import Te, Tensor, cast, is_inside
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, Range
 
@@ -77,6 +77,11 @@ def grid(lengths: Sequence[p.PrimExpr], body: Callable[..., t.Stmt], name: str =
 def check(condition: p.PrimExpr, message: str) -> t.Stmt:
     """A run stops with the message where the condition doesn't hold."""
     return t.AssertStmt(condition, message)
+
+
+def check_index(index: p.PrimExpr, length: p.PrimExpr) -> t.Stmt:
+    """A run stops where an index counted from 0 is outside, as memory of others is never written."""
+    return check(is_inside(index, length), "an index is outside the tensor")
 
 
 def when(condition: p.PrimExpr, then: t.Stmt, otherwise: t.Stmt | None = None) -> t.Stmt:

@@ -14,7 +14,9 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
+from relax_explorer.core.ops.reduction import warn_of_nothing
 from relax_explorer.core.ops.sort import order, order_stage
+from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor
 
 
@@ -43,6 +45,7 @@ class Median(Op, name="relax.median"):
                 help="leave axis out, or name one",
             )
         over = rules.axes(at, axis, info.ndim, "axis") if info.ndim >= 0 or axis is not None else []
+        warn_of_nothing(at, "data", info, over)
         values = _reduced(info, over, axis is None, keepdims)
         if axis is None or len(over) > 1:
             return values
@@ -54,7 +57,8 @@ class Median(Op, name="relax.median"):
         single, over = _axes(axis, data.ndim)
         flat, place = _flattened(data, over)
         if flat.shape[place] == 0:
-            raise ValueError("no element has a median")
+            text = ", ".join(map(str, over)) or "0"
+            raise BadValue(f"axis {text} of data has length 0, and no elements have no median")
         index = np.take(order(flat, place, False), [(flat.shape[place] - 1) // 2], place)
         value = np.take_along_axis(flat, index, place)
         shape = tuple([1 if n in over else length for n, length in enumerate(data.shape)])

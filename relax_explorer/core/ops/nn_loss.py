@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
-from relax_explorer.core.ops.gather import inside, kept
+from relax_explorer.core.ops.gather import inside
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
@@ -102,11 +103,15 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         """The prediction of each target by the weight of its class."""
         place = min(predictions.ndim - 1, 1)
         classes = predictions.shape[place]
-        index = inside(targets, classes)
-        picked = np.take_along_axis(wide(predictions), np.expand_dims(index, place), place).squeeze(place)
-        weight = np.ones(classes, picked.dtype) if weights is None else wide(weights)
-        counted = np.where(targets == ignore_index, 0, weight[index]).astype(picked.dtype)
-        loss = -picked * counted
+        ignored = targets == ignore_index
+        index = class_of(targets, predictions.shape, place, ignored)
+        weight = np.ones(classes, wide(predictions).dtype) if weights is None else wide(weights)
+        if classes or not targets.size:
+            picked = np.take_along_axis(wide(predictions), np.expand_dims(index, place), place).squeeze(place)
+            counted = np.where(ignored, 0, weight[index]).astype(picked.dtype)
+        else:  # every target is ignored, for there are no classes
+            picked = counted = np.zeros(targets.shape, weight.dtype)
+        loss = np.where(ignored, 0, -picked * counted).astype(picked.dtype)
         if reduction != "none":
             loss = np.sum(loss, dtype=picked.dtype)
         if reduction == "mean":
@@ -127,12 +132,13 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         place = min(x.ndim - 1, 1)
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:
-            own = p.as_prim(1, kind) if weights is None else weights[kept(targets[i], x.shape[place])]
+            own = p.as_prim(1, kind) if weights is None else weights[cast(targets[i], INT64)]
             return where(is_ignored(targets[i], ignore_index), p.as_prim(0, kind), own)
 
         def loss(*i: p.PrimExpr) -> p.PrimExpr:
-            picked = x[(*i[:place], kept(targets[i], x.shape[place]), *i[place:])]
-            return p.Mul(p.Sub(p.as_prim(0, kind), picked), weight(*i))
+            picked = x[(*i[:place], cast(targets[i], INT64), *i[place:])]
+            own = p.Mul(p.Sub(p.as_prim(0, kind), picked), weight(*i))
+            return where(is_ignored(targets[i], ignore_index), p.as_prim(0, kind), own)
 
         each = te.compute("nll_loss", targets.shape, loss)
         if reduction == "none":
@@ -142,6 +148,13 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
             return total
         weights_sum = te.sum("nll_weight_red", (), targets.shape, weight, kind)
         return te.compute("T_divide", (), lambda: p.Div(total[()], weights_sum[()]))
+
+
+def class_of(targets: Any, shape: Sequence[int], place: int, ignored: Any) -> Any:
+    """The class of each target, 0 where it does not count; one that is no class stops the run."""
+    if not np.all(ignored):
+        inside(np.where(ignored, 0, targets), shape, place, "targets", "predictions", from_end=False)
+    return np.where(ignored, 0, targets).astype(np.int64)
 
 
 def divided(a: Any, b: Any) -> Any:

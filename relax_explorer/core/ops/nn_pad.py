@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.windows import Pads, pad_stage, padded
 
@@ -70,7 +71,8 @@ class Pad(Op, name="relax.nn.pad"):
             if length:
                 made = np.take(made, _folded_array(index, length, pad_mode), axis)
             elif index.size:
-                raise ValueError(f"axis {axis} has no element that could be repeated")
+                text = f"axis {axis} of data has length 0, and no element that could be repeated"
+                raise BadValue(text)
         return made.copy()
 
     @staticmethod

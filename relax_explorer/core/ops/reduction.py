@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,10 +46,8 @@ def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tu
     if info.ndim < 0:
         return (() if axis is None and not keepdims else None), info.dtype, -1
     gone = rules.axes(at, axis, info.ndim, "axis")
-    empty = next((n for n in gone if info.dims is not None and info.dims[n] is rules.ZERO), None)
-    if empty is not None and at.op is not None and at.op.name not in _OF_NOTHING:
-        text = f"axis {empty} of x has length 0, and of no elements there is no such value"
-        at.warn(codes.OF_NOTHING, text, x=f"this is {info}")
+    if at.op is not None and at.op.name not in _OF_NOTHING:
+        warn_of_nothing(at, "x", info, gone)
     if info.dims is None and len(gone) == info.ndim:
         return (rules.ONE,) * info.ndim if keepdims else (), info.dtype, -1
     if info.dims is None:
@@ -57,6 +55,24 @@ def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tu
     if keepdims:
         return tuple([rules.ONE if n in gone else dim for n, dim in enumerate(info.dims)]), info.dtype, -1
     return tuple([dim for n, dim in enumerate(info.dims) if n not in gone]), info.dtype, -1
+
+
+def warn_of_nothing(at: Site, name: str, info: s.TensorStructInfo, gone: Sequence[int]) -> None:
+    """Warn of a reduced axis that is known to have no elements."""
+    empty = next((n for n in gone if info.dims is not None and info.dims[n] is rules.ZERO), None)
+    if empty is not None:
+        text = f"axis {empty} of {name} has length 0, and of no elements there is no such value"
+        at.warn(codes.OF_NOTHING, text, **{name: f"this is {info}"})
+
+
+def _doubt(x: Any, axis: Any, keepdims: bool) -> str:
+    """What to say of a reduction whose axis turns out to have no elements, while its result has some."""
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    gone = {n % x.ndim for n in axes}
+    empty = next((n for n in sorted(gone) if not x.shape[n]), None)
+    if empty is None or 0 in [length for n, length in enumerate(x.shape) if n not in gone]:
+        return ""
+    return f"axis {empty} of x has length 0 here, and of no elements there is no such value"
 
 
 def reduce_stage(
@@ -115,6 +131,8 @@ class Prod(Reduction, name="relax.prod"):
 class Max(Reduction, name="relax.max"):
     """Largest element over axes (numpy.max); the smallest finite value of nothing."""
 
+    doubt = staticmethod(_doubt)
+
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.max."""
@@ -130,6 +148,8 @@ class Max(Reduction, name="relax.max"):
 
 class Min(Reduction, name="relax.min"):
     """Smallest element over axes (numpy.min); the largest finite value of nothing."""
+
+    doubt = staticmethod(_doubt)
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -167,11 +187,13 @@ def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
 
 
 def mean(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The mean over axes; NaN of nothing, without a warning."""
+    """The mean over axes; NaN of nothing, and integers have no NaN."""
     x = x.astype(np.float32) if x.dtype.kind == "b" else x
     total = np.sum(x, _axes(axis), keepdims=keepdims)
     kept = np.asarray(total).size
     number = x.size / kept if kept else 1
+    if not number and x.dtype.kind in "iu":
+        raise ZeroDivisionError("x has no elements along the axis, and integers have no value that is none")
     return (total / np.asarray(number, x.dtype if x.dtype.kind == "f" else np.float64)).astype(x.dtype)
 
 
@@ -184,6 +206,8 @@ def variance(x: Any, axis: Any, keepdims: bool) -> Any:
 
 class Mean(Reduction, name="relax.mean"):
     """Arithmetic mean over axes (numpy.mean)."""
+
+    doubt = staticmethod(_doubt)
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -201,6 +225,8 @@ class Mean(Reduction, name="relax.mean"):
 
 class Variance(Reduction, name="relax.variance"):
     """Mean squared distance from the mean over axes (numpy.var)."""
+
+    doubt = staticmethod(_doubt)
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -230,6 +256,8 @@ def variance_stages(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
 class Std(Reduction, name="relax.std"):
     """Standard deviation over axes (numpy.std)."""
 
+    doubt = staticmethod(_doubt)
+
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.std in the tensor's dtype."""
@@ -250,6 +278,7 @@ class Arg(Op):
     axis: int | None = attr(None, "the axis; the flattened tensor when None")
     keepdims: bool = attr(False, "keep the axis with length 1")
     fusion = Fusion.REDUCE
+    doubt = staticmethod(_doubt)
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] axis=1 -> i64[n]",
         "f32[n,4] axis=-2 keepdims=True -> i64[1,4]",

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Op, Site, attr, operand
-from relax_explorer.core.ops.gather import inside, kept, need_int
+from relax_explorer.core.ops.gather import inside, need_int
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast
 from relax_explorer.core.tir.stmt import Stmt
@@ -63,7 +63,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
     @staticmethod
     def evaluate(prob: Any, uniform_sample: Any, sample_indices: Any, dtype: DType) -> Any:
         """All rows are summed up at once; the last outcome where no sum exceeds the number."""
-        rows = inside(sample_indices[:, 0], prob.shape[0])
+        rows = inside(sample_indices, prob.shape, 0, "sample_indices", "prob", from_end=False)[:, 0]
         sums = np.cumsum(wide(prob), axis=1)[rows]
         over = sums > wide(uniform_sample)
         first = (
@@ -82,7 +82,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
         total = loops.tensor(te, "T_sum", (draws, rules.ONE), prob.dtype)
 
         def draw(i: p.PrimExpr) -> Stmt:
-            row, own = kept(sample_indices[(i, 0)], prob.shape[0]), cast(uniform_sample[(i, 0)], prob.dtype)
+            row, own = cast(sample_indices[(i, 0)], INT64), cast(uniform_sample[(i, 0)], prob.dtype)
 
             def step(k: p.PrimVar) -> Stmt:
                 over = p.And(p.LT(own, total[(i, 0)]), p.EQ(first[(i, 0)], outcomes))
@@ -93,6 +93,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
 
             last = p.Max(p.Sub(outcomes, rules.ONE), rules.ZERO)
             return loops.seq(
+                loops.check_index(row, prob.shape[0]),
                 loops.store(total, (i, 0), 0),
                 loops.store(first, (i, 0), outcomes),
                 loops.loop(outcomes, step),

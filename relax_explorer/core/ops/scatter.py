@@ -14,7 +14,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Prim, Site, Tensors, attr, operand
-from relax_explorer.core.ops.gather import need_int, stretched
+from relax_explorer.core.ops.gather import counted, inside, need_int, need_room, stretched
+from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 from relax_explorer.core.tir.stmt import Stmt
 
@@ -59,8 +60,9 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     @staticmethod
     def evaluate(data: Any, indices: Any, updates: Any, axis: int, reduction: str) -> Any:
         """One index for each axis: the place itself, but along the axis what the indices say."""
+        need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
         index = list(np.indices(indices.shape))
-        index[axis] = indices.astype(np.int64)
+        index[axis] = inside(indices, data.shape, axis)
         return combined(data, tuple(index), updates, reduction)
 
     @staticmethod
@@ -72,7 +74,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
             def put(k: p.PrimVar) -> Stmt:
                 at = (*i[:place], k, *i[place:])
                 target: list[p.PrimExpr] = list(at)
-                target[place] = placed(indices[at], data.shape[place])
+                target[place] = counted(indices[at], data.shape[place])
                 return _put(made, target, updates[at], reduction)
 
             return loops.loop(indices.shape[place], put)
@@ -125,7 +127,8 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     @staticmethod
     def evaluate(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
         """One index for each of the first axes."""
-        return combined(data, tuple(np.moveaxis(indices.astype(np.int64), -1, 0)), updates, reduction)
+        found = [inside(indices[..., n], data.shape, n, last=f", {n}") for n in range(indices.shape[-1])]
+        return combined(data, tuple(found), updates, reduction)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor | None:
@@ -137,7 +140,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
 
         def part(*i: p.PrimExpr) -> Stmt:
             def put(*k: p.PrimExpr) -> Stmt:
-                found = [placed(indices[(*k, p.IntImm(n))], data.shape[n]) for n in range(count)]
+                found = [counted(indices[(*k, p.IntImm(n))], data.shape[n]) for n in range(count)]
                 return _put(made, [*found, *i], updates[(*k, *i)], reduction)
 
             return loops.grid(indices.shape[:outer], put)
@@ -180,8 +183,8 @@ class IndexPut(Op, name="relax.index_put"):
     @staticmethod
     def evaluate(data: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """numpy assignment, or numpy.add.at."""
-        index = tuple([item.astype(np.int64) for item in indices])
-        return combined(data, index, values, "add" if accumulate else "update")
+        found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
+        return combined(data, tuple(found), values, "add" if accumulate else "update")
 
     @staticmethod
     def legalize(
@@ -197,7 +200,7 @@ class IndexPut(Op, name="relax.index_put"):
 
         def put(*k: p.PrimExpr) -> Stmt:
             found = [
-                placed(index[stretched(k, index)], length)
+                counted(index[stretched(k, index)], length)
                 for index, length in zip(indices, data.shape, strict=True)
             ]
             return _put(made, found, values[stretched(k, values)], "add" if accumulate else "update")
@@ -279,9 +282,16 @@ class SliceScatter(Op, name="relax.slice_scatter"):
 
     @staticmethod
     def evaluate(input_tensor: Any, src: Any, start: Any, end: Any, step: Any, axis: int) -> Any:
-        """numpy assignment to a slice."""
+        """numpy assignment to a slice, of whose length src must be."""
+        if step < 1:
+            raise BadValue(f"step is {step}, at least 1 is needed")
         made = input_tensor.copy()
-        np.moveaxis(made, axis, 0)[int(start) : int(end) : int(step)] = np.moveaxis(src, axis, 0)
+        part = np.moveaxis(made, axis, 0)[int(start) : int(end) : int(step)]
+        if len(part) != src.shape[axis]:
+            ends = f"start {start} to end {end} by step {step}"
+            text = f"axis {axis} of input_tensor has length {input_tensor.shape[axis]}: {ends} is {len(part)} long"
+            raise ValueError(f"src has length {src.shape[axis]}; {text}")
+        part[...] = np.moveaxis(src, axis, 0)
         return made
 
     @staticmethod
@@ -311,12 +321,6 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         return te.compute("T_slice_scatter", input_tensor.shape, element)
 
 
-def placed(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
-    """An index counted from 0."""
-    found = cast(index, length.dtype)
-    return where(p.LT(found, rules.ZERO), p.Add(found, length), found)
-
-
 def _copied(te: Te, data: Tensor) -> Tensor:
     """A tensor that starts as the data."""
     made = loops.tensor(te, "T_scatter", data.shape, data.dtype)
@@ -335,15 +339,12 @@ def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reductio
         "min": p.Min(old, update),
         "mean": p.Div(p.Add(old, update), two),
     }
-    inside: p.PrimExpr | None = None
-    for index, length in zip(place, made.shape, strict=True):
-        if not isinstance(index, p.PrimVar):
-            own = p.And(p.LE(rules.ZERO, index), p.LT(index, length))
-            inside = own if inside is None else p.And(inside, own)
-    store = loops.store(made, place, rules_of[reduction])
-    return (
-        store if inside is None else loops.seq(loops.check(inside, "an index is outside the tensor"), store)
-    )
+    checks = [
+        loops.check_index(index, length)
+        for index, length in zip(place, made.shape, strict=True)
+        if not isinstance(index, p.PrimVar)
+    ]
+    return loops.seq(*checks, loops.store(made, place, rules_of[reduction]))
 
 
 def combined(data: Any, index: tuple[Any, ...], updates: Any, reduction: str) -> Any:

@@ -53,6 +53,10 @@ class NotDefined(TypeError):
         self.hint = hint
 
 
+class BadValue(ValueError):
+    """What an operator can't do with the value of an operand, whose type is right."""
+
+
 def need_bits(name: str, x: Any, kinds: str = "iub") -> None:
     """Refuse elements that are no integers (or truth values): those of floats have no bits to speak of."""
     if x.dtype.kind not in kinds:

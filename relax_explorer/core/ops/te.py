@@ -195,6 +195,11 @@ def where(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr) -> p.PrimExpr:
     return p.PrimCall("if_then_else", (condition, yes, no), yes.dtype)
 
 
+def is_inside(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """Whether an index that is counted from 0 lies inside an axis."""
+    return p.And(p.LE(p.IntImm(0), index), p.LT(index, length))
+
+
 def lowest(dtype: DType) -> p.PrimExpr:
     """The smallest finite value of a dtype."""
     if dtype.is_int:

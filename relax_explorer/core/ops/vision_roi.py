@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
-from relax_explorer.core.ops.gather import inside, kept
+from relax_explorer.core.ops.gather import inside
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.tir.stmt import Stmt
@@ -104,7 +104,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
     ) -> Any:
         """Weights of the pixels for every sample along each axis, then one product for all."""
         images, regions = wide(np.transpose(data, [layout.index(axis) for axis in "NCHW"])), wide(rois)
-        number = images[inside(regions[:, 0], images.shape[0])] if len(regions) else images[:0]
+        number = images[inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")]
         ends = regions[:, 1:] * regions.dtype.type(spatial_scale)
         vertical = _samples(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0], sample_ratio, aligned)
         horizontal = _samples(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1], sample_ratio, aligned)
@@ -139,7 +139,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         def bin_(*i: p.PrimExpr) -> Stmt:
             place = {axis: i[n] for axis, n in axes.items()}
             region = place["N"]
-            image = kept(cast(rois[(region, 0)], INT64), data.shape[axes["N"]])
+            image = cast(rois[(region, 0)], INT64)
 
             left, top, right, bottom = (
                 p.Mul(rois[(region, n)], p.as_prim(spatial_scale, kind)) for n in range(1, 5)
@@ -157,7 +157,11 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
                     loops.store(made, i, total),
                 )
 
-            return loops.seq(loops.store(made, i, low), loops.grid((rows, columns), sample))
+            return loops.seq(
+                loops.check_index(image, data.shape[axes["N"]]),
+                loops.store(made, i, low),
+                loops.grid((rows, columns), sample),
+            )
 
         loops.ordered(te, made.shape, (made, spot), bin_)
         return made
@@ -259,7 +263,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     def evaluate(data: Any, rois: Any, pooled_size: Any, spatial_scale: float, layout: str) -> Any:
         """The maximum along one axis for all bins, then along the other."""
         images, regions = wide(data), wide(rois)
-        number = images[inside(regions[:, 0], images.shape[0])] if len(regions) else images[:0]
+        number = images[inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")]
         ends = np.floor(regions[:, 1:] * regions.dtype.type(spatial_scale) + regions.dtype.type(0.5))
         rows = _bins(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0])
         columns = _bins(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1])
@@ -283,7 +287,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
         edges = loops.tensor(te, "T_edges", (*shape, p.IntImm(4)), INT64)
 
         def bin_(*i: p.PrimExpr) -> Stmt:
-            image = kept(cast(rois[(i[0], 0)], INT64), data.shape[0])
+            image = cast(rois[(i[0], 0)], INT64)
             scaled = [p.Mul(rois[(i[0], n)], p.as_prim(spatial_scale, kind)) for n in range(1, 5)]
             corner = [cast(call("floor", p.Add(x, p.as_prim(0.5, kind))), INT64) for x in scaled]
             found = (
@@ -300,7 +304,12 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
             start = where(empty, p.as_prim(0.0, data.dtype), p.FloatImm(float("-inf"), data.dtype))
             area = (p.Max(p.Sub(bottom, top), rules.ZERO), p.Max(p.Sub(right, left), rules.ZERO))
             known = [loops.store(edges, (*i, n), value) for n, value in enumerate(found)]
-            return loops.seq(*known, loops.store(made, i, start), loops.grid(area, pixel))
+            return loops.seq(
+                loops.check_index(image, data.shape[0]),
+                *known,
+                loops.store(made, i, start),
+                loops.grid(area, pixel),
+            )
 
         loops.ordered(te, shape, (made, edges), bin_)
         return made
