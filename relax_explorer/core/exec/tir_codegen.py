@@ -108,7 +108,7 @@ def problem_text(fn: t.PrimFunc, error: Exception) -> str:
     found = _Generator(fn)
     found.source(False)
     if isinstance(error, AssertionError):
-        return found.messages[error.args[0]]
+        return str(found.messages[error.args[0]])
     if isinstance(error, IndexError) and len(error.args) == 3:
         access, index, length = error.args
         buffer, axis = found.accesses[access]
