@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import relax_explorer as rxe
 from relax_explorer.core.check import attributes
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ops import FAMILIES, find, get, names, page, table
@@ -149,3 +152,20 @@ def test_near_names_are_offered() -> None:
     assert get("matmul") is get("relax.matmul")
     with pytest.raises(KeyError, match=r"did you mean relax\.matmul"):
         get("relax.mattmul")
+
+
+def test_the_operator_of_the_readme_works() -> None:
+    """Its example is run as it stands there, after the one above it."""
+    text = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
+    block = next(
+        part for part in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "ops.register" in part
+    )
+    names = {"rxe": rxe}
+    try:
+        exec(compile(block, "README.md", "exec", dont_inherit=True), names)
+        program = rxe.normalize(names["program"])
+        for stage in (program, rxe.apply_pass(program, "LegalizeOps")):
+            assert rxe.run(stage, "main", [np.array([1, 2], "float32")]).tolist() == [2, 4]
+        assert rxe.check(program) == []
+    finally:
+        rxe.ops.unregister("my.twice")

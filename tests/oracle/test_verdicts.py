@@ -39,6 +39,10 @@ WE_ACCEPT = {
     "A result forgets what only the sequence knows": "TVM's names of shape variables end with the dataflow block",
     "A packed call is impure unless it says otherwise": "TVM has R.call_pure_packed, and no attribute `pure`",
     "A scalar is a number or a truth value": "TVM has no scalar that is a handle; ours is a warning in this profile",
+    "The result of a call is said in one of several ways": "TVM 0.27 has out_ty only",
+    "Lengths are passed as scalars, beside the tensors or apart": "TVM 0.27 has no tir_vars any more",
+    "`cast` checks a type": "E-32: TVM has match_cast only",
+    "A cast to a tuple, a shape, a scalar and a function": "E-32: likewise",
 }
 TVM_ACCEPTS = {
     "Element types are named in quotes": "TVM takes float99; nothing computes with it",
@@ -48,6 +52,7 @@ TVM_ACCEPTS = {
     "A wider annotation sticks": "E-13: TVM forgets the annotation",
     "A function returns what its body gives": "TVM replaces a return annotation by what the body gives",
     "Dimensions are int64": "TVM takes a bool for a dimension",
+    "A tensor is no closure": "TVM takes any value for a function here, and fails when the program runs",
     "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 _ITEMS = Path(__file__).resolve().parent.parent / "data" / "language_items.tsv"
-_NAME = re.compile(r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE)-\d+[a-z]?\b")
+_NAME = re.compile(r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS)-\d+[a-z]?\b")
 
 
 @cache

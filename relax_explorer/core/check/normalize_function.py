@@ -162,7 +162,7 @@ class FunctionNormalizer:
         if not (self.all_stands or self._reads_the_same(binding)):
             return False
         if not self.has_effect and type(binding.value) is e.Call:
-            self.has_effect = purity.is_impure(binding.value, undeclared=False)
+            self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
         self.infer.definitions[self._var(binding.var, binding.var.struct_info)] = binding.value
         self.out.append(binding)
         return True
@@ -311,7 +311,7 @@ class FunctionNormalizer:
         if declared is not None and declared.refine is not None:
             expr = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
         info = self.infer.call(expr)
-        if not self.has_effect and purity.is_impure(expr, undeclared=False):
+        if not self.has_effect and purity.is_impure(expr, undeclared=False, by_spec=True):
             self.has_effect = True
         if expr.struct_info is info:
             return expr

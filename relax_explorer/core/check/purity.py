@@ -6,6 +6,7 @@ A function that does not say whether it is pure is what its body is (errata E-34
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label
@@ -17,18 +18,20 @@ from relax_explorer.core.ops import find
 FORCE_PURE = ("relax.force_pure", "force_pure")
 
 
-def is_impure(expr: e.Expr, undeclared: bool = True) -> bool:
+def is_impure(expr: e.Expr, undeclared: bool = True, by_spec: bool = False) -> bool:
     """Whether evaluating this expression, in normal form, may have a side effect beyond failing.
 
     An operator that nobody declared may do anything (`undeclared`); it has a warning of its own, so that no error of purity
-    rests on it alone.
+    rests on it alone. Some operators are impure only by the specification (`by_spec`, errata E-33).
     """
     if type(expr) is not e.Call:
         return False
     op = expr.op
     if type(op) is e.OpRef:
         declared = find(op.name)
-        return undeclared if declared is None else not declared.pure
+        if declared is None:
+            return undeclared
+        return not declared.pure or (by_spec and not declared.pure_in_spec)
     if type(op) is e.ExternFunc:
         return expr.attrs.get("pure") is not True
     info = op.struct_info
@@ -69,7 +72,7 @@ def _impure_inside(expr: e.Expr) -> Iterator[e.Call]:
     stack = [expr]
     while stack:
         item = stack.pop()
-        if is_impure(item, undeclared=False):
+        if is_impure(item, undeclared=False, by_spec=True):
             assert isinstance(item, e.Call)  # nothing else is impure
             yield item
         stack.extend([part for part in operands(item) if type(part) not in e.LEAVES])
@@ -97,10 +100,12 @@ def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
         return
     for call, binding, inside in calls:
         place = call if call.span else binding
-        if inside:
-            yield _problem(codes.IMPURE_IN_DATAFLOW, "this call may have a side effect", place)
-        elif fn.pure is True or (fn.pure is None and unsaid_is_pure):
-            yield _problem(codes.IMPURE_IN_PURE, "this call may have a side effect", place)
+        code = codes.IMPURE_IN_DATAFLOW if inside else codes.IMPURE_IN_PURE
+        found = _problem(code, "this call may have a side effect", place)
+        if inside or fn.pure is True:
+            yield found if is_impure(call) else replace(found, spec_only=True)
+        elif fn.pure is None and unsaid_is_pure and is_impure(call):
+            yield found
     if fn.pure is None and not unsaid_is_pure and calls:
         first = calls[0][0]
         text = "the function may have a side effect and does not say so"

@@ -68,9 +68,9 @@ def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
     whole = stated(at)
     found = []
     for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
-        if not isinstance(info, s.TensorStructInfo) or info.shape is None:
-            text = f"out_ty has {info}, and only a tensor of known shape can be allocated"
-            raise at.fail(codes.ARGUMENT_INFO, text, help="state its shape: R.Tensor((…), dtype)")
+        if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
+            text = f"out_ty has {info}, and only a tensor of written shape and dtype can be allocated"
+            raise at.fail(codes.ARGUMENT_INFO, text, help="state both: R.Tensor((…), dtype)")
         found.append(info)
     return tuple(found)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, ClassVar
 
@@ -136,6 +136,10 @@ class Site:
         """Report something that does not stop the inference."""
         self.report.add(self._diagnostic(code, message, labels))
 
+    def refuse_by_spec(self, code: Code, message: str, **labels: str) -> None:
+        """Report what the specification refuses and TVM 0.27 takes; the inference goes on."""
+        self.report.add(replace(self._diagnostic(code, message, labels), spec_only=True))
+
     def _diagnostic(self, code: Code, message: str, labels: dict[str, str]) -> Diagnostic:
         name = self.op.name if self.op else ""
         help_text = labels.pop("help", "") or code.fix.replace("OPERATOR", name or "OPERATOR")
@@ -225,7 +229,7 @@ class Op:
             value = cls.__dict__.get(field_name)
             if isinstance(value, Parameter):
                 made = Parameter(
-                    field_name, str(kind), value.doc, value.is_operand, value.default, value.unit
+                    field_name, str(kind).strip("'\""), value.doc, value.is_operand, value.default, value.unit
                 )
                 found[field_name] = made
         cls.parameters = tuple(found.values())

@@ -79,5 +79,10 @@ class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
             raise at.fail(
                 codes.DTYPE_WRONG, f"expr is of {info.dtype}, integers are needed", expr=f"this is {info}"
             )
+        if info.dtype not in (None, INT64):
+            text = f"expr is of {info.dtype}, int64 is needed"
+            at.refuse_by_spec(
+                codes.DTYPE_WRONG, text, expr=f"this is {info}", help='convert it: R.astype(…, "int64")'
+            )
         length = info.dims[0] if info.dims is not None else None
         return s.ShapeStructInfo(None, length.value if isinstance(length, p.IntImm) else -1)
