@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from relax_explorer.core.check import arguments
+from relax_explorer.core.check import arguments, kernel_arguments
 from relax_explorer.core.check.attributes import operand_problem, problem
 from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.compatible import erase, match_dims, unify
@@ -19,6 +19,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.call import CallKernel
 from relax_explorer.core.ops.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.rules import on_device
 
@@ -38,6 +39,7 @@ class Inferrer:
             e.Expr, frozenset[p.PrimVar]
         ] = {}  # what local functions see of the function around them
         self._memo: dict[Any, s.StructInfo] = {}
+        self._kernel_calls: set[Any] = set()  # calls of PrimFuncs that are right, by what they depend on
 
     def info(self, expr: e.Expr) -> s.StructInfo:
         """The StructInfo of an operand."""
@@ -100,6 +102,8 @@ class Inferrer:
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
             return s.OBJECT
+        if issubclass(op, CallKernel) and not self._fits_kernel(call, infos):
+            self.poisoned.add(call)
         if not (op.by_machine or op.takes_sinfo or op.says_place):
             result = on_device(result, infos)
         self.report.extend(site.report)
@@ -107,6 +111,17 @@ class Inferrer:
         if key is not None and not site.obligations and not site.report:
             self._memo[key] = result
         return result
+
+    def _fits_kernel(self, call: e.Call, infos: list[s.StructInfo]) -> bool:
+        """Whether a PrimFunc can be called so; what was right once is not looked at again."""
+        key = (*infos, call.sinfo_args, call.attrs.get("inplace_indices"))
+        if key in self._kernel_calls:
+            return True
+        before = len(self.report.items)
+        good = kernel_arguments.check(self.report, call, infos, self.poisoned)
+        if good and len(self.report.items) == before:
+            self._kernel_calls.add(key)
+        return good
 
     def _function(self, call: e.Call, callee: s.StructInfo) -> s.StructInfo:
         if not isinstance(callee, s.FuncStructInfo):

@@ -1,0 +1,157 @@
+"""Calls of PrimFuncs with destinations (`call_tir` and its like) against the PrimFunc's signature: how many, of which kind."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.check.compatible import match_dims
+from relax_explorer.core.check.conversion import Conversion, conversion, counterexample, typed_alike
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code, Label, Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_vars, substitute_info
+
+Dims = dict[p.PrimVar, p.PrimExpr]
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What stands for one parameter of the PrimFunc: an argument, an output that is allocated for it, or a number of tir_vars."""
+
+    what: str
+    info: s.StructInfo
+    place: e.Expr | None = None
+    is_output: bool = False
+
+
+def check(
+    report: Report, call: e.Call, infos: Sequence[s.StructInfo | None], poisoned: Collection[e.Expr]
+) -> bool:
+    """Report what the PrimFunc can't be called with; whether the call has a meaning. `infos` are those of the operands."""
+    callee = infos[0]
+    if not isinstance(callee, s.FuncStructInfo) or callee.params is None:
+        return True
+    if callee.pure or not (callee.ret is s.VOID or isinstance(callee.ret, s.PrimStructInfo)):
+        text = f"func is {_name(call)}, a Relax function; a PrimFunc of the module is needed"
+        label = Label(call.args[0], f"this is {callee}")
+        fix = f"call it directly: {_name(call)}(…)"
+        report.say(codes.NOT_CALLABLE, _said(call, text), call, help=fix, labels=(label,))
+        return False
+    given = _given(call, infos)
+    if len(given) != len(callee.params):
+        _say_count(report, call, given, len(callee.params))
+        return False
+    dims: Dims = {}
+    for want, have in zip(callee.params, given, strict=True):
+        match_dims(want, have.info, dims)
+    good = True
+    for number, (want, have) in enumerate(zip(callee.params, given, strict=True), 1):
+        if have.info is want or have.place in poisoned:
+            continue
+        good = _one(report, call, number, want, have, dims) and good
+    return good
+
+
+def _given(call: e.Call, infos: Sequence[s.StructInfo | None]) -> list[_Given]:
+    """What is passed, in the order of the parameters: arguments, outputs that are new, numbers of tir_vars."""
+    whole = infos[1]
+    fields = whole.fields if isinstance(whole, s.TupleStructInfo) else ()
+    places = call.args[1].fields if isinstance(call.args[1], e.Tuple) else [None] * len(fields)
+    found = [
+        _Given(f"args[{n}]", info, place)
+        for n, (info, place) in enumerate(zip(fields, places, strict=True))
+    ]
+    out = call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.TupleStructInfo(call.sinfo_args)
+    outputs = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+    indices = call.attrs.get("inplace_indices", ())
+    overwritten = indices if isinstance(indices, tuple) else (indices,)
+    for n, info in enumerate(outputs):
+        if not (n < len(overwritten) and overwritten[n] >= 0):
+            found.append(_Given("out_ty" if len(outputs) == 1 else f"out_ty[{n}]", info, None, True))
+    tail = infos[2] if len(infos) > 2 else None
+    for n, value in enumerate(tail.values or () if isinstance(tail, s.ShapeStructInfo) else ()):
+        found.append(_Given(f"tir_vars[{n}]", s.PrimStructInfo(value.dtype, value), call.args[2]))
+    return found
+
+
+def _say_count(report: Report, call: e.Call, given: Sequence[_Given], needed: int) -> None:
+    outputs = sum(item.is_output for item in given)
+    text = (
+        f"{_name(call)} takes {needed} parameter{'' if needed == 1 else 's'}; "
+        f"the call gives {len(given) - outputs} and allocates {outputs}"
+    )
+    fix = "args and out_ty together are what the PrimFunc takes, in its order"
+    label = Label(call.args[1], f"{len(given) - outputs} given here")
+    report.say(codes.ARGUMENT_COUNT, _said(call, text), call, help=fix, labels=(label,))
+
+
+def _one(report: Report, call: e.Call, number: int, param: s.StructInfo, have: _Given, dims: Dims) -> bool:
+    """Report what is wrong with one parameter; whether the call still has a meaning."""
+    want = substitute_info(param, dims)
+    verdict = conversion(have.info, want)
+    if verdict is Conversion.FITS or _is_number(have.info, want, dims):
+        return True
+    place = Label(have.place or call, f"this is {have.info}")
+    text = f"{have.what} is {have.info}, parameter {number} of {_name(call)} is {want}"
+    if verdict is Conversion.MAYBE:
+        if have.is_output and not set(info_vars(want)) & set(info_vars(param)):
+            _say_maybe(report, call, text, have, want)
+        return True
+    only_dims = typed_alike(have.info, want)
+    found = _conflict(have.info, param, dims) if only_dims else None
+    if found is None:
+        fix = f"state it first: R.match_cast(…, {want})" if have.info is s.OBJECT else codes.ARGUMENT_INFO.fix
+        report.say(codes.ARGUMENT_INFO, _said(call, text), call, help=fix, labels=(place,))
+        return False
+    axis, length, wanted = found
+    value = simplify(p.substitute(wanted, dims))
+    said = str(wanted) if value is wanted else f"{wanted} = {value}"
+    where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
+    text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {said}"
+    # The PrimFunc compares lengths with one another when it starts, and TVM leaves that of arguments to it.
+    late = not have.is_output and value is not wanted
+    code: Code = codes.ARGUMENT_DIMS if late else codes.ARGUMENT_INFO
+    fix = code.fix
+    report.say(code, _said(call, text), call, help=fix, labels=(place,), spec_only=late)
+    return late
+
+
+def _is_number(have: s.StructInfo, want: s.StructInfo, dims: Dims) -> bool:
+    """Whether any scalar of the dtype does: the parameter is one, and nothing gives it a value before it runs."""
+    if not isinstance(have, s.PrimStructInfo) or not isinstance(want, s.PrimStructInfo):
+        return False
+    return have.dtype is want.dtype and (have.value is None or want.value is None)
+
+
+def _conflict(
+    have: s.StructInfo, param: s.StructInfo, dims: Dims
+) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
+    """The first axis whose lengths differ, with the length given and the one that the PrimFunc writes."""
+    if isinstance(have, s.PrimStructInfo) and isinstance(param, s.PrimStructInfo):
+        return (0, have.value, param.value) if have.value is not None and param.value is not None else None
+    for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(param), strict=False)):
+        if equal(a, p.substitute(b, dims)) is Answer.NO:
+            return axis, a, b
+    return None
+
+
+def _say_maybe(report: Report, call: e.Call, text: str, have: _Given, want: s.StructInfo) -> None:
+    notes = counterexample(have.info, want)
+    fix = "write the lengths as the PrimFunc computes them"
+    report.say(
+        codes.MAYBE_ARGUMENT, _said(call, f"{text}: whether they agree is known only at run time"), call, help=fix,
+        notes=notes,
+    )  # fmt: skip
+
+
+def _name(call: e.Call) -> str:
+    return getattr(call.args[0], "name", "the PrimFunc")
+
+
+def _said(call: e.Call, text: str) -> str:
+    return f"{getattr(call.op, 'name', '')}: {text}"
