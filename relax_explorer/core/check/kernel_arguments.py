@@ -47,13 +47,16 @@ def check(
         _say_count(report, call, given, len(callee.params))
         return False
     dims: Dims = {}
-    for want, have in zip(callee.params, given, strict=True):
-        match_dims(want, have.info, dims)
+    for outputs in (False, True):  # an output is held against what the arguments say
+        known = dict(dims)
+        for want, have in zip(callee.params, given, strict=True):
+            if have.is_output is outputs:
+                match_dims(want, have.info, dims)
     good = True
     for number, (want, have) in enumerate(zip(callee.params, given, strict=True), 1):
         if have.info is want or have.place in poisoned:
             continue
-        good = _one(report, call, number, want, have, dims) and good
+        good = _one(report, call, number, want, have, dims, known) and good
     return good
 
 
@@ -63,8 +66,7 @@ def _given(call: e.Call, infos: Sequence[s.StructInfo | None]) -> list[_Given]:
     fields = whole.fields if isinstance(whole, s.TupleStructInfo) else ()
     places = call.args[1].fields if isinstance(call.args[1], e.Tuple) else [None] * len(fields)
     found = [
-        _Given(f"args[{n}]", info, place)
-        for n, (info, place) in enumerate(zip(fields, places, strict=True))
+        _Given(f"args[{n}]", info, place) for n, (info, place) in enumerate(zip(fields, places, strict=True))
     ]
     out = call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.TupleStructInfo(call.sinfo_args)
     outputs = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
@@ -90,13 +92,18 @@ def _say_count(report: Report, call: e.Call, given: Sequence[_Given], needed: in
     report.say(codes.ARGUMENT_COUNT, _said(call, text), call, help=fix, labels=(label,))
 
 
-def _one(report: Report, call: e.Call, number: int, param: s.StructInfo, have: _Given, dims: Dims) -> bool:
-    """Report what is wrong with one parameter; whether the call still has a meaning."""
+def _one(
+    report: Report, call: e.Call, number: int, param: s.StructInfo, have: _Given, dims: Dims, known: Dims
+) -> bool:
+    """Report what is wrong with one parameter; whether the call still has a meaning.
+
+    `dims` are the values of the PrimFunc's shape variables, `known` those that do not come from outputs.
+    """
     want = substitute_info(param, dims)
     verdict = conversion(have.info, want)
     if verdict is Conversion.FITS or _is_number(have.info, want, dims):
         return True
-    place = Label(have.place or call, f"this is {have.info}")
+    places = (Label(have.place, f"this is {have.info}"),) if have.place is not None else ()
     text = f"{have.what} is {have.info}, parameter {number} of {_name(call)} is {want}"
     if verdict is Conversion.MAYBE:
         if have.is_output and not set(info_vars(want)) & set(info_vars(param)):
@@ -105,20 +112,23 @@ def _one(report: Report, call: e.Call, number: int, param: s.StructInfo, have: _
     only_dims = typed_alike(have.info, want)
     found = _conflict(have.info, param, dims) if only_dims else None
     if found is None:
-        fix = f"state it first: R.match_cast(…, {want})" if have.info is s.OBJECT else codes.ARGUMENT_INFO.fix
-        report.say(codes.ARGUMENT_INFO, _said(call, text), call, help=fix, labels=(place,))
+        fix = f"state it first: R.match_cast(…, {want})" if have.info is s.OBJECT else _fix(have, want)
+        report.say(codes.ARGUMENT_INFO, _said(call, text), call, help=fix, labels=places)
         return False
     axis, length, wanted = found
     value = simplify(p.substitute(wanted, dims))
+    # The PrimFunc compares lengths with one another when it starts, and TVM leaves that to it, but for outputs by arguments.
+    late = _conflict(have.info, param, known if have.is_output else {}) is None
     said = str(wanted) if value is wanted else f"{wanted} = {value}"
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
     text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {said}"
-    # The PrimFunc compares lengths with one another when it starts, and TVM leaves that of arguments to it.
-    late = not have.is_output and value is not wanted
     code: Code = codes.ARGUMENT_DIMS if late else codes.ARGUMENT_INFO
-    fix = code.fix
-    report.say(code, _said(call, text), call, help=fix, labels=(place,), spec_only=late)
+    report.say(code, _said(call, text), call, help=_fix(have, want), labels=places, spec_only=late)
     return late
+
+
+def _fix(have: _Given, want: s.StructInfo) -> str:
+    return f"state in out_ty what the PrimFunc fills: {want}" if have.is_output else f"pass {want}"
 
 
 def _is_number(have: s.StructInfo, want: s.StructInfo, dims: Dims) -> bool:

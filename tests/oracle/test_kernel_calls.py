@@ -1,0 +1,113 @@
+"""Calls of PrimFuncs with destinations: TVM, asked whether the program is well formed, refuses what the profile `tvm` refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+
+import relax_explorer as rxe
+from tests.support.oracle import Oracle
+
+HEAD = """from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def k({params}):
+{lines}
+        T.evaluate(0)
+
+    @R.function
+    def main(
+        x: R.Tensor((2, 3), "float32"), y: R.Tensor((2, 4), "float32"), i: R.Tensor((2, 3), "int32"), v: R.Tensor((2,), "float32"),
+        z: R.Tensor(("p", "q"), "float32"), o: R.Object, u: R.Tensor(dtype="float32", ndim=2), s: R.Prim("int64"), sh: R.Shape([2, 3]),
+    ):
+        p = T.int64()
+        q = T.int64()
+        cls = Module
+        r = {call}
+        return r
+"""
+# Buffers by the lengths that the PrimFunc writes, scalars by their dtype; the names of variables are n and m.
+KERNELS = {
+    "fixed": ("2,3", "2,3"),
+    "alike": ("n,m", "n,m"),
+    "computed": ("n,m", "n,m+1", "n,m*2"),
+    "square": ("n,n", "n,"),
+    "scalar": ("n,m", "int64", "n,m"),
+    "number": ("n,m", "float32", "n,m"),
+    "inner": ("n,m", "m,"),
+    "one": ("2,3",),
+}
+ARGUMENTS = (
+    "()", "(x,)", "(y,)", "(i,)", "(v,)", "(z,)", "(o,)", "(u,)", "(s,)", "(sh,)", "(x, y)", "(x, x)", "(z, z)", "(x, s)",
+    "(x, R.prim_value(2))", "(x, R.prim_value(5))", "(x, R.prim_value(T.float32(2)))", "(x, R.prim_value(T.int32(2)))", "(y, x, x)",
+)  # fmt: skip
+OUTPUTS = (
+    'R.Tensor((2, 3), "float32")', 'R.Tensor((2, 4), "float32")', 'R.Tensor((2, 6), "float32")', 'R.Tensor((2,), "float32")',
+    'R.Tensor((2, 3), "int32")', 'R.Tensor((p, q), "float32")', 'R.Tensor((p, q * 2), "float32")',
+    '[R.Tensor((2, 4), "float32"), R.Tensor((2, 6), "float32")]',
+)  # fmt: skip
+IN_PLACE = (
+    ("one", '(x,), [0], R.Tensor((2, 3), "float32")'),
+    ("fixed", '(x,), [0], R.Tensor((2, 3), "float32")'),
+    ("fixed", '(x,), [0, -1], [R.Tensor((2, 3), "float32"), R.Tensor((2, 3), "float32")]'),
+    ("fixed", '(x,), [0, -1], [R.Tensor((2, 3), "float32"), R.Tensor((2, 4), "float32")]'),
+    ("computed", '(x, y), [0, -1], [R.Tensor((2, 3), "float32"), R.Tensor((2, 6), "float32")]'),
+    ("computed", '(x, y), [-1, 0], [R.Tensor((2, 6), "float32"), R.Tensor((2, 3), "float32")]'),
+)
+# By the specification a call is wrong where that is provable, else it is checked when it runs; TVM refuses an output that it
+# cannot prove to fit. Those calls get a warning here, and are counted.
+
+
+def text(kernel: str, call: str) -> str:
+    """A program that calls a kernel."""
+    parts = KERNELS[kernel]
+    buffers = [n for n, part in enumerate(parts) if "," in part]
+    params = [f"h{n}: T.handle" if n in buffers else f"s{n}: T.{part}" for n, part in enumerate(parts)]
+    used = [name for name in ("n", "m") if any(name in parts[n].split(",")[0] + parts[n] for n in buffers)]
+    lines = [f"{name} = T.int64()" for name in used]
+    for n in buffers:
+        dims = ", ".join(f"T.int64({dim})" if dim.isdigit() else dim for dim in parts[n].split(",") if dim)
+        lines.append(f'b{n} = T.match_buffer(h{n}, ({dims},), "float32")')
+    body = "\n".join(f"        {line}" for line in lines)
+    return HEAD.format(params=", ".join(params), lines=body, call=call)
+
+
+def programs() -> Iterator[tuple[str, str]]:
+    """Every kernel with every list of arguments and every output, and some calls in place: the call, the text."""
+    for kernel, args, out in product(KERNELS, ARGUMENTS, OUTPUTS):
+        yield f"{kernel}{args} -> {out}", text(kernel, f"R.call_tir(cls.k, {args}, {out})")
+    for kernel, call in IN_PLACE:
+        yield f"{kernel} in place {call}", text(kernel, f"R.call_tir_inplace(cls.k, {call})")
+    for out in OUTPUTS:
+        call = f'R.call_tir_with_grad(cls.k, (x,), {out}, te_grad_name="g")'
+        yield f"with_grad -> {out}", text("fixed", call)
+
+
+def verdict(program: str) -> tuple[bool, bool]:
+    """Whether the profile `tvm` accepts a program, and whether it says that the output may differ."""
+    found = rxe.check(rxe.parse(program), profile="tvm")
+    return not any(item.is_error for item in found), any(item.code.id == "RX0218" for item in found)
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, "in place", "with_grad"])
+def test_tvm_refuses_what_we_refuse(kernel: str, oracle: Oracle) -> None:
+    differ, maybe, asked = [], 0, 0
+    for name, program in programs():
+        if not (name.startswith(f"{kernel}(") or f"{kernel} " in name):
+            continue
+        answer = oracle.well_formed(program)
+        theirs = answer.ok and answer.get().well_formed
+        ours, doubt = verdict(program)
+        asked += 1
+        if ours and doubt and not theirs:
+            maybe += 1
+        elif ours != theirs:
+            differ.append(f"{name}: {'we' if ours else 'TVM'} alone accept(s)")
+    assert differ == []
+    assert asked > maybe
