@@ -140,7 +140,6 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
             place = {axis: i[n] for axis, n in axes.items()}
             region = place["N"]
             image = cast(rois[(region, 0)], INT64)
-
             left, top, right, bottom = (
                 p.Mul(rois[(region, n)], p.as_prim(spatial_scale, kind)) for n in range(1, 5)
             )
@@ -157,11 +156,8 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
                     loops.store(made, i, total),
                 )
 
-            return loops.seq(
-                loops.check_index(image, data.shape[axes["N"]]),
-                loops.store(made, i, low),
-                loops.grid((rows, columns), sample),
-            )
+            good = loops.check_index(image, data.shape[axes["N"]])
+            return loops.seq(good, loops.store(made, i, low), loops.grid((rows, columns), sample))
 
         loops.ordered(te, made.shape, (made, spot), bin_)
         return made
