@@ -15,6 +15,7 @@ from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
 from tests.support.bad_calls import Bad, bad_calls
 from tests.support.op_examples import read
+from tests.support.perturbed_calls import perturbed_calls
 
 OPERATORS = [op for op in table().values() if op.examples]
 
@@ -41,6 +42,27 @@ def test_what_is_wrong_is_named(op: type[Op]) -> None:
         if not names(problem, bad)
     ]
     assert unnamed == []
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))
+def test_what_is_wrong_beside_every_example_is_said(op: type[Op]) -> None:
+    """Code, hint, and a message or a label that names the changed parameter and has what was given in it."""
+    poor = []
+    for bad in perturbed_calls(op):
+        try:
+            problems = [item for item in rxe.check(rxe.parse(bad.call.module())) if item.is_error]
+        except rxe.ParseError as failure:
+            problems = list(failure.diagnostics)
+        for problem in problems[:1]:
+            said = [problem.message, *[label.text for label in problem.labels]]
+            good = names(problem, bad) and problem.help and any(re.search(GIVEN, text) for text in said)
+            if not re.fullmatch(r"RX0[0-4]\d\d", problem.code.id) or not good:
+                poor.append(f"{bad}: {problem}")
+    assert poor == []
+
+
+# What a message says of the given: a number, a type, or a word for what is there.
+GIVEN = r"\d|\bis\b|dtype|unknown|empty|must be|not given|None|no \w+|needs?|lacks|given"
 
 
 def names(problem: Diagnostic, bad: Bad) -> bool:

@@ -110,7 +110,7 @@ class Einsum(Op, name="relax.einsum"):
         """The lengths of the axes that the result names."""
         infos = rules.tensors(at, operands, "operands")
         if not infos:
-            raise at.fail(codes.ARGUMENT_COUNT, "there are no operands")
+            raise at.fail(codes.ARGUMENT_COUNT, "there are no operands", operands="an empty tuple")
         kind = infos[0].dtype
         if any(info.dtype is not kind for info in infos):
             kinds = " and ".join(dict.fromkeys(str(info.dtype or "unknown") for info in infos))
@@ -181,7 +181,8 @@ def _common(at: Site, label: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         return b
     answer = at.equal(a, b)
     if answer is Answer.NO:
-        raise at.fail(codes.NOT_BROADCASTABLE, f"the axis {label!r} has the lengths {a} and {b}")
+        text = f"the axis {label!r} has the lengths {a} and {b}"
+        raise at.fail(codes.NOT_BROADCASTABLE, text, operands=f"lengths {a} and {b}")
     if answer is Answer.YES or isinstance(b, p.IntImm):
         return a
     return b if isinstance(a, p.IntImm) else p.Max(a, b)

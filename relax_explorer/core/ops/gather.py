@@ -149,11 +149,11 @@ class IndexTensor(Op, name="relax.index_tensor"):
         for place in places:
             need_int(at, place, "indices")
         if 0 <= info.ndim < len(places):
-            message = f"{len(places)} axes are indexed, data has rank {info.ndim}"
-            raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}")
+            message = f"indices has {len(places)} fields, data has rank {info.ndim}"
+            raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}", indices="one for each axis")
         common: s.TensorStructInfo = places[0]
         for place in places[1:]:
-            made = rules.broadcast_info(at, common, place, None)
+            made = rules.broadcast_info(at, common, place, None, ("indices", "indices"))
             common = s.TensorStructInfo(made.shape, None) if made.shape is None else made
         if info.ndim < 0 or common.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)

@@ -35,14 +35,10 @@ class Concat(Op, name="relax.concat"):
         if not infos:
             raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to concatenate", tensors="an empty tuple")
         kind = rules.same_field_dtype(at, infos, "tensors")
-        rank = max(info.ndim for info in infos)
-        for info in infos:
-            if info.ndim not in (-1, rank):
-                raise at.fail(codes.RANK_WRONG, f"ranks differ: {rank} and {info.ndim}")
+        rank = rules.same_rank(at, infos, "tensors")
         if axis is None and rank > 1:
-            raise at.fail(
-                codes.RANK_WRONG, f"without an axis the tensors are vectors, here they have rank {rank}"
-            )
+            text = f"axis is None, which is for vectors; the tensors have rank {rank}"
+            raise at.fail(codes.RANK_WRONG, text, tensors=f"this is {tensors}", help="name an axis")
         place = rules.axis(at, axis or 0, rank)
         if any(info.dims is None for info in infos):
             return s.TensorStructInfo(None, kind, rank)
@@ -88,8 +84,8 @@ def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.D
             if answer is Answer.NO:
                 raise at.fail(
                     codes.DIMS_DIFFER,
-                    f"axis {n} has the lengths {a} and {b}",
-                    tensors="all axes but one must agree",
+                    f"axis {n} of the tensors has the lengths {a} and {b}",
+                    tensors=f"all axes but axis {place} must agree",
                 )
             if answer is Answer.UNKNOWN:
                 return None
@@ -127,10 +123,7 @@ class Stack(Op, name="relax.stack"):
         if not infos:
             raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to stack", tensors="an empty tuple")
         kind = rules.same_field_dtype(at, infos, "tensors")
-        rank = max(info.ndim for info in infos)
-        for info in infos:
-            if info.ndim not in (-1, rank):
-                raise at.fail(codes.RANK_WRONG, f"ranks differ: {rank} and {info.ndim}")
+        rank = rules.same_rank(at, infos, "tensors")
         place = rules.axis(at, axis, rank + 1 if rank >= 0 else -1)
         first = infos[0]
         if first.dims is None or not _same_shapes(at, infos):
@@ -321,6 +314,8 @@ class Tile(Op, name="relax.tile"):
         """The lengths multiplied, aligned from the right."""
         info = rules.tensor(at, data, "data")
         times = repeats if isinstance(repeats, tuple) else (repeats,)
+        if min(times, default=0) < 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"repeats is {repeats}, no number may be below 0")
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, max(info.ndim, len(times)) if info.ndim >= 0 else -1)
         return s.TensorStructInfo(_tiled(info.dims, times), info.dtype)

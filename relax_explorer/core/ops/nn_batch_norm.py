@@ -156,7 +156,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
         if channel in rules.axes(at, axes, info.ndim):
             text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
-            raise at.fail(codes.AXIS_TWICE, text)
+            raise at.fail(codes.AXIS_TWICE, text, data=f"this is {info}")
         check_params(at, info, (channel_axis,), parts, epsilon)
         return info
 

@@ -245,14 +245,13 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
             raise at.fail(codes.BAD_ATTRIBUTE, f"num_groups is {num_groups}, at least 1 is needed")
         channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
         if channel in rules.axes(at, axes, info.ndim):
-            raise at.fail(
-                codes.AXIS_TWICE, f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
-            )
+            text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
+            raise at.fail(codes.AXIS_TWICE, text, data=f"this is {info}")
         length = info.dims[channel] if info.dims is not None else None
         if isinstance(length, p.IntImm) and length.value % num_groups:
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
-                f"num_groups is {num_groups}, {length} channels don't divide into that many",
+                f"num_groups is {num_groups}; the {length} channels along channel_axis {channel_axis} don't divide into that many",
                 data=f"this is {info}",
             )
         check_params(at, info, (channel_axis,), parts, epsilon)

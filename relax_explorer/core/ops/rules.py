@@ -109,6 +109,15 @@ def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
     return None if unknown else found
 
 
+def same_rank(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> int:
+    """The rank of the fields of the tuple that is called `name`, -1 when none is known; different ones are an error."""
+    known = list(dict.fromkeys(info.ndim for info in infos if info.ndim >= 0))
+    if len(known) > 1:
+        text = f"the fields of {name} have the ranks {' and '.join(map(str, known))}, one rank is needed"
+        raise at.fail(codes.RANK_WRONG, text, **{name: ", ".join(map(str, infos))})
+    return known[0] if known else -1
+
+
 def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> DType | None:
     """As `same_dtype`, of the fields of the tuple that is called `name`."""
     known = list(dict.fromkeys(str(info.dtype) for info in infos if info.dtype is not None))

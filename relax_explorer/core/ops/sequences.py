@@ -47,7 +47,11 @@ class ReverseSequence(Op, name="relax.reverse_sequence"):
             own, given = info.dims[batch], counts.dims[0]
             if at.equal(own, given) is Answer.NO:
                 labels = {"data": f"{own} along axis {batch}", "seq_lengths": f"{given} lengths"}
-                raise at.fail(codes.DIMS_DIFFER, f"{given} lengths for {own} sequences", **labels)
+                raise at.fail(
+                    codes.DIMS_DIFFER,
+                    f"seq_lengths has {given} lengths, there are {own} sequences along batch_axis {batch_axis}",
+                    **labels,
+                )
         return info
 
     @staticmethod

@@ -95,6 +95,9 @@ class Where(Op, name="relax.where"):
             raise at.fail(codes.DTYPE_WRONG, "the condition is not bool", condition=f"dtype {test.dtype}")
         kind = rules.common_dtype(at, x1=left, x2=right)
         both = rules.broadcast_info(at, left, right, kind)
+        for name, value in (("x1", left), ("x2", right)):  # for a message that names the operand
+            if test.dims is not None and value.dims is not None:
+                rules.broadcast(Site(at.call, at.op), test.dims, value.dims, ("condition", name))
         return rules.broadcast_info(at, test, both, kind, ("condition", "x1"))
 
     @staticmethod

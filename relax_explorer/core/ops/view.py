@@ -108,9 +108,12 @@ def _check_bounds(
         unit = "bytes"
     if at_least(p.Sub(held, wanted), 0) is Answer.NO:
         text = f"the view ends at {simplify(wanted)} {unit}, the tensor at {simplify(held)}"
-        raise at.fail(
-            codes.SIZE_MISMATCH, text, data=f"this is {whole}", help="use a smaller shape or offset"
-        )
+        labels = {"data": f"this is {whole}"}
+        if at.arg("shape") is not None:
+            labels["shape"] = f"the view has the shape {rules.text(view.dims)}"
+        if at.arg("relative_byte_offset") is not None:
+            labels["relative_byte_offset"] = f"the view starts at byte {offset}"
+        raise at.fail(codes.SIZE_MISMATCH, text, **labels, help="use a smaller shape or offset")
 
 
 def _bytes(dtype: DType) -> int:

@@ -79,7 +79,12 @@ def prim_value(reader: ExprReader, node: ast.Call) -> e.Expr:
     """A scalar value."""
     raw = reader.read(only_argument(reader, node))
     if not isinstance(raw, (bool, int, float, p.PrimExpr)):
-        raise reader.ctx.fail(codes.BAD_CALL, "R.prim_value takes a scalar", node)
+        text = (
+            f"R.prim_value takes a scalar, this is {ast.unparse(node.args[0])}"
+            if node.args
+            else "R.prim_value takes a scalar"
+        )
+        raise reader.ctx.fail(codes.BAD_CALL, text, node, help="write R.prim_value(1), or a shape variable")
     value = raw if isinstance(raw, p.PrimExpr) else reader.literal(raw, node)
     return e.PrimValue(value, None, reader.ctx.span(node))
 
