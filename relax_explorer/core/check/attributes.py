@@ -33,7 +33,7 @@ def problem(op: type[Op], attrs: Attrs) -> str:
         if not _KINDS[kind](value):
             return f"{parameter.name} is {_said(value)}, it must be {kind_words(parameter)}"
         if kind in ("int", "Axes", "Ints", "int | Ints") and not _near(value):
-            return f"{parameter.name} is {value!r}, beyond {LIMIT}"
+            return f"{parameter.name} is {_said(value)}, it must be between -{LIMIT} and {LIMIT}"
     return ""
 
 

@@ -42,7 +42,7 @@ def check(
         fix = f"call it directly: {_name(call)}(…)"
         report.say(codes.NOT_CALLABLE, _said(call, text), call, help=fix, labels=(label,))
         return False
-    given = _given(call, infos)
+    given = _given(call, infos, callee.params)
     if len(given) != len(callee.params):
         _say_count(report, call, given, len(callee.params))
         return False
@@ -60,8 +60,10 @@ def check(
     return good
 
 
-def _given(call: e.Call, infos: Sequence[s.StructInfo | None]) -> list[_Given]:
-    """What is passed, in the order of the parameters: arguments, outputs that are new, numbers of tir_vars."""
+def _given(
+    call: e.Call, infos: Sequence[s.StructInfo | None], params: Sequence[s.StructInfo]
+) -> list[_Given]:
+    """What is passed, in the order of the parameters: arguments, new outputs; numbers of tir_vars where the PrimFunc has them."""
     whole = infos[1]
     fields = whole.fields if isinstance(whole, s.TupleStructInfo) else ()
     places = call.args[1].fields if isinstance(call.args[1], e.Tuple) else [None] * len(fields)
@@ -72,13 +74,19 @@ def _given(call: e.Call, infos: Sequence[s.StructInfo | None]) -> list[_Given]:
     outputs = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
     indices = call.attrs.get("inplace_indices", ())
     overwritten = indices if isinstance(indices, tuple) else (indices,)
-    for n, info in enumerate(outputs):
-        if not (n < len(overwritten) and overwritten[n] >= 0):
-            found.append(_Given("out_ty" if len(outputs) == 1 else f"out_ty[{n}]", info, None, True))
+    new = [
+        _Given("out_ty" if len(outputs) == 1 else f"out_ty[{n}]", info, None, True)
+        for n, info in enumerate(outputs)
+        if not (n < len(overwritten) and overwritten[n] >= 0)
+    ]
     tail = infos[2] if len(infos) > 2 else None
-    for n, value in enumerate(tail.values or () if isinstance(tail, s.ShapeStructInfo) else ()):
-        found.append(_Given(f"tir_vars[{n}]", s.PrimStructInfo(value.dtype, value), call.args[2]))
-    return found
+    values = tail.values or () if isinstance(tail, s.ShapeStructInfo) else ()
+    apart = [
+        _Given(f"tir_vars[{n}]", s.PrimStructInfo(value.dtype, value), call.args[2])
+        for n, value in enumerate(values)
+    ]
+    scalars_last = bool(params) and isinstance(params[-1], s.PrimStructInfo)
+    return [*found, *new, *apart] if scalars_last else [*found, *apart, *new]
 
 
 def _say_count(report: Report, call: e.Call, given: Sequence[_Given], needed: int) -> None:

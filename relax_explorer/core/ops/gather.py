@@ -254,7 +254,9 @@ class OneHot(Op, name="relax.one_hot"):
 def need_int(at: Site, x: s.TensorStructInfo, name: str, kinds: tuple[str, ...] = ("int",)) -> None:
     """Refuse indices whose dtype is known and no integer type."""
     if x.dtype is not None and x.dtype.kind not in kinds:
-        raise at.fail(codes.DTYPE_WRONG, f"{name} are {' or '.join(kinds)}", **{name: f"dtype {x.dtype}"})
+        needed = "integers" if "uint" in kinds else "signed integers"
+        text = f"{name} is {x.dtype}, {needed} are needed"
+        raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {x.dtype}"})
 
 
 def inside(

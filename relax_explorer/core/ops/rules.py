@@ -198,11 +198,14 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) 
     if x.dtype is None:
         if known:
             raise at.fail(
-                codes.DTYPE_WRONG, "a known floating point dtype is needed", **{name: "dtype unknown"}
+                codes.DTYPE_WRONG,
+                f"the dtype of {name} is not known, a floating point one is needed",
+                **{name: "dtype unknown"},
             )
         return
     if not x.dtype.is_float or x.dtype.bits < 16:  # TVM: float8 and narrower can't be computed with
-        raise at.fail(codes.DTYPE_WRONG, "a floating point tensor is needed", **{name: f"dtype {x.dtype}"})
+        text = f"{name} is {x.dtype}, a floating point tensor is needed"
+        raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {x.dtype}"})
 
 
 def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:

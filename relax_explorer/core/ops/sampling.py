@@ -57,7 +57,8 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
                 raise at.fail(codes.DIMS_DIFFER, message, **{name: f"shape {rules.text(dims)}"})
         if at.equal(draws[0], rows[0]) is not Answer.YES:
             labels = {"uniform_sample": f"{draws[0]} draws", "sample_indices": f"{rows[0]} draws"}
-            raise at.fail(codes.DIMS_DIFFER, f"{draws[0]} numbers for {rows[0]} rows", **labels)
+            text = f"uniform_sample has {draws[0]} draws, sample_indices {rows[0]}"
+            raise at.fail(codes.DIMS_DIFFER, text, **labels)
         return s.TensorStructInfo((draws[0], rules.ONE), dtype)
 
     @staticmethod

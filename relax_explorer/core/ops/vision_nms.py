@@ -15,6 +15,7 @@ from relax_explorer.core.ir.dtype import FLOAT64, INT32, INT64
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.sort import order, order_stage
+from relax_explorer.core.ops.special import NotDefined
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.ops.vision_box import need_column
 from relax_explorer.core.tir.stmt import Stmt
@@ -86,6 +87,9 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     @staticmethod
     def evaluate(data: Any, valid_count: Any, indices: Any, **attrs: Any) -> Any:
         """All images at once, one box after the other."""
+        if data.dtype.kind == "u":
+            text = f"data is {data.dtype.name}, and boxes that are gone are marked by -1"
+            raise NotDefined(text, "convert it with R.astype to a signed or a floating point dtype")
         score, soft = attrs["score_index"], attrs["soft_nms_sigma"] > 0
         place = np.arange(data.shape[1])
         found = order(np.where(place < valid_count[:, None], data[..., score], _least(data.dtype)), 1, True)
