@@ -78,7 +78,7 @@ def axes(at: Site, values: Any, ndim: int, name: str = "axes") -> list[int]:
         return list(range(ndim))
     found = [axis(at, value, ndim, name) for value in (values if isinstance(values, tuple) else (values,))]
     if len(set(found)) != len(found):
-        raise at.fail(codes.AXIS_TWICE, f"{name} {list(values)} name an axis twice")
+        raise at.fail(codes.AXIS_TWICE, f"{name} {list(values)} name an axis twice", **_of_rank(at, ndim))
     return found
 
 

@@ -92,7 +92,11 @@ class Where(Op, name="relax.where"):
             rules.tensor(at, x2, "x2"),
         )
         if test.dtype not in (None, BOOL):
-            raise at.fail(codes.DTYPE_WRONG, "the condition is not bool", condition=f"dtype {test.dtype}")
+            raise at.fail(
+                codes.DTYPE_WRONG,
+                f"condition is {test.dtype}, bool is needed",
+                condition=f"dtype {test.dtype}",
+            )
         kind = rules.common_dtype(at, x1=left, x2=right)
         both = rules.broadcast_info(at, left, right, kind)
         for name, value in (("x1", left), ("x2", right)):  # for a message that names the operand
