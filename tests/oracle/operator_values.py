@@ -20,7 +20,7 @@ from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
 from tests.support.op_calls import differences, short, words
 from tests.support.op_examples import Example, examples, module
-from tests.support.op_values import Setting, apart, as_tuple, compiled, setting
+from tests.support.op_values import AT_EDGES, EDGED, Setting, apart, as_tuple, compiled, setting
 from tests.support.oracle import Answer, Oracle
 
 AGREE, DIFFER, NO_TVM, REFUSED, UNEXPLAINED = (
@@ -32,6 +32,7 @@ AGREE, DIFFER, NO_TVM, REFUSED, UNEXPLAINED = (
 )
 OUTCOMES = (AGREE, DIFFER, NO_TVM, REFUSED, UNEXPLAINED)
 DTYPES = ("f16", "f32", "f64", "bf16", "f8", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
+EDGE_SEEDS = 3
 SIZES = dict.fromkeys("abcdhkmnstw", 3)
 _LEAVES = ("object", "any")
 
@@ -71,10 +72,11 @@ def as_written(calls: Sequence[Example], oracle: Oracle) -> Iterator[Outcome]:
 
 def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> Iterator[Outcome]:
     runs: list[tuple[Example, Setting, Any]] = []
-    for call in calls:
-        at = _accepted(call)
+    for call, seed in [(one, seed) for one in calls for seed in range(1 + EDGE_SEEDS * _has_edges(one))]:
+        at = _accepted(call, seed)
         if at is None:
-            yield Outcome(call, REFUSED)
+            if not seed:
+                yield Outcome(call, REFUSED)
             continue
         try:
             made = run(at)
@@ -91,10 +93,16 @@ def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> It
     yield from _on_tvm(runs, oracle)
 
 
-def _accepted(call: Example) -> Setting | None:
-    """The call with values, None when its types are refused."""
+def _has_edges(call: Example) -> bool:
+    """Whether the operator is defined on every number, so that edges are worth a look."""
+    family = call.op.__module__.rsplit(".", 1)[-1]
+    return family in EDGED and any(q.name in AT_EDGES for q in call.op.operands)
+
+
+def _accepted(call: Example, seed: int) -> Setting | None:
+    """The call with values, those at edges among them unless the seed is 0; None when its types are refused."""
     try:
-        at = setting(call, SIZES)
+        at = setting(call, SIZES, seed, edges=seed > 0)
     except rxe.Failure:
         return None
     return None if any(problem.is_error for problem in rxe.check(at.module, profile="tvm")) else at
@@ -108,8 +116,11 @@ def run(at: Setting) -> Any:
 def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Iterator[Outcome]:
     if not runs:
         return
-    text = module([call.function(f"example{n}") for n, (call, _, _) in enumerate(runs)])
-    calls = [(f"example{n}", at.inputs()) for n, (_, at, _) in enumerate(runs)]
+    names = {id(call): f"example{n}" for n, (call, _, _) in enumerate(runs)}
+    text = module(
+        [call.function(names[id(call)]) for call in {id(call): call for call, _, _ in runs}.values()]
+    )
+    calls = [(names[id(call)], at.inputs()) for call, at, _ in runs]
     try:
         lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps").script()
     except Exception as fault:  # noqa: BLE001  # as above
@@ -125,13 +136,14 @@ def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Ite
         for one in runs:
             yield from _on_tvm([one], oracle)
         return
-    for n, (call, _, made) in enumerate(runs):
+    for n, (call, at, made) in enumerate(runs):
         found: list[Answer[Any]] = [
             answer.get()[n] if answer.ok else Answer(error=answer.error, kind=answer.kind)
             for answer in answers
         ]
         texts = [_compared("our lowering", found[0], made), _compared("TVM's own", found[1], made)]
         wrong = "; ".join(text for text in texts if text)
+        wrong += " (at the edges of the dtype)" if wrong and at.edges else ""
         if wrong and not texts[0] and _breaks_its_type(found[1], made):
             yield Outcome(call, DIFFER, "TVM's value is not of the type that TVM derives")
         elif wrong:

@@ -113,7 +113,8 @@ def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     }
     canonical = tuple([substitute_info(info, renaming) for info in (*infos, out)])
     constants = tuple([arg.value for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))])
-    return (call.op.name, call.attrs, canonical, tuple(map(str, constants)))  # type: ignore[attr-defined]  # an OpRef
+    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef; users may give another operator its name
+    return (op, call.attrs, canonical, tuple(map(str, constants)))
 
 
 def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered | None:
