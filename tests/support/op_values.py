@@ -82,7 +82,7 @@ class Setting:
                 name = self.call.op.name.removeprefix("relax.")
                 second = arg is self.call.args[-1]
                 if not (second and name in _SHIFTS):
-                    made = at_edges(rng, made, second and name in _DIVISIONS, name.startswith(_SUMS))
+                    made = at_edges(rng, made, name, second)
             self.values[arg] = self._inside(rng, arg, made)
         return self.values[arg]
 
@@ -157,10 +157,11 @@ def elements(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> 
     return np.asarray(rng.uniform(-2, 3, shape)).astype(kind)
 
 
-def at_edges(rng: np.random.Generator, made: Any, divisor: bool, added_up: bool) -> Any:
+def at_edges(rng: np.random.Generator, made: Any, name: str, second: bool) -> Any:
     """About half of the elements replaced by those that operators get wrong: not a number, infinite, least, largest, halves.
 
-    A divisor is not 0. Where elements are `added_up`, none is so large that the result hangs on the order of the sum.
+    Left out is what the operator `name` has no defined value for: a divisor of 0, numbers so large that a result hangs on
+    the order of a sum, and a NaN where elements are put in order; and where TVM takes NaN for equal to itself.
     """
     kind = made.dtype
     if kind.kind == "b":
@@ -168,11 +169,13 @@ def at_edges(rng: np.random.Generator, made: Any, divisor: bool, added_up: bool)
     if kind.kind in "iu":
         low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
         numbers = [low, low + 1, low // 2, high, high - 1, 0, 1, 7] + [-1, -2, -7] * (kind.kind == "i")
-        picked = np.array([number for number in numbers if number or not divisor], kind)
+        picked = np.array(
+            [number for number in numbers if number or not (second and name in _DIVISIONS)], kind
+        )
     else:
-        info = finfo(kind)
-        limits = [] if added_up else [float(info.max), float(info.min), float(info.tiny)]
-        special = [np.nan, np.inf, -np.inf]
+        info = finfo(kind)  # type: ignore[no-untyped-call]  # of ml_dtypes
+        limits = [] if name.startswith(_SUMS) else [float(info.max), float(info.min), float(info.tiny)]
+        special = [np.inf, -np.inf] + [np.nan] * (not name.startswith(_ORDERS))
         picked = np.array([0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.5, *limits, *special]).astype(kind)
     chosen = rng.choice(picked, made.shape)
     return np.where(rng.integers(0, 2, made.shape).astype(bool), chosen, made).astype(kind)
@@ -204,7 +207,9 @@ EDGED = frozenset(
 """Families whose operators are defined on every number."""
 _DIVISIONS = frozenset({"divide", "floor_divide", "mod", "floor_mod"})
 _SHIFTS = frozenset({"left_shift", "right_shift"})  # by less than the width
+_ORDERS = ("not_equal", "sort", "argsort", "topk", "median", "unique", "bucketize")
 _SUMS = (
+    "log_add_exp",
     "matmul", "outer", "einsum", "sum", "mean", "variance", "std", "cumsum", "prod", "cumprod", "nn.avg_pool", "nn.softmax",
     "nn.log_softmax", "nn.adaptive", "collapse", "scatter", "index_put",
 )  # fmt: skip

@@ -26,6 +26,7 @@ from relax_explorer.core.ops.nn_layout import (
     tiled,
     tiled_stage,
 )
+from relax_explorer.core.ops.reduction import extreme, limit_of
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, lowest
 from relax_explorer.core.ops.windows import (
@@ -154,9 +155,9 @@ class MaxPool(Pool):
         """The maximum over windows."""
         rank, axes = len(cls.spatial), f"NC{cls.spatial}"
         x = wide(plain(data, layout, axes))
-        least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else np.finfo(x.dtype).min
+        least = limit_of(lowest, data).astype(x.dtype)
         views = pool_windows(x, least, pool_size, strides, padding, dilation, ceil_mode, x.shape)
-        made = np.max(views, axis=tuple(range(rank + 2, 2 * rank + 2)), initial=least)
+        made = extreme(np.max, views, tuple(range(rank + 2, 2 * rank + 2)), False, least)
         return tiled(made, axes, out_layout or layout).astype(data.dtype)
 
     @classmethod

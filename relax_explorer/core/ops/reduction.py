@@ -12,11 +12,12 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
-from relax_explorer.core.ops import rules
+from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.broadcasting import index
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
-from relax_explorer.core.ops.te import Te, Tensor, call, cast, flat_index, highest, lowest, where
+from relax_explorer.core.ops.te import Te, Tensor, call, cast, flat_index, highest, lowest
+from relax_explorer.core.tir.stmt import Stmt
 
 _OF_NOTHING = ("relax.sum", "relax.prod")  # what has a value where there are no elements
 
@@ -129,16 +130,14 @@ class Prod(Reduction, name="relax.prod"):
 
 
 class Max(Reduction, name="relax.max"):
-    """Largest element over axes (numpy.max); the smallest finite value of nothing."""
+    """Largest element over axes (numpy.max); the smallest finite value of nothing. A NaN is forgotten by the next element."""
 
     doubt = staticmethod(_doubt)
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.max."""
-        return np.asarray(np.max(x, _axes(axis), keepdims=keepdims, initial=_literal(lowest, x))).astype(
-            x.dtype
-        )
+        return extreme(np.max, x, _axes(axis), keepdims, limit_of(lowest, x))
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -147,16 +146,14 @@ class Max(Reduction, name="relax.max"):
 
 
 class Min(Reduction, name="relax.min"):
-    """Smallest element over axes (numpy.min); the largest finite value of nothing."""
+    """Smallest element over axes (numpy.min); the largest finite value of nothing. A NaN is forgotten by the next element."""
 
     doubt = staticmethod(_doubt)
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
         """numpy.min."""
-        return np.asarray(np.min(x, _axes(axis), keepdims=keepdims, initial=_literal(highest, x))).astype(
-            x.dtype
-        )
+        return extreme(np.min, x, _axes(axis), keepdims, limit_of(highest, x))
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -164,7 +161,25 @@ class Min(Reduction, name="relax.min"):
         return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Min, highest(x.dtype))
 
 
-def _literal(border: Callable[[Any], Any], x: Any) -> Any:
+def extreme(
+    function: Callable[..., Any], x: Any, axes: tuple[int, ...] | None, keepdims: bool, start: Any
+) -> Any:
+    """numpy.max or numpy.min, but of the elements after the last NaN, as one comparison after the other has it (TVM)."""
+    made = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype)
+    if x.dtype.kind in "iub" or not np.isnan(made).any():
+        return made
+    gone = range(x.ndim) if axes is None else sorted({n % x.ndim for n in axes})
+    kept = [n for n in range(x.ndim) if n not in gone]
+    rows = np.transpose(x, (*kept, *gone)).reshape(*[x.shape[n] for n in kept], -1)
+    border = np.asarray(-np.inf if function is np.max else np.inf, rows.dtype)
+    last, behind = _behind_nan(rows, border)
+    after = function(behind, -1, initial=border)
+    found = np.where(last < 0, made.reshape(last.shape), np.where(last == rows.shape[-1] - 1, np.nan, after))
+    return found.reshape(made.shape).astype(x.dtype)
+
+
+def limit_of(border: Callable[[Any], Any], x: Any) -> Any:
+    """The least or largest number of an array's dtype, as `border` says."""
     from relax_explorer.core.ir.dtype import from_numpy
 
     return np.asarray(border(from_numpy(x.dtype)).value).astype(x.dtype)
@@ -294,31 +309,60 @@ class Arg(Op):
 
 
 def _position(function: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.argmax or numpy.argmin, but among the elements after the last NaN, or of that one where nothing follows it (TVM)."""
+
     def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
-        if x.size:
-            return np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
-        return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
+        if not x.size:
+            return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
+        found = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
+        if x.dtype.kind in "iub" or not np.isnan(x).any():
+            return found
+        rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1)
+        border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
+        last, behind = _behind_nan(rows, border)
+        after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
+        return after.reshape(found.shape).astype(np.int64)
 
     return evaluate
 
 
+def _behind_nan(rows: Any, border: Any) -> tuple[Any, Any]:
+    """Where the last NaN of each row is, -1 for none; and the rows with `border` up to there."""
+    none = np.isnan(rows)
+    last = np.where(none.any(-1), rows.shape[-1] - 1 - np.argmax(none[..., ::-1], -1), -1)
+    return last, np.where(np.arange(rows.shape[-1]) > last[..., None], rows, border)
+
+
 def _position_stages(
-    te: Te, x: Tensor, axis: int | None, keepdims: bool, combine: Any, start: p.PrimExpr
+    te: Te, x: Tensor, axis: int | None, keepdims: bool, better: Callable[..., p.PrimExpr], start: p.PrimExpr
 ) -> Tensor:
-    """The extreme value, the first position where it is, and -1 where there is none."""
-    axes = None if axis is None else (axis,)
-    best = reduce_stage(te, x, axes, True, f"{x.buffer.name}_red", combine, start)
-    none = highest(INT64)
+    """One element after the other, which is kept with its position unless the one before is better, or equal."""
+    gone = list(range(x.ndim)) if axis is None else [axis % x.ndim]
+    kept = [n for n in range(x.ndim) if n not in gone]
+    shape = [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim) if keepdims or n in kept]
+    made = loops.tensor(te, "T_position", shape, INT64)
+    best = loops.tensor(te, f"{x.buffer.name}_red", shape, x.dtype)
+    over = [x.shape[n] for n in gone]
 
-    def place(*i: p.PrimExpr) -> p.PrimExpr:
-        number = flat_index(i, x.shape) if axis is None else i[axis % x.ndim]
-        return where(p.EQ(x[i], index(best, i, x.shape)), number, none)
+    def place(*i: p.PrimExpr) -> Stmt:
+        outer = dict(zip(kept, [i[n] for n in kept] if keepdims else i, strict=True))
 
-    places = te.compute("T_place", x.shape, place, INT64)
-    first = reduce_stage(te, places, axes, keepdims, "T_place_red", p.Min, none)
-    return te.compute(
-        "T_position", first.shape, lambda *i: where(p.EQ(first[i], none), p.IntImm(-1), first[i]), INT64
-    )
+        def step(*k: p.PrimExpr) -> Stmt:
+            inner = dict(zip(gone, k, strict=True))
+            element = x[tuple([inner[n] if n in inner else outer[n] for n in range(x.ndim)])]
+            first_wins = p.Or(better(best[i], element), p.EQ(best[i], element))
+            stays = p.And(p.LE(rules.ZERO, made[i]), first_wins)
+            return loops.seq(
+                loops.store(made, i, p.Select(stays, made[i], flat_index(k, over))),
+                loops.store(best, i, p.Select(p.EQ(made[i], flat_index(k, over)), element, best[i])),
+            )
+
+        return loops.seq(
+            loops.store(made, i, p.IntImm(-1)), loops.store(best, i, start), loops.grid(over, step)
+        )
+
+    loops.ordered(te, shape, (made, best), place)
+    return made
 
 
 class Argmax(Arg, name="relax.argmax"):
@@ -328,8 +372,8 @@ class Argmax(Arg, name="relax.argmax"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
-        """The largest element, then its first place."""
-        return _position_stages(te, x, axis, keepdims, p.Max, lowest(x.dtype))
+        """One element after the other."""
+        return _position_stages(te, x, axis, keepdims, lambda a, b: p.LT(b, a), lowest(x.dtype))
 
 
 class Argmin(Arg, name="relax.argmin"):
@@ -339,5 +383,5 @@ class Argmin(Arg, name="relax.argmin"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
-        """The smallest element, then its first place."""
-        return _position_stages(te, x, axis, keepdims, p.Min, highest(x.dtype))
+        """One element after the other."""
+        return _position_stages(te, x, axis, keepdims, p.LT, highest(x.dtype))
