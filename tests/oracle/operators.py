@@ -2,7 +2,7 @@
 
 Each operator is asked about in its examples, the calls picked by hand, and examples changed at random, `-n` at least. The
 table counts: agree (the same type, or both refuse), more precise (ours says the same and more), differ (a row with a reason),
-not asked (TVM crashed), unexplained.
+not asked (TVM took too long), unexplained.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
 import relax_explorer as rxe
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.call import CallKernel
 from relax_explorer.core.ops.decl import Op
 from tests.support import type_texts
-from tests.support.op_calls import Difference, calls, changed, differences, short, words
+from tests.support.changed_calls import changed
+from tests.support.op_calls import Difference, calls, differences, short, words
 from tests.support.op_examples import Example
 from tests.support.oracle import Oracle
 
@@ -49,13 +49,16 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
     """Compare our type of a call with TVM's."""
     text = call.module()
     answer = oracle.types(text)
-    if answer.crashed is not None or answer.kind == "timeout":
+    if answer.kind == "timeout":
         return Outcome(call, NOT_ASKED)
+    if answer.crashed is not None:
+        row = _row(call, "crashes")
+        return Outcome(call, DIFFER if row is not None else UNEXPLAINED, our_type(text), "a crash", row)
     found = answer.get() if answer.ok else []
     theirs = next((type_texts.spelled(row.type) for row in reversed(found) if row.function == "main"), "")
     ours = our_type(text)
-    if theirs and issubclass(call.op, CallKernel) and not oracle.well_formed(text).get().well_formed:
-        theirs = ""  # TVM looks at a PrimFunc's arguments when it checks whether a program is well formed
+    if theirs and not oracle.well_formed(text).get().well_formed:
+        theirs = ""  # what the rule of an operator lets pass may be refused by a later check
     if ours == theirs:
         return Outcome(call, AGREE, ours, theirs)
     kind = type_texts.difference(ours, theirs) if ours and theirs else type_texts.OTHER
@@ -66,8 +69,13 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
     if kind == type_texts.NEGATIVE or (not ours and _NEGATIVE.search(theirs)):
         return Outcome(call, DIFFER, ours, theirs)  # no tensor has the type that TVM derives
     wanted = "stricter" if not ours else "laxer" if not theirs else "differs"
-    row = next((row for row in differences() if row.kind == wanted and row.explains(call)), None)
+    row = _row(call, wanted)
     return Outcome(call, DIFFER if row is not None else UNEXPLAINED, ours, theirs, row)
+
+
+def _row(call: Example, kind: str) -> Difference | None:
+    """The first row of a kind that is about a call."""
+    return next((row for row in differences() if row.kind == kind and row.explains(call)), None)
 
 
 def our_type(text: str) -> str:
@@ -92,18 +100,33 @@ def questions(op: type[Op], least: int, random: Random) -> Iterator[Example]:
     for call in written:
         seen.add(words(call))
         yield call
-    for _ in range(20 * least):
-        if len(seen) >= least or not written:
+    while len(seen) < least:
+        found = another(written, seen, random)
+        if found is None:
             return
+        seen.add(words(found))
+        yield found
+
+
+def another(written: Sequence[Example], seen: Collection[str], random: Random) -> Example | None:
+    """A changed call that was not seen; None when a hundred changes give none."""
+    for _ in range(100):
         call = changed(random.choice(written), random)
         if words(call) not in seen:
-            seen.add(words(call))
-            yield call
+            return call
+    return None
 
 
 def tally(outcomes: Iterable[Outcome]) -> Counter[str]:
     """How many there are of each kind."""
     return Counter(outcome.kind for outcome in outcomes)
+
+
+def reason(outcome: Outcome) -> str:
+    """Why there is a difference."""
+    if outcome.row is None:
+        return "TVM derives a negative length"
+    return f"{outcome.row.family}.txt {outcome.row.kind}: {outcome.row.names} {outcome.row.reason}"
 
 
 def row(name: str, counts: Counter[str]) -> str:
@@ -116,20 +139,24 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="operators; all when none is named")
     parser.add_argument("-n", type=int, default=30, help="calls of each operator, at least")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rows", action="store_true", help="count the calls that each row explains as well")
     arguments = parser.parse_args()
     chosen = [table()[f"relax.{name}"] for name in arguments.names] or list(table().values())
-    oracle, total = Oracle(), Counter[str]()
+    oracle, total, reasons = Oracle(), Counter[str](), Counter[str]()
     print(f"{'operator':<40}" + "".join(f"{kind:>14}" for kind in OUTCOMES))
     for op in chosen:
         outcomes = [ask(call, oracle) for call in questions(op, arguments.n, Random(arguments.seed))]
         counts = tally(outcomes)
         total += counts
+        reasons.update(reason(outcome) for outcome in outcomes if outcome.kind == DIFFER)
         print(row(short(op), counts), flush=True)
         for outcome in outcomes:
             if outcome.kind == UNEXPLAINED:
                 print(f"    {outcome}")
     oracle.close()
     print(row(f"{len(chosen)} operators", total))
+    for text, count in reasons.most_common() if arguments.rows else ():
+        print(f"{count:>6} {text}")
     return int(bool(total[UNEXPLAINED]))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import tvm
 from tvm import relax
+from tvm.relax.script import parser as relax_parser
 from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal
 
 from tests.support import wire
@@ -27,6 +28,17 @@ PassList = list[tuple[str, dict[str, Any]]]
 
 REAL_IMPORT = re.compile(r"^(?=(?:import|from) )", re.MULTILINE)
 KEPT_PARSES = 16
+
+
+class Inspect:
+    """`R.inspect`, which TVM prints and whose names its reader lacks: each makes a call of the operator."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        operator = tvm.ir.Op.get(f"relax.inspect.{name}")
+        return lambda *args: tvm.ir.Call(operator, [relax.utils.convert_to_expr(arg) for arg in args])
+
+
+relax_parser.inspect = Inspect()
 
 
 class Programs:
@@ -59,7 +71,31 @@ def parse(text: str, check: bool) -> Module:
     return tvm.script.from_source(REAL_IMPORT.sub("# ", head) + separator + rest, check_well_formed=check)
 
 
-def bindings(expr: Any, function: str) -> Iterator[list[str]]:
+def placed(kind: Any, devices: list[Any]) -> str:
+    """The text of a type that says which device of its kind each tensor is on; TVM itself says -1 outside of a module."""
+    text = str(kind)
+    if "vdevice=" not in text:
+        return text
+    names = (device_name(device, devices) for device in devices_of(kind))
+    return re.sub(r'vdevice="[^"]*"', lambda _: f'vdevice="{next(names)}"', text)
+
+
+def devices_of(kind: Any) -> Iterator[Any]:
+    """The devices of the tensors in a type, in order."""
+    if isinstance(kind, relax.TensorType) and kind.vdevice is not None:
+        yield kind.vdevice
+    for field in kind.fields if isinstance(kind, tvm.ir.TupleType) else ():
+        yield from devices_of(field)
+
+
+def device_name(device: Any, devices: list[Any]) -> str:
+    """A device by its kind and its number among those of its kind; one that the module has not got is so called."""
+    same = [other for other in devices if other.target.kind.name == device.target.kind.name]
+    numbers = [n for n, other in enumerate(same) if structural_equal(other, device)]
+    return f"{device.target.kind.name}:{numbers[0]}" if numbers else f"{device.target.kind.name}: not there"
+
+
+def bindings(expr: Any, function: str, devices: list[Any]) -> Iterator[list[str]]:
     """Yield [function, variable, type, kind] of every binding, preceded by the bindings inside it."""
     if not isinstance(expr, relax.SeqExpr):
         return
@@ -67,17 +103,17 @@ def bindings(expr: Any, function: str) -> Iterator[list[str]]:
         for binding in block.bindings:
             name = str(binding.var.name)
             if isinstance(binding, relax.MatchCast):
-                yield [function, name, str(binding.var.ty), "MatchCast"]
+                yield [function, name, placed(binding.var.ty, devices), "MatchCast"]
                 continue
             value = binding.value
             if isinstance(value, relax.If):
-                yield from bindings(value.true_branch, function)
-                yield from bindings(value.false_branch, function)
+                yield from bindings(value.true_branch, function, devices)
+                yield from bindings(value.false_branch, function, devices)
             elif isinstance(value, relax.Function):
-                yield from bindings(value.body, f"{function}.{name}")
+                yield from bindings(value.body, f"{function}.{name}", devices)
             elif isinstance(value, relax.SeqExpr):
-                yield from bindings(value, function)
-            yield [function, name, str(binding.var.ty), kind_of(value)]
+                yield from bindings(value, function, devices)
+            yield [function, name, placed(binding.var.ty, devices), kind_of(value)]
 
 
 def kind_of(value: Any) -> str:
@@ -150,8 +186,11 @@ def ask_equal(a: dict[str, str], b: dict[str, str]) -> dict[str, Any]:
 def ask_types(program: dict[str, str], strip: bool) -> list[list[str]]:
     if strip:
         program = {"text": strip_binding_annotations(program["text"])}
-    functions = relax_functions(PROGRAMS.get(program))
-    return [row for name, function in functions for row in bindings(function.body, name)]
+    module = PROGRAMS.get(program)
+    devices = list(module.global_infos.get("vdevice", []))
+    return [
+        row for name, function in relax_functions(module) for row in bindings(function.body, name, devices)
+    ]
 
 
 def ask_signatures(program: dict[str, str]) -> list[list[Any]]:

@@ -120,6 +120,14 @@ def shapes_equal(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> Answer:
     return Answer.UNKNOWN if Answer.UNKNOWN in answers else Answer.YES
 
 
+def factors(dims: Sequence[PrimExpr]) -> list[PrimExpr]:
+    """What the lengths of a shape are products of, in order."""
+    found: list[PrimExpr] = []
+    for dim in dims:
+        found += factors((dim.a, dim.b)) if type(dim) is Mul else [dim]
+    return found
+
+
 def product(dims: Sequence[PrimExpr]) -> PrimExpr:
     """The number of elements of a shape: literals multiplied out, symbols left in order."""
     literal, result = 1, None

@@ -32,7 +32,7 @@ def problem(op: type[Op], attrs: Attrs) -> str:
             continue
         if not _KINDS[kind](value):
             return f"{parameter.name} is {_said(value)}, it must be {kind_words(parameter)}"
-        if kind in ("int", "Axes", "Ints", "int | Ints") and not _near(value):
+        if kind in ("int", "Axes", "Ints", "IntList", "int | Ints") and not _near(value):
             return f"{parameter.name} is {_said(value)}, it must be between -{LIMIT} and {LIMIT}"
     return ""
 
@@ -90,6 +90,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: type(value) is str,
     "Axes": _integers,
     "Ints": _integers,
+    "IntList": lambda value: type(value) is tuple and _integers(value),
     "DType": lambda value: isinstance(value, DType),
     "int | Ints": _integers,
     "IndexMap": lambda value: isinstance(value, IndexMap),

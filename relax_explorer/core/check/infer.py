@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from relax_explorer.core.check import arguments, kernel_arguments
@@ -38,6 +38,7 @@ class Inferrer:
         self.captured: dict[
             e.Expr, frozenset[p.PrimVar]
         ] = {}  # what local functions see of the function around them
+        self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
         self._memo: dict[Any, s.StructInfo] = {}
         self._kernel_calls: set[Any] = set()  # calls of PrimFuncs that are right, by what they depend on
 
@@ -84,7 +85,7 @@ class Inferrer:
         hit = self._memo.get(key) if key is not None else None
         if hit is not None:
             return hit
-        site = Site(call, op, definitions=self.definitions)
+        site = Site(call, op, definitions=self.definitions, places=self.places)
         try:
             _check_kinds(site, op, call, infos)
             result = op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)

@@ -103,6 +103,7 @@ class _ModuleNormalizer:
         normalizer = FunctionNormalizer(
             report, self.signature, self.unsaid_is_pure, known=known, callees_stand=stand
         )
+        normalizer.infer.places = self.module.global_infos
         self.done[name] = normalizer.run(fn)
         return normalizer.has_effect and fn.pure is None and not self.unsaid_is_pure
 

@@ -65,6 +65,7 @@ class FunctionNormalizer:
         self.all_stands = callees_stand if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
+            self.infer.places = outer.infer.places
 
     def run(self, fn: e.Function) -> e.Function:
         """The function in normal form."""

@@ -56,6 +56,15 @@ def need_function(at: Site, info: s.StructInfo | None, name: str) -> None:
         )
 
 
+def _need_packed(at: Site, info: s.StructInfo) -> None:
+    """Refuse a function that is no packed function by its name."""
+    need_function(at, info, "func")
+    if type(at.arg("func")) is not e.ExternFunc:
+        text = f"func is {info}, a packed function is needed, by its name"
+        fix = "write the name in quotes; a function value is called as f(…)"
+        raise at.fail(codes.NOT_CALLABLE, text, func=f"this is {info}", help=fix)
+
+
 def need_tuple(at: Site, info: s.StructInfo | None, name: str = "args") -> s.TupleStructInfo:
     """`info` as a tuple's; anything else is refused."""
     if isinstance(info, s.TupleStructInfo):
@@ -116,9 +125,16 @@ class CallTir(CallKernel, name="relax.call_tir"):
 
 
 def _overwritten(
-    at: Site, indices: Any, args: tuple[s.StructInfo, ...], outputs: tuple[s.StructInfo, ...]
+    at: Site,
+    indices: Any,
+    args: tuple[s.StructInfo, ...],
+    outputs: tuple[s.StructInfo, ...],
+    known: bool = False,
 ) -> None:
-    """Check which arguments are overwritten: one number for each output, each argument at most once, of equal StructInfo."""
+    """Check which arguments are overwritten: one number for each output, each argument at most once, of equal StructInfo.
+
+    With `known` an argument must be known to be what the output is.
+    """
     numbers = indices if isinstance(indices, tuple) else (indices,)
     fix = "name an argument for each output, -1 for a new one"
     if len(numbers) != len(outputs):
@@ -136,9 +152,24 @@ def _overwritten(
     if len(set(real)) != len(real):
         raise at.fail(codes.AXIS_TWICE, f"inplace_indices {list(numbers)} name an argument twice", help=fix)
     for number, output in zip(numbers, outputs, strict=True):
-        if number >= 0 and _differ(args[number], output):
+        if number >= 0 and (_differ(args[number], output) or (known and not _held(args[number], output))):
             text = f"the output that overwrites argument {number} is {output}, the argument is {args[number]}"
-            raise at.fail(codes.ARGUMENT_INFO, text, args=f"argument {number} is {args[number]}")
+            fix = "state what the argument is with R.match_cast, or say less of the output"
+            raise at.fail(codes.ARGUMENT_INFO, text, args=f"argument {number} is {args[number]}", help=fix)
+
+
+def _held(given: s.StructInfo, wanted: s.StructInfo) -> bool:
+    """Whether all that is said of the output is known of the argument."""
+    if isinstance(given, s.TupleStructInfo) and isinstance(wanted, s.TupleStructInfo):
+        same = len(given.fields) == len(wanted.fields)
+        return same and all(map(_held, given.fields, wanted.fields))
+    if not isinstance(given, s.TensorStructInfo) or not isinstance(wanted, s.TensorStructInfo):
+        return wanted is s.OBJECT or given is wanted
+    if wanted.dtype not in (None, given.dtype) or wanted.ndim not in (-1, given.ndim):
+        return False
+    if wanted.dims is None or given.dims is None:
+        return wanted.shape is None
+    return shapes_equal(given.dims, wanted.dims) is Answer.YES
 
 
 def _differ(a: s.StructInfo, b: s.StructInfo) -> bool:
@@ -165,7 +196,7 @@ class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
     def infer(at: Site, *args: Any, inplace_indices: Any = (), **attrs: Any) -> s.StructInfo:
         """What `out_ty` says, which is what the overwritten arguments are."""
         CallKernel.infer(at, *args)
-        _overwritten(at, inplace_indices, need_tuple(at, args[1]).fields, _allocated(at))
+        _overwritten(at, inplace_indices, need_tuple(at, args[1]).fields, _allocated(at), known=True)
         return stated(at)
 
 
@@ -202,12 +233,8 @@ class CallPyFunc(Stated, name="relax.call_py_func"):
                 codes.WRONG_KIND, "func_name is no string literal", func_name=f"this is {func_name}"
             )
         need_tuple(at, args)
-        whole = stated(at)
-        for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
-            if not isinstance(info, s.TensorStructInfo):
-                text = f"out_ty has {info}, and a Python function gives tensors"
-                raise at.fail(codes.ARGUMENT_INFO, text, help="state R.Tensor(…)")
-        return whole
+        _allocated(at)
+        return stated(at)
 
 
 class CallPurePacked(Stated, name="relax.call_pure_packed"):
@@ -219,7 +246,7 @@ class CallPurePacked(Stated, name="relax.call_pure_packed"):
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
         """What `ty_args` say."""
-        need_function(at, func, "func")
+        _need_packed(at, func)
         return stated(at)
 
 
@@ -233,10 +260,12 @@ class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, inplace_indices: Any = ()) -> s.StructInfo:
         """What `ty_args` say."""
-        need_function(at, func, "func")
+        _need_packed(at, func)
         whole = stated(at)
-        outputs = whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,)
-        _overwritten(at, inplace_indices, args, outputs)
+        outputs: tuple[s.StructInfo, ...] = (whole,)
+        if isinstance(whole, s.TupleStructInfo) and len(inplace_indices) != 1:
+            outputs = whole.fields
+        _overwritten(at, inplace_indices, args, outputs, known=True)
         return whole
 
 
@@ -271,13 +300,13 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What `ty_args` say, one StructInfo."""
+        """What `ty_args` say, one StructInfo; nothing when they say none."""
         need_function(at, func, "func")
         need_tuple(at, args)
         if len(at.call.sinfo_args) > 1:
             text = f"ty_args has {len(at.call.sinfo_args)} entries, one is needed"
             raise at.fail(codes.ARGUMENT_COUNT, text, help="write one, R.Tuple(…) for several results")
-        return stated(at)
+        return stated(at) if at.call.sinfo_args else s.VOID
 
 
 class MakeClosure(ByMachine, name="relax.make_closure"):

@@ -86,7 +86,8 @@ class EyeLike(Op, name="relax.eye_like"):
     def infer(at: Site, x: s.StructInfo, k: s.StructInfo | None, dtype: DType | None) -> s.StructInfo:
         """The shape of x."""
         info = rules.tensor(at, x, "x")
-        rules.need_rank(at, info, 2, "x")
+        rules.need_known_rank(at, info, 2, "x")
+        rules.need_shape(at, info, "x")
         if k is not None:
             _integer(at, k, "k")
         return s.TensorStructInfo(info.shape, dtype or info.dtype, 2)

@@ -36,6 +36,7 @@ Tensors = Any
 Value = Any
 Axes = Any
 Ints = Any
+IntList = Any
 Numbers = Any
 Function = Any
 Arguments = Any
@@ -59,8 +60,8 @@ class Parameter:
 
     `kind` is the annotation as written: for operands Tensor, Tensors (a tuple), Shape, Prim, Prims, DType, str, Function,
     Arguments (a tuple of any values, one value stands for a tuple of it), Value; for attributes a Python type, DType, Axes,
-    Ints, `int | Ints` (where one number is no list of it), Numbers, IndexMap, Expr. Each may end in `| None`, and does where
-    None is the default. The words for each stand in page.py.
+    Ints, IntList (never one number), `int | Ints` (where one number is no list), Numbers, IndexMap, Expr. Each may
+    end in `| None`, and does where None is the default. The words for each stand in page.py.
     """
 
     name: str
@@ -117,6 +118,9 @@ class Site:
     report: Report = field(default_factory=Report)
     obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
     definitions: Mapping[Any, Expr] = field(default_factory=dict)  # what variables are bound to, where known
+    places: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # the devices and meshes of the module, where known
 
     def arg(self, name: str) -> Expr | None:
         """The operand called `name`, as an expression."""

@@ -8,9 +8,10 @@ from typing import Any
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.call import InDestination, need_function, need_tuple, stated
+from relax_explorer.core.ops.call import CallKernel
 from relax_explorer.core.ops.ccl import Collective, divided, need_workers
 from relax_explorer.core.ops.decl import REQUIRED, Site, attr, operand
+from relax_explorer.core.ops.places import mesh_of
 from relax_explorer.core.ops.te import Tensor
 
 _SPEC = re.compile(r"R|S\[(-?\d+)\]")
@@ -40,8 +41,8 @@ def placement_of(at: Site, text: Any, ndim: int) -> tuple[str, ...]:
 
 
 def _need_mesh_rank(at: Site, mesh: Any, parts: tuple[str, ...]) -> None:
-    """Refuse a placement of another number of parts than the mesh has axes, where the mesh is written out."""
-    written = re.match(r"R\.device_mesh\(\(([^)]*)\)", str(mesh))
+    """Refuse a placement of another number of parts than the mesh has axes, where that is known."""
+    written = re.match(r"R\.device_mesh\(\(([^)]*)\)", mesh_of(at, mesh))
     if written is not None:
         rank = len([item for item in written[1].split(",") if item.strip()])
         if rank != len(parts):
@@ -97,6 +98,10 @@ class Redistribute(Collective, name="relax.dist.redistribute"):
         """The tensor, spread as said."""
         info = need_spread(at, input, "input")
         parts = placement_of(at, placement, info.ndim)
+        if info.ndim < 0 and any(part != "R" for part in parts):
+            text = f"placement is {placement}, and the rank of input is not known"
+            hint = "annotate it with its rank: R.DTensor(ndim=…)"
+            raise at.fail(codes.RANK_WRONG, text, input=f"this is {info}", help=hint)
         _need_mesh_rank(at, device_mesh, parts)
         where = s.MESH_MARK.join((str(device_mesh), ", ".join(parts)))
         return s.TensorStructInfo(info.shape, info.dtype, info.ndim, where)
@@ -122,7 +127,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
         part = divided(at, info, num_workers, axis, "input")
         where = spread(info)
         if where is None:
-            return part
+            return s.TensorStructInfo(part.shape, part.dtype, part.ndim, info.vdevice)
         mesh, placement = where
         if placement.strip() != "R":
             text = f"input is spread as {placement}, a copy on each device of a mesh of one axis is needed"
@@ -130,7 +135,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
         return s.TensorStructInfo(info.shape, info.dtype, info.ndim, s.MESH_MARK.join((mesh, f"S[{axis}]")))
 
 
-class CallTirLocalView(InDestination, name="relax.dist.call_tir_local_view"):
+class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
     """As call_tir, but each worker calls the PrimFunc on its own parts (TVM)."""
 
     by_machine = False
@@ -140,12 +145,11 @@ class CallTirLocalView(InDestination, name="relax.dist.call_tir_local_view"):
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
         """What `out_ty` says: distributed tensors."""
-        func, inputs = args[:2]
-        need_function(at, func, "func")
-        need_tuple(at, inputs)
-        whole = stated(at)
+        whole = CallKernel.infer(at, *args)
         for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
-            if spread(info) is None:
+            where = spread(info)
+            if where is None or not isinstance(info, s.TensorStructInfo):
                 text = f"out_ty has {info}, a distributed tensor is needed"
                 raise at.fail(codes.ARGUMENT_INFO, text, help="state R.DTensor(…)")
+            _need_mesh_rank(at, where[0], placement_of(at, where[1], info.ndim))
         return whole

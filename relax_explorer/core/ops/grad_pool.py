@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,12 @@ _EXAMPLES = (
 
 
 class PoolBackward(Pool):
-    """Base of the gradients of poolings by their data; the attributes are those of the pooling."""
+    """Base of the gradients of poolings by their data; the attributes are those of the pooling, each a list."""
 
+    takes_lists = True
     parameters = (
         Parameter("output_grad", "Tensor", "gradient of the pooling's result, by out_layout", True),
-        *Pool.parameters,
+        *[replace(q, kind="IntList") if q.kind == "Ints" else q for q in Pool.parameters],
     )
 
     @classmethod

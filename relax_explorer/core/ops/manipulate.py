@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.arith.prove import Answer, equal, product
+from relax_explorer.core.arith.prove import Answer, equal, factors, product
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
@@ -19,6 +19,7 @@ from relax_explorer.core.ops.decl import (
     REQUIRED,
     Axes,
     Fusion,
+    IntList,
     Op,
     Shape,
     Site,
@@ -33,7 +34,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
 
     kernel = "transpose"
     x: Tensor = operand("the tensor")
-    axes: Axes | None = attr(None, "for each axis of the result the axis of x it is; reversed when None")
+    axes: IntList | None = attr(None, "for each axis of the result the axis of x it is; reversed when None")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] -> f32[4,n]", "f32[2,3,4] axes=[1,0,2] -> f32[3,2,4]")
 
@@ -136,10 +137,9 @@ class Reshape(Op, name="relax.reshape"):
                 values[n] = info.dims[n]
         open_ = [n for n, value in enumerate(values) if isinstance(value, p.IntImm) and value.value == -1]
         if len(open_) == 1:
-            rest = product([value for n, value in enumerate(values) if n != open_[0]])
-            if rest is not rules.ZERO:
-                whole = product(info.dims)
-                values[open_[0]] = whole if rest is rules.ONE else simplify(p.FloorDiv(whole, rest))
+            others = [value for n, value in enumerate(values) if n != open_[0]]
+            if product(others) is not rules.ZERO:
+                values[open_[0]] = _left_over(list(info.dims), others)
         if tuple(values) == target.values:
             return call
         shape = e.ShapeExpr(tuple(values), None, target.span)
@@ -154,6 +154,18 @@ class Reshape(Op, name="relax.reshape"):
     def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
         """Each element from its position in row-major order."""
         return reshape_stage(te, x, shape)
+
+
+def _left_over(dims: list[p.PrimExpr], others: list[p.PrimExpr]) -> p.PrimExpr:
+    """What the product of lengths is divided by that of others; a shape variable that both have is left out."""
+    above, below = factors(dims), []
+    for other in factors(others):
+        if isinstance(other, p.PrimVar) and other in above:
+            above.remove(other)
+        else:
+            below.append(other)
+    whole, rest = product(above), product(below)
+    return simplify(whole if rest is rules.ONE else p.FloorDiv(whole, rest))
 
 
 class Flatten(Op, name="relax.flatten"):

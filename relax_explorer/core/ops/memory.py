@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Arguments, Function, Op, Prim, Shape, Site, Value, operand
+from relax_explorer.core.ops.decl import Function, Op, Prim, Shape, Site, Value, operand
 from relax_explorer.core.ops.te import Tensor
 
 _DEVICE = "number of the device among the module's; -1 is the host"
@@ -287,7 +287,7 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
 
     phase = "vm"
     func: Function = operand("the PrimFunc")
-    args: Arguments = operand("inputs, outputs, and last the shape")
+    args: Value = operand("a tuple of inputs, outputs, and last the shape")
     pure = False
 
     @staticmethod

@@ -34,6 +34,7 @@ _ATTRIBUTES = {
     "DType": "dtype",
     "Axes": "axis or list of axes",
     "Ints": "integer or list of integers",
+    "IntList": "list of integers",
     "Numbers": "number or list of numbers",
     "int | Ints": "integer, or else list of integers",
     "IndexMap": "index map",

@@ -216,6 +216,24 @@ def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
         )
 
 
+def need_known_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
+    """Refuse a tensor whose rank is another one, or not known."""
+    need_rank(at, x, ndim, name)
+    if x.ndim < 0:
+        hint = f"state it with R.match_cast(…, R.Tensor(ndim={ndim}))"
+        text = f"the rank of {name} is not known, {ndim} is needed"
+        raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {x}"}, help=hint)
+
+
+def need_shape(at: Site, x: s.TensorStructInfo, name: str) -> None:
+    """Refuse a tensor whose lengths are not known."""
+    if x.shape is None:
+        hint = "state it with R.match_cast(…, R.Tensor((n, m), …))"
+        raise at.fail(
+            codes.RANK_WRONG, f"the shape of {name} is not known", **{name: f"this is {x}"}, help=hint
+        )
+
+
 def volume(dims: Sequence[p.PrimExpr]) -> p.PrimExpr:
     """The product of lengths in the order given; literals that meet are multiplied, factors of 1 left out."""
     total: p.PrimExpr = ONE

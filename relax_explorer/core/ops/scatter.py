@@ -209,14 +209,22 @@ class IndexPut(Op, name="relax.index_put"):
         return made
 
 
+def _need_one_side(at: Site, start: Any, end: Any) -> None:
+    """Refuse positions of which one counts from the start of the axis and the other from its end."""
+    first, last = start.value, end.value
+    before = [isinstance(value, p.IntImm) and value.value < 0 for value in (first, last)]
+    if first is not None and last is not None and before[0] != before[1]:
+        text = f"start is {first} and end {last}, which count from different ends of the axis"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="count both from the start, or both from the end")
+
+
 def _need_order(at: Site, start: Any, end: Any) -> None:
     """Refuse a slice that is known to end before it starts."""
     first, last = start.value, end.value
     if not (isinstance(first, p.IntImm) and isinstance(last, p.IntImm)) or first.value <= last.value:
         return
-    if (first.value < 0) == (last.value < 0):
-        text = f"end is {last.value}, which is before start, {first.value}"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, help="give an end that is not before the start")
+    text = f"end is {last.value}, which is before start, {first.value}"
+    raise at.fail(codes.BAD_ATTRIBUTE, text, help="give an end that is not before the start")
 
 
 def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules.Dims | None) -> None:
@@ -271,6 +279,7 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         by = step.value if isinstance(step, s.PrimStructInfo) else None
         if isinstance(by, p.IntImm) and by.value < 1:
             raise at.fail(codes.BAD_ATTRIBUTE, "the step is at least 1", step=f"this is {by.value}")
+        _need_one_side(at, start, end)
         if info.ndim >= 0:
             _need_order(at, start, end)
         if info.dims is not None and new.dims is not None:

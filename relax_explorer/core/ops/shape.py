@@ -74,7 +74,7 @@ class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
         """As many dimensions as elements."""
         info = rules.tensor(at, expr, "expr")
-        rules.need_rank(at, info, 1, "expr")
+        rules.need_known_rank(at, info, 1, "expr")
         if info.dtype is not None and not info.dtype.is_int:
             raise at.fail(
                 codes.DTYPE_WRONG, f"expr is of {info.dtype}, integers are needed", expr=f"this is {info}"

@@ -230,6 +230,9 @@ class Unique(Op, name="relax.unique"):
     def infer(at: Site, x: s.StructInfo, *flags: s.StructInfo | None) -> s.StructInfo:
         """Tensors of unknown length, as many as are asked for."""
         info = rules.tensor(at, x, "x")
+        for q, flag in zip(at.op.operands[1:], flags, strict=False) if at.op is not None else ():
+            if isinstance(flag, s.PrimStructInfo) and flag.dtype.is_float:
+                raise at.fail(codes.WRONG_KIND, f"{q.name} is no integer", **{q.name: f"this is {flag}"})
         numbers = [_literal(flag) for flag in flags]
         along = len(flags) > 4 and flags[4] is not None
         if along and numbers[4] is not None:

@@ -44,9 +44,9 @@ class EwiseFma(Op, name="relax.ewise_fma"):
         for name, info in given.items():
             rules.need_rank(at, info, rank, name)
         known = [info for info in infos if info.dims is not None]
-        for info in known[1:]:
-            _need_equal(at, known[0], info)
         whole = len(known) == len(infos)
+        for info in known[1:]:
+            _need_equal(at, known[0], info, whole)
         return s.TensorStructInfo(known[0].dims if whole else None, kind, rank)
 
     @staticmethod
@@ -60,14 +60,14 @@ class EwiseFma(Op, name="relax.ewise_fma"):
         return te.compute("T_fma", x1.shape, lambda *i: p.Add(p.Mul(x1[i], x2[i]), x3[i]))
 
 
-def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo) -> None:
-    """Refuse shapes that are not known to be equal."""
+def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, known: bool) -> None:
+    """Refuse shapes that differ, or, where all are `known`, are not known to be equal."""
     if a.dims is None or b.dims is None:
         return
-    if any(at.equal(x, y) is not Answer.YES for x, y in zip(a.dims, b.dims, strict=True)):
-        text = (
-            f"the operands have shapes {rules.text(a.dims)} and {rules.text(b.dims)}, not known to be equal"
-        )
+    answers = [at.equal(x, y) for x, y in zip(a.dims, b.dims, strict=True)]
+    if Answer.NO in answers or (known and Answer.UNKNOWN in answers):
+        said = "not known to be equal" if Answer.NO not in answers else "which differ"
+        text = f"the operands have shapes {rules.text(a.dims)} and {rules.text(b.dims)}, {said}"
         raise at.fail(codes.DIMS_DIFFER, text, help="broadcast the operands first, with R.broadcast_to")
 
 

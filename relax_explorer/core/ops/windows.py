@@ -44,10 +44,11 @@ class Windowed(Spatial):
     """Base of the operators that move windows along their axes: their numbers are written out for each axis."""
 
     same_layout: ClassVar[str] = "layout"  # the attribute that out_layout is like when it is None
+    takes_lists: ClassVar[bool] = False  # whether one number does not stand for a list of it
 
     def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
         if spatial:
-            cls.refine = completed(len(spatial), out_layout=cls.same_layout)
+            cls.refine = completed(len(spatial), cls.takes_lists, out_layout=cls.same_layout)
         super().__init_subclass__(name=name, spatial=spatial, **more)
 
 
@@ -80,13 +81,18 @@ def pads(value: Any, rank: int) -> Pads:
     return tuple(zip(items[:rank], items[rank:], strict=True))
 
 
-def completed(rank: int, **same: str) -> Callable[[e.Call, list[s.StructInfo]], e.Call]:
-    """A `refine` that writes window attributes out for each axis, and attributes of `same` that are None as another one's."""
+def completed(rank: int, lists: bool = False, **same: str) -> Callable[[e.Call, list[s.StructInfo]], e.Call]:
+    """A `refine` that writes window attributes out for each axis, and attributes of `same` that are None as another one's.
+
+    With `lists` a number that is no list stays as it is, to be refused.
+    """
 
     def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
         attrs = call.attrs
         for name, value in attrs.items():
             items = value if isinstance(value, tuple) else (value,)
+            if lists and isinstance(value, int):
+                continue
             if (
                 name in ("strides", "dilation", "pool_size", "output_size", "output_padding")
                 and len(items) == 1

@@ -202,7 +202,14 @@ class InfoReader:
         shape = self.shape_argument(given["shape"]) if "shape" in given else None
         found = self.dtype(given["dtype"]) if "dtype" in given else None
         ndim = self.rank(given, shape, node)
-        return s.TensorStructInfo(shape, found, ndim, s.MESH_MARK.join(where))
+        info = s.TensorStructInfo(shape, found, ndim, s.MESH_MARK.join(where))
+        for axis in re.findall(r"S\[(\d+)\]", where[1]):
+            if int(axis) >= info.ndim:
+                rank = f"of rank {info.ndim}" if info.ndim >= 0 else "of unknown rank"
+                text = f"placement divides axis {axis} of a tensor {rank}"
+                fix = "say the rank, with ndim=" if info.ndim < 0 else "use R, or an axis that there is"
+                raise self.ctx.fail(codes.BAD_ANNOTATION, text, node, help=fix)
+        return info
 
     def shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
         """A shape: a list of dimensions, one of them, or a variable that holds a shape; None says nothing."""
