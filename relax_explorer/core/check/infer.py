@@ -103,7 +103,7 @@ class Inferrer:
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
             return s.OBJECT
-        if issubclass(op, CallKernel) and not self._fits_kernel(call, infos):
+        if issubclass(op, CallKernel) and not op.in_parts and not self._fits_kernel(call, infos):
             self.poisoned.add(call)
         if not (op.by_machine or op.takes_sinfo or op.says_place):
             result = on_device(result, infos)

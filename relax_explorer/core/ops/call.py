@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, shapes_equal
 from relax_explorer.core.codes import operators as codes
@@ -102,6 +102,8 @@ class InDestination(Stated):
 
 class CallKernel(InDestination):
     """Base of the calls of PrimFuncs of the module."""
+
+    in_parts: ClassVar[bool] = False  # whether the PrimFunc takes parts of the arguments
 
     tir_vars: Shape | None = operand(
         "lengths passed as scalars after the outputs (older programs)", default=None

@@ -138,6 +138,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
 class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
     """As call_tir, but each worker calls the PrimFunc on its own parts (TVM)."""
 
+    in_parts = True
     by_machine = False
     no_evaluate = Collective.no_evaluate
     no_legalize = Collective.no_legalize
