@@ -27,7 +27,9 @@ def placement_of(at: Site, text: Any, ndim: int) -> tuple[str, ...]:
         if match is None:
             parts = ()
             break
-        axis = int(match[1]) if match[1] else 0
+        if not match[1]:
+            continue
+        axis = int(match[1])
         if axis < 0 or 0 <= ndim <= axis:
             hint = f"use S[0] to S[{ndim - 1}], or R" if ndim > 0 else "use R"
             raise at.fail(
