@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import relax_explorer as rxe
 from relax_explorer.core.session.commands import COMMANDS
 from relax_explorer.ui.cli.handlers import HANDLERS
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.cli.output import CANNOT, OK
 from tests.support.roundtrip import DATA, SAMPLES
 
 MLP = str(DATA / "mlp" / "00_input.py")
@@ -106,6 +109,24 @@ def test_check_compares_dimensions_by_arithmetic_or_as_they_are_written(tmp_path
     assert "RX0110" not in rxe_cli("check", str(program)).stdout
     assert "RX0110" in rxe_cli("check", str(program), "--prover", "alpha").stdout
     assert rxe_cli("check", str(program), "--prover", "omega").exit_code == 2
+
+
+def test_run_names_a_packed_function_that_is_not_registered(tmp_path: Path) -> None:
+    """A process of its own has the packed functions of the virtual machine only, none of those that tests register."""
+    sample = next(path for path in SAMPLES if path.stem == "09_packed_and_purity")
+    program = tmp_path / "packed.py"
+    program.write_text(sample.read_text(encoding="utf-8").replace("vm.builtin.copy", "test.f"))
+
+    def run(path: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "relax_explorer", "run", str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = run(program)
+    assert done.returncode == CANNOT
+    assert "RX0505" in done.stderr
+    assert "'test.f'" in done.stderr
+    assert '@rxe.packed_function("test.f")' in done.stderr
+    assert run(sample).returncode == OK
 
 
 def test_run_refuses_lengths_that_overflow(tmp_path: Path) -> None:

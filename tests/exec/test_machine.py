@@ -112,6 +112,18 @@ def test_traps(body: str, code: str) -> None:
     assert caught.value.diagnostics[0].code.id == code
 
 
+def test_a_packed_function_that_nobody_registered_is_named() -> None:
+    def problem(name: str) -> rxe.Diagnostic:
+        program = function(f'return R.call_packed("{name}", x, ty_args=(R.Object,))')
+        with pytest.raises(rxe.Failure) as caught:
+            rxe.run(rxe.parse(program), "main", [np.zeros((2, 3), F)])
+        return caught.value.diagnostics[0]
+
+    assert "'no.such'" in problem("no.such").message
+    assert '@rxe.packed_function("no.such")' in problem("no.such").help
+    assert problem("test.inc_inplac").help == "did you mean 'test.inc_inplace'?"
+
+
 def test_take_never_reads_outside() -> None:
     text = function(
         "return R.take(x, i, axis=0)", 'x: R.Tensor((2, 3), "float32"), i: R.Tensor((2,), "int64")'

@@ -444,10 +444,8 @@ class Machine:
         if function is None and own is not None:
             return overwriting(self, args, lambda: self.guard(at, lambda: own(self, at, list(args))))
         if function is None:
-            near = ", ".join(packed.names()) or "none"
-            raise self.trap(
-                codes.UNKNOWN_PACKED, f"no packed function {name!r} is registered", at, f"registered: {near}"
-            )
+            text = f"no packed function {name!r} is registered"
+            raise self.trap(codes.UNKNOWN_PACKED, text, at, packed.hint(name))
         return self._foreign(function, name, args, at)
 
     def _foreign(self, function: Callable[..., Any], name: str, args: Sequence[Any], at: Instruction) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
-
-import numpy as np
 
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
@@ -57,23 +56,10 @@ def names() -> list[str]:
     return sorted(_REGISTRY)
 
 
-# The helpers that the chapters of the specification call.
-
-
-@packed_function("test.f")
-def _identity(*args: Any) -> Any:
-    """Its first argument."""
-    return args[0]
-
-
-@packed_function("test.inc_inplace")
-def _increment(array: Any) -> tuple[()]:
-    """Adds 1 to the array itself."""
-    np.add(array, np.ones((), array.dtype), out=array)
-    return ()
-
-
-@packed_function("test.dps_double")
-def _double(array: Any, out: Any) -> None:
-    """Fills `out` with twice `array`."""
-    np.multiply(array, np.asarray(2, array.dtype), out=out)
+def hint(name: str) -> str:
+    """What to do about a packed function that is not registered."""
+    near = get_close_matches(name, names(), 1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    known = f"; registered: {', '.join(names())}" if names() else ""
+    return f'register it before the run, from Python: @rxe.packed_function("{name}") above a function{known}'
