@@ -28,7 +28,16 @@ from relax_explorer.core.ops.nn_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
-from relax_explorer.core.ops.windows import all_of, each, in_order, need_fit, pads, windows
+from relax_explorer.core.ops.windows import (
+    Pads,
+    all_of,
+    each,
+    in_order,
+    need_fit,
+    padded,
+    pads,
+    windows,
+)
 
 
 class Transposed(Product):
@@ -82,10 +91,12 @@ class Transposed(Product):
         x, w = cls.in_axes(data, weight, data_layout, kernel_layout, kind)
         spans = [(k - 1) * d for k, d in zip(w.shape[2:], each(dilation, rank), strict=True)]
         more = each(output_padding, rank)
-        ends = [
-            (span - before, span - after + extra)
-            for span, (before, after), extra in zip(spans, pads(padding, rank), more, strict=True)
-        ]
+        ends = tuple(
+            [
+                (span - before, span - after + extra)
+                for span, (before, after), extra in zip(spans, pads(padding, rank), more, strict=True)
+            ]
+        )
         spread = _spread(x, each(strides, rank), ends)
         views = windows(spread, w.shape[2:], (1,) * rank, each(dilation, rank))
         made = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups)
@@ -146,14 +157,14 @@ def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) 
         raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
 
 
-def _spread(x: Any, strides: Sequence[int], ends: Sequence[tuple[int, int]]) -> Any:
+def _spread(x: Any, strides: Sequence[int], ends: Pads) -> Any:
     """Zeros between the elements, and around them where `ends` are positive; where they are negative, elements left out."""
-    lengths = [max((n - 1) * step + 1, 0) for n, step in zip(x.shape[2:], strides, strict=True)]
-    made: Any = np.zeros((*x.shape[:2], *lengths), x.dtype)
+    lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
+    made: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
     made[(..., *[slice(None, None, step) for step in strides])] = x
-    made = np.pad(made, [(0, 0), (0, 0), *[(max(a, 0), max(b, 0)) for a, b in ends]])
-    cut = [slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(ends, made.shape[2:], strict=True)]
-    return made[(..., *cut)]
+    # The gaps around elements are one fewer than these: where there are none, it is a length below 0.
+    around = tuple([(a, b + min(length, 0)) for (a, b), length in zip(ends, lengths, strict=True)])
+    return padded(made, range(2, made.ndim), around, 0)
 
 
 def _product(views: Any, w: Any, groups: int) -> Any:

@@ -179,20 +179,30 @@ def window_count(
 
 
 def padded(x: Any, axes: Sequence[int], pad: Pads, value: Any) -> Any:
-    """An array with a border of `value` around axes; what is negative is cut off."""
+    """An array with a border of `value` around axes; what is negative is cut off, from the other border where it must be."""
     if not any(map(any, pad)):
         return x
-    width, inner = [(0, 0)] * x.ndim, [slice(None)] * x.ndim
+    shape, taken, place = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
     for axis, (before, after) in zip(axes, pad, strict=True):
-        width[axis] = (max(0, before), max(0, after))
-        inner[axis] = slice(max(0, -before), max(0, x.shape[axis] - max(0, -after)))
-    return np.pad(x[tuple(inner)], width, constant_values=value)
+        first, end = max(0, -before), x.shape[axis] + min(0, after)
+        end = max(first, end)
+        shape[axis] = x.shape[axis] + before + after
+        taken[axis] = slice(first, end)
+        place[axis] = slice(first + before, end + before) if first < end else slice(0)
+    made = np.full(shape, value, x.dtype)
+    made[tuple(place)] = x[tuple(taken)]
+    return made
 
 
 def windows(x: Any, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Any:
     """Views of all windows over the last axes: the axes of x, counting windows there, then those of a window."""
     rank = len(kernel)
+    outer, inner = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if any(length < span for length, span in zip(inner, spans, strict=True)):  # there numpy refuses to count
+        room = [max(0, length - span + 1) for length, span in zip(inner, spans, strict=True)]
+        counts = [-(-places // step) for places, step in zip(room, strides, strict=True)]
+        return np.zeros((*outer, *counts, *kernel), x.dtype)
     views = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(x.ndim - rank, x.ndim)))
     steps = (slice(None),) * (x.ndim - rank) + tuple(
         [slice(None, None, step) for step in (*strides, *dilation)]
