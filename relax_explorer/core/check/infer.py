@@ -21,6 +21,7 @@ from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.call import CallKernel
 from relax_explorer.core.ops.decl import InferFailure, Op, Site
+from relax_explorer.core.ops.distributed import check_distributed, placed
 from relax_explorer.core.ops.rules import on_device
 
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")
@@ -88,7 +89,12 @@ class Inferrer:
         site = Site(call, op, definitions=self.definitions, places=self.places)
         try:
             _check_kinds(site, op, call, infos)
+            distributed = check_distributed(site, op, infos)
             result = op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+            if not (op.by_machine or op.takes_sinfo or op.says_place):
+                result = (
+                    placed(site, op, infos, call.attrs, result) if distributed else on_device(result, infos)
+                )
         except (
             TypeError,
             ValueError,
@@ -105,8 +111,6 @@ class Inferrer:
             return s.OBJECT
         if issubclass(op, CallKernel) and not op.in_parts and not self._fits_kernel(call, infos):
             self.poisoned.add(call)
-        if not (op.by_machine or op.takes_sinfo or op.says_place):
-            result = on_device(result, infos)
         self.report.extend(site.report)
         self.obligations.extend([(call, a, b) for a, b in site.obligations])
         if key is not None and not site.obligations and not site.report:

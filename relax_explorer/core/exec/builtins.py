@@ -15,7 +15,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.ops.ccl import Collective
-from relax_explorer.core.ops.dist import spread
+from relax_explorer.core.ops.places import is_spread
 from relax_explorer.core.tir.stmt import PrimFunc
 
 Builtin = Callable[[Any, Any, Any, list[Any]], Any]
@@ -35,7 +35,7 @@ def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     fn = _prim_func(machine, at, args[0])
     tail = list(args[2]) if len(args) > 2 else []
     out = at.node.sinfo_args[0]
-    if any(map(spread, out.fields if isinstance(out, s.TupleStructInfo) else (out,))):
+    if any(map(is_spread, out.fields if isinstance(out, s.TupleStructInfo) else (out,))):
         text = f"R.dist.call_tir can't be run here: {Collective.no_evaluate}"
         raise machine.trap(codes.NO_EVALUATION, text, at, "use R.call_tir on whole tensors")
     if any(arg is UNKNOWN for arg in args[1]):

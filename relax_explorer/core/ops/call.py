@@ -19,6 +19,7 @@ from relax_explorer.core.ops.decl import (
     attr,
     operand,
 )  # fmt: skip
+from relax_explorer.core.ops.places import is_spread
 
 
 class ByMachine(Op):
@@ -72,6 +73,10 @@ def need_tuple(at: Site, info: s.StructInfo | None, name: str = "args") -> s.Tup
     raise at.fail(codes.WRONG_KIND, f"{name} is {info}, a tuple is needed", **{name: f"this is {info}"})
 
 
+_IN_PARTS = ("relax.call_tir", "relax.dist.call_tir_local_view")
+"""What gives distributed tensors; R.dist.call_tir is another name for the first."""
+
+
 def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
     """The outputs of a call in destination-passing style: tensors of written shape, for they are allocated by it."""
     whole = stated(at)
@@ -80,6 +85,9 @@ def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
         if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
             text = f"out_ty has {info}, and only a tensor of written shape and dtype can be allocated"
             raise at.fail(codes.ARGUMENT_INFO, text, help="state both: R.Tensor((…), dtype)")
+        if is_spread(info) and at.op is not None and at.op.name not in _IN_PARTS:
+            text = f"out_ty has {info}, which lies on several devices, and the callee fills it on one"
+            raise at.fail(codes.ARGUMENT_INFO, text, help="use R.dist.call_tir or R.dist.call_tir_local_view")
         found.append(info)
     return tuple(found)
 

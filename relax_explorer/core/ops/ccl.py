@@ -26,13 +26,6 @@ def need_workers(at: Site, count: int) -> None:
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="say how many workers there are")
 
 
-def need_plain(at: Site, info: s.TensorStructInfo, name: str) -> None:
-    """Refuse a distributed tensor, whose parts other operators move."""
-    if info.vdevice is not None and s.MESH_MARK in info.vdevice:
-        text = f"{name} is distributed, the part of one worker is needed"
-        raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {info}"}, help="use R.dist.redistribute")
-
-
 def divided(at: Site, x: s.TensorStructInfo, count: int, axis: int, name: str) -> s.TensorStructInfo:
     """The part of one of `count` workers along an axis: the length is divided, without a rest."""
     if x.dims is None:

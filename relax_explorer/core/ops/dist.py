@@ -11,7 +11,7 @@ from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.call import CallKernel
 from relax_explorer.core.ops.ccl import Collective, divided, need_workers
 from relax_explorer.core.ops.decl import REQUIRED, Site, attr, operand
-from relax_explorer.core.ops.places import mesh_of
+from relax_explorer.core.ops.places import mesh_of, spread
 from relax_explorer.core.ops.te import Tensor
 
 _SPEC = re.compile(r"R|S\[(-?\d+)\]")
@@ -50,15 +50,6 @@ def _need_mesh_rank(at: Site, mesh: Any, parts: tuple[str, ...]) -> None:
         if rank != len(parts):
             text = f"placement has {len(parts)} parts, the mesh {rank} axes"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="write one of R and S[n] for each axis of the mesh")
-
-
-def spread(info: s.StructInfo) -> tuple[str, str] | None:
-    """The mesh and the placement of a distributed tensor, None for any other."""
-    where = info.vdevice if isinstance(info, s.TensorStructInfo) else None
-    if where is None or s.MESH_MARK not in where:
-        return None
-    mesh, _, placement = where.partition(s.MESH_MARK)
-    return mesh, placement
 
 
 def need_spread(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:

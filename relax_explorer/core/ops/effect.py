@@ -9,7 +9,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.call import ByMachine
 from relax_explorer.core.ops.decl import REQUIRED, Site, Value, attr, operand
-from relax_explorer.core.ops.places import is_spread, need_device
+from relax_explorer.core.ops.places import need_device
 from relax_explorer.core.ops.te import Tensor
 
 
@@ -74,20 +74,12 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
     def infer(at: Site, data: s.StructInfo, dst_vdevice: Any) -> s.StructInfo:
         """The tensor, placed there."""
         info = rules.tensor(at, data, "data")
-        _need_one_place(at, info)
         where = dst_vdevice if isinstance(dst_vdevice, str) else info.vdevice
         if where is not None:
             need_device(at, where)
         return s.TensorStructInfo(
             info.shape, info.dtype, info.ndim, str(where) if where is not None else None
         )
-
-
-def _need_one_place(at: Site, info: s.TensorStructInfo) -> None:
-    """Refuse a distributed tensor."""
-    if is_spread(info):
-        text = "data is distributed, a tensor on one device is needed"
-        raise at.fail(codes.WRONG_KIND, text, data=f"this is {info}", help="use R.dist.redistribute")
 
 
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):
@@ -101,5 +93,4 @@ class HintOnDevice(ByMachine, name="relax.hint_on_device"):
     def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
         """The tensor."""
         info = rules.tensor(at, data, "data")
-        _need_one_place(at, info)
         return info

@@ -13,9 +13,18 @@ _NAMED = re.compile(r"([\w.]+)\[(\d+)\]")
 _KIND = re.compile(r"""I\.vdevice\(\s*(?:["']([\w-]+)|\{.*?["']kind["']:\s*["']([\w-]+))""")
 
 
+def spread(info: s.StructInfo) -> tuple[str, str] | None:
+    """The mesh and the placement of a distributed tensor, None for any other."""
+    where = info.vdevice if isinstance(info, s.TensorStructInfo) else None
+    if where is None or s.MESH_MARK not in where:
+        return None
+    mesh, _, placement = where.partition(s.MESH_MARK)
+    return mesh, placement
+
+
 def is_spread(info: s.StructInfo) -> bool:
     """Whether it is a distributed tensor's."""
-    return isinstance(info, s.TensorStructInfo) and info.vdevice is not None and s.MESH_MARK in info.vdevice
+    return spread(info) is not None
 
 
 def mesh_of(at: Site, mesh: Any) -> str:
