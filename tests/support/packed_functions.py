@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-import relax_explorer as rxe
+from relax_explorer.core.exec.packed import packed_function
 
 
-@rxe.packed_function("test.f")
+@packed_function("test.f")
 def identity(*args: Any) -> Any:
     """Its first argument."""
     return args[0]
 
 
-@rxe.packed_function("test.inc_inplace")
+@packed_function("test.inc_inplace")
 def increment(array: Any) -> tuple[()]:
     """Adds 1 to the array itself."""
     np.add(array, np.ones((), array.dtype), out=array)
     return ()
 
 
-@rxe.packed_function("test.dps_double")
+@packed_function("test.dps_double")
 def double(array: Any, out: Any) -> None:
     """Fills `out` with twice `array`."""
     np.multiply(array, np.asarray(2, array.dtype), out=out)
