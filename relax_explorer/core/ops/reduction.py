@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import loops, rules
+from relax_explorer.core.ops.binary_math import divide
 from relax_explorer.core.ops.broadcasting import index
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
@@ -202,14 +203,16 @@ def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
 
 
 def mean(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The mean over axes; NaN of nothing, and integers have no NaN."""
+    """The mean over axes; NaN of nothing. Integers, which have no NaN, wrap and are cut off, as the kernel has it."""
     x = x.astype(np.float32) if x.dtype.kind == "b" else x
-    total = np.sum(x, _axes(axis), keepdims=keepdims)
-    kept = np.asarray(total).size
-    number = x.size / kept if kept else 1
-    if not number and x.dtype.kind in "iu":
+    total = np.asarray(np.sum(x, _axes(axis), x.dtype, keepdims=keepdims))
+    number = x.size // total.size if total.size else 1
+    counted = np.asarray(number).astype(x.dtype)
+    if x.dtype.kind in "iu" and not number:
         raise ZeroDivisionError("x has no elements along the axis, and integers have no value that is none")
-    return (total / np.asarray(number, x.dtype if x.dtype.kind == "f" else np.float64)).astype(x.dtype)
+    if x.dtype.kind in "iu" and not counted:
+        raise ZeroDivisionError(f"{number} elements are as many as 0 in {x.dtype.name}, which divides their sum")
+    return divide(total, counted)
 
 
 def variance(x: Any, axis: Any, keepdims: bool) -> Any:
