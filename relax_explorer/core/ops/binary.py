@@ -33,7 +33,7 @@ from relax_explorer.core.ops.binary_math import (
     truth,
 )
 from relax_explorer.core.ops.broadcasting import index, result_shape
-from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, operand
 from relax_explorer.core.ops.te import Te, Tensor, cast
 
 
@@ -89,7 +89,6 @@ class Compare(Arithmetic):
 class Bits(Arithmetic):
     """Base of what is done to bits: inference takes floats, as TVM's does, but nothing computes it."""
 
-    no_legalize = "bits are those of integers"
     kinds: ClassVar[tuple[str, ...]] = ("int", "uint", "bool")
 
 
@@ -114,18 +113,16 @@ def _counts(compared: bool, tensor: DType, scalar: DType) -> bool:
     return compared and not tensor.is_float and not (tensor is UINT64 and not scalar.is_float)
 
 
-def _legalize(
-    name: str, element: Element, base: type[Arithmetic]
-) -> Callable[[Te, Tensor, Tensor], Tensor | None]:
+def _legalize(name: str, element: Element, base: type[Arithmetic]) -> Callable[[Te, Tensor, Tensor], Tensor]:
     compared = base is Compare
 
-    def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor | None:
+    def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:
         shape = result_shape(x1, x2)
         kinds = [x.dtype for x in (x1, x2) if isinstance(x, Tensor)]
         loose = [x.dtype for x in (x1, x2) if not isinstance(x, Tensor)]
         kind = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
         if issubclass(base, Bits) and kind.kind not in base.kinds:
-            return None
+            raise NotLowered(f"the elements are {kind}, and these have no bits")
 
         def body(*i: p.PrimExpr) -> p.PrimExpr:
             return element(cast(index(x1, i, shape), kind), cast(index(x2, i, shape), kind))

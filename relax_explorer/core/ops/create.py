@@ -15,7 +15,18 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import REQUIRED, Fusion, Op, Prim, Shape, Site, Value, attr, operand
+from relax_explorer.core.ops.decl import (
+    REQUIRED,
+    Fusion,
+    NotLowered,
+    Op,
+    Prim,
+    Shape,
+    Site,
+    Value,
+    attr,
+    operand,
+)
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
@@ -192,7 +203,6 @@ class Arange(Op, name="relax.arange"):
     step: Prim | None = operand("the step; 1 when not given", default=None)
     dtype: DType | None = attr(None, "the dtype; int64 or float32 by the numbers when None")
     fusion = Fusion.INJECTIVE
-    no_legalize = "a symbolic range of floats, or with a step of unknown sign, has no known length"
     examples = (
         "0 8 1 -> i64[8]",
         "2 8 3 -> i64[2]",
@@ -255,11 +265,11 @@ class Arange(Op, name="relax.arange"):
         return np.asarray(first).astype(kind) + np.asarray(by).astype(kind) * places
 
     @staticmethod
-    def legalize(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, dtype: DType) -> Tensor | None:
+    def legalize(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, dtype: DType) -> Tensor:
         """Start plus a number of steps."""
         length = arange_length(start, end, step)
         if length is None:
-            return None
+            raise NotLowered("how many numbers there are is not known before the call")
         first, by = cast(start, dtype), cast(step, dtype)
         return te.compute("T_arange", (length,), lambda i: p.Add(first, p.Mul(by, cast(i, dtype))), dtype)
 

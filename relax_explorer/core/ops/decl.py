@@ -109,6 +109,10 @@ class InferFailure(Exception):
         self.diagnostic = diagnostic
 
 
+class NotLowered(Exception):
+    """A call that has no lowering though calls of its operator have; says why."""
+
+
 @dataclass(slots=True)
 class Site:
     """The call that an operator's rule is asked about: makes diagnostics with labels on operands, collects obligations."""
@@ -213,7 +217,7 @@ class Op:
     doubt: ClassVar[Callable[..., str] | None] = (
         None  # takes what `evaluate` does, and says why the value is hardly meant; empty when nothing is odd
     )
-    legalize: ClassVar[Callable[..., Any] | None] = None
+    legalize: ClassVar[Callable[..., Any] | None] = None  # raises NotLowered for a call that has none
     packed: ClassVar[str] = (
         ""  # the function of the runtime that a lowered call is a call of, where it is no kernel
     )

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, operand
 from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.ops.te import Te, Tensor, where
 
@@ -61,18 +61,18 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
         return np.array(x[np.ix_(*places)]) if places else np.array(x)
 
     @staticmethod
-    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr | None:
+    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """The lengths are computed first, as a tensor; a cast gives them names, which the slice is allocated by."""
         x, *numbers = infos
         if not isinstance(x, s.TensorStructInfo) or x.dims is None or x.dtype is None:
-            return None
+            raise NotLowered("the shape or the dtype of x is not known")
         known = [
             info
             for info in numbers
             if isinstance(info, s.TensorStructInfo) and info.dims == (p.IntImm(x.ndim),)
         ]
         if len(known) < 3 or any(info.dtype is not INT64 for info in known):
-            return None
+            raise NotLowered("begin, end and strides are not known to be int64, one for each axis of x")
         return sliced(emit, call.args[0], x, (call.args[1], call.args[2], call.args[3]))
 
 

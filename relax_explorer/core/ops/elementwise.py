@@ -14,6 +14,7 @@ from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import (
     REQUIRED,
     Fusion,
+    NotLowered,
     Op,
     Prim,  # named in annotations
     Site,
@@ -183,7 +184,6 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
     kernel = "tir_bitwise_not"
     floating = False
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
-    no_legalize = "bits are those of integers"
 
     @staticmethod
     def evaluate(x: Any) -> Any:
@@ -192,10 +192,10 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
         return np.asarray(np.invert(x))
 
     @staticmethod
-    def legalize(te: Te, x: Tensor) -> Tensor | None:
+    def legalize(te: Te, x: Tensor) -> Tensor:
         """One element at a time."""
         if x.dtype.is_float:
-            return None
+            raise NotLowered(f"the elements are {x.dtype}, and these have no bits")
         return te.compute("compute", x.shape, lambda *i: call("bitwise_not", x[i]))
 
 

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import REQUIRED, Fusion, Op, Prim, Site, Tensors, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
@@ -110,11 +110,11 @@ class GatherNd(Op, name="relax.gather_nd"):
         )
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, indices: Tensor, batch_dims: int) -> Tensor | None:
+    def legalize(te: Te, data: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
         """The element at the indices."""
         depth, outer = indices.shape[-1], indices.ndim - 1
         if not isinstance(depth, p.IntImm):
-            return None
+            raise NotLowered(f"how many axes the indices count along is {depth}, no literal")
         count = depth.value
         shape = (*indices.shape[:-1], *data.shape[batch_dims + count :])
 
@@ -168,13 +168,13 @@ class IndexTensor(Op, name="relax.index_tensor"):
         return np.asarray(data[tuple(found)])
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, indices: Sequence[Tensor]) -> Tensor | None:
+    def legalize(te: Te, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
         """The element at the indices."""
         common: rules.Dims | None = indices[0].shape
         for index in indices[1:]:
             common = rules.broadcast(Site(None), common or (), index.shape) if common is not None else None
         if common is None:
-            return None
+            raise NotLowered("the shapes of the indices are not known to broadcast")
         outer = len(common)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:

@@ -8,12 +8,14 @@ import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, Value, attr, operand
 from relax_explorer.core.ops.gather import inside, need_int
+from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.ops.nn_loss import NllLoss, class_of, divided, is_ignored
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
@@ -32,18 +34,15 @@ class Mark(Op):
         return input
 
     @staticmethod
-    def legalize(te: Te, input: Tensor) -> Tensor | None:
-        """A copy."""
-        return (
-            te.compute("T_identity", input.shape, lambda *i: input[i]) if isinstance(input, Tensor) else None
-        )
+    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+        """The operand itself: without gradients there is nothing to mark."""
+        return call.args[0]
 
 
 class NoGrad(Mark, name="relax.grad.no_grad"):
     """The operand as it is; no gradient flows through it (TVM)."""
 
     input: Value = operand("any value")
-    no_legalize = "values that are no tensors have no kernels"
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
@@ -55,7 +54,6 @@ class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
     """The operand as it is; what comes of it up to end_checkpoint is computed again for the gradient (Chen and others 2016)."""
 
     input: Value = operand("a variable")
-    no_legalize = "values that are no tensors have no kernels"
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
@@ -67,7 +65,6 @@ class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
     """The operand as it is; here ends what start_checkpoint began (Chen and others 2016)."""
 
     input: Value = operand("a variable")
-    no_legalize = "values that are no tensors have no kernels"
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:

@@ -146,10 +146,8 @@ class Resize(Spatial):
     def legalize(
         cls, te: Te, data: Tensor, size: Any, roi: Any, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
         cubic_alpha: float, cubic_exclude: int, extrapolation_value: float, out_dtype: DType | None,
-    ) -> Tensor | None:  # fmt: skip
+    ) -> Tensor:  # fmt: skip
         """The nearest element, or those around the place by their shares."""
-        if size is None:
-            return None
         mode, wanted, kind = coordinate_transformation_mode, layout, out_dtype or data.dtype
         data, layout = plain_stage(te, data, layout, f"NC{cls.spatial}")
         at = _Target(

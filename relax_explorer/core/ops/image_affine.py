@@ -76,10 +76,8 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
         return made.astype(data.dtype)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, size: Any, align_corners: bool) -> Tensor | None:
+    def legalize(te: Te, data: Tensor, size: Any, align_corners: bool) -> Tensor:
         """One place at a time."""
-        if size is None:
-            return None
         rank, kind = len(size), data.dtype
 
         def element(n: p.PrimExpr, row: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:

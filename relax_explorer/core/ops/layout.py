@@ -15,7 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor
 from relax_explorer.core.tir.stmt import Stmt
@@ -42,7 +42,6 @@ class LayoutTransform(Op, name="relax.layout_transform"):
     input_axis_separators: Ints = attr((), "the same of the tensor (TVM 0.19)")
     kernel = "te_layout_transform"
     fusion = Fusion.INJECTIVE
-    no_legalize = "a map that mentions shape variables has no lowering"
     examples = (
         "f32[n,4] index_map={T.index_map(lambda i, j: (j, i))} -> f32[4,n]",
         "f32[2,14] index_map={T.index_map(lambda i, j: (j // 4, i, j % 4))} pad_value=2 -> f32[4,2,4]",
@@ -130,10 +129,10 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         pad_value: Any,
         axis_separators: Any,
         input_axis_separators: Any,
-    ) -> Tensor | None:
+    ) -> Tensor:
         """Padding everywhere where there is any, then each element to its place."""
         if index_map.free:
-            return None
+            raise NotLowered("index_map mentions shape variables")
         shape = box(index_map, x.shape)
         made = loops.tensor(te, "T_layout", shape, x.dtype)
         if equal(simplify(rules.volume(shape)), simplify(rules.volume(x.shape))) is not Answer.YES:

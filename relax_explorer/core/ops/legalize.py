@@ -11,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import get
+from relax_explorer.core.ops.decl import NotLowered
 from relax_explorer.core.ops.te import Te, Tensor, prim_func
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -92,7 +93,7 @@ class _Template:
 _CANONICAL: list[
     p.PrimVar
 ] = []  # stand-ins for shape variables, so that calls which differ in names share a template
-_TEMPLATES: dict[Any, _Template | None] = {}
+_TEMPLATES: dict[Any, _Template | str] = {}  # or why there is none
 
 
 def _stand_in(number: int) -> p.PrimVar:
@@ -117,19 +118,23 @@ def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     return (op, call.attrs, canonical, tuple(map(str, constants)))
 
 
-def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered | None:
-    """The lowering of a call; None when a shape or dtype is not known, or a tuple operand is no literal tuple."""
-    out = call.struct_info
+def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
+    """The lowering of a call, whose operands are no tuples in variables; raises NotLowered where there is none."""
+    op, out = get(call.op.name), call.struct_info or s.OBJECT  # type: ignore[attr-defined]  # an OpRef
+    for n, info in enumerate(infos):
+        _need_known(info, op.operands[min(n, len(op.operands) - 1)].name)
+    _need_known(out, "the result")
     flat = _flat_operands(call)
-    if flat is None or out is None or not _known(out):
-        return None
     variables = _variables(infos, out)
     template_key = key(call, infos)
     if template_key not in _TEMPLATES:
-        _TEMPLATES[template_key] = _make(call, infos, out, variables)
+        try:
+            _TEMPLATES[template_key] = _make(call, infos, variables)
+        except NotLowered as reason:
+            _TEMPLATES[template_key] = str(reason)
     template = _TEMPLATES[template_key]
-    if template is None:
-        return None
+    if isinstance(template, str):
+        raise NotLowered(template)
     scalars = [
         e.PrimValue(variables[n], s.PrimStructInfo(variables[n].dtype, variables[n]))
         for n in template.scalars
@@ -137,46 +142,44 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered | None:
     return Lowered(template.prim_func, (*flat, *scalars), out)
 
 
-def _flat_operands(call: e.Call) -> list[e.Expr] | None:
-    """The tensor operands, those of literal tuples one by one; None when a tuple is a variable."""
+def _flat_operands(call: e.Call) -> list[e.Expr]:
+    """The tensor operands, those of tuples one by one."""
     found: list[e.Expr] = []
     for arg in call.args:
         if type(arg) is e.Tuple:
-            found.extend(field for field in arg.fields if not isinstance(field, (e.PrimValue, e.StringImm)))
-        elif isinstance(arg, e.Var) and isinstance(arg.struct_info, s.TupleStructInfo):
-            return None
-        elif not isinstance(arg, (e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm)):
-            if isinstance(arg.struct_info, s.TensorStructInfo):
-                found.append(arg)
-            elif not isinstance(arg.struct_info, s.ShapeStructInfo):
-                return None
+            found.extend(field for field in arg.fields if isinstance(field.struct_info, s.TensorStructInfo))
+        elif isinstance(arg.struct_info, s.TensorStructInfo):
+            found.append(arg)
     return found
 
 
-def _known(info: s.StructInfo) -> bool:
+def _need_known(info: s.StructInfo, name: str) -> None:
+    """Raise NotLowered for a value of which a kernel would have to know more."""
     if isinstance(info, s.TupleStructInfo):
-        return all(_known(field) for field in info.fields)
-    return isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
+        for field in info.fields:
+            _need_known(field, name)
+    elif isinstance(info, s.TensorStructInfo):
+        if info.dims is None or info.dtype is None:
+            raise NotLowered(f"the {'dtype' if info.dims is not None else 'shape'} of {name} is not known")
+    elif isinstance(info, s.ShapeStructInfo):
+        if info.values is None:
+            raise NotLowered(f"the lengths of {name} are not known")
+    elif info is s.OBJECT:
+        raise NotLowered(f"of {name} it is not known what it is")
 
 
-def _make(
-    call: e.Call, infos: Sequence[s.StructInfo], out: s.StructInfo, variables: list[p.PrimVar]
-) -> _Template | None:
+def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar]) -> _Template:
     op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef
     fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
     te = Te()
     inputs: list[Tensor] = []
-    operands: list[Any] = []
-    for arg, info in zip(call.args, infos, strict=True):
-        made = _operand(arg, substitute_info(info, fresh), inputs)
-        if made is None:
-            return None
-        operands.append(made)
+    operands = [
+        _operand(arg, substitute_info(info, fresh), inputs)
+        for arg, info in zip(call.args, infos, strict=True)
+    ]
     operands += [None] * (len(op.operands) - len(operands))
     assert op.legalize is not None  # the caller asked
     result = op.legalize(te, *operands, **call.attrs)
-    if result is None:
-        return None
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
     bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
     numbers = tuple([n for n, var in enumerate(variables) if fresh[var] not in bound])
@@ -187,17 +190,18 @@ def _make(
 def _operand(arg: e.Expr, info: s.StructInfo, inputs: list[Tensor]) -> Any:
     if isinstance(info, s.TupleStructInfo):
         fields = arg.fields if type(arg) is e.Tuple else ()
-        made = [_operand(field, part, inputs) for field, part in zip(fields, info.fields, strict=True)]
-        return None if any(item is None for item in made) else made
+        return [_operand(field, part, inputs) for field, part in zip(fields, info.fields, strict=True)]
     if isinstance(info, s.TensorStructInfo):
-        if info.dims is None or info.dtype is None:
-            return None
+        assert info.dims is not None  # the caller looked
+        assert info.dtype is not None
         hint = arg.name if isinstance(arg, e.Var) else chr(ord("A") + len(inputs) % 26)
         tensor = Tensor(Buffer(hint, info.dims, info.dtype))
         inputs.append(tensor)
         return tensor
     if isinstance(info, s.ShapeStructInfo):
         return info.values
-    if isinstance(arg, e.PrimValue):  # its type has the variables of the PrimFunc
-        return info.value if isinstance(info, s.PrimStructInfo) and info.value is not None else arg.value
-    return arg.value if isinstance(arg, (e.StringImm, e.DataTypeImm)) else None
+    if isinstance(info, s.PrimStructInfo) and info.value is not None:
+        return info.value  # it has the variables of the PrimFunc
+    if isinstance(arg, (e.PrimValue, e.StringImm, e.DataTypeImm)):
+        return arg.value
+    raise NotLowered(f"the value of {arg.name if isinstance(arg, e.Var) else arg} is known when it runs only")

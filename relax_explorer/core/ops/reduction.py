@@ -211,7 +211,9 @@ def mean(x: Any, axis: Any, keepdims: bool) -> Any:
     if x.dtype.kind in "iu" and not number:
         raise ZeroDivisionError("x has no elements along the axis, and integers have no value that is none")
     if x.dtype.kind in "iu" and not counted:
-        raise ZeroDivisionError(f"{number} elements are as many as 0 in {x.dtype.name}, which divides their sum")
+        raise ZeroDivisionError(
+            f"{number} elements are as many as 0 in {x.dtype.name}, which divides their sum"
+        )
     return divide(total, counted)
 
 

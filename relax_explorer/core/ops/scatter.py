@@ -13,7 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, Op, Prim, Site, Tensors, attr, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
 from relax_explorer.core.ops.gather import counted, inside, need_int, need_room, stretched
 from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
@@ -90,7 +90,6 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     indices: Tensor = operand("integers; the last axis has one index for each axis of the data")
     updates: Tensor = operand("new parts: the shape of the indices but the last axis, then what has no index")
     reduction: str = attr("update", "update, add, mul, max or min: how an update meets the element there")
-    no_legalize = "a depth that is no literal has no lowering"
     examples = (
         "f32[6,n] i64[m,1] f32[m,n] -> f32[6,n]",
         'f32[5,5] i64[3,2] f32[3] reduction="add" -> f32[5,5]',
@@ -131,11 +130,11 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         return combined(data, tuple(found), updates, reduction)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor | None:
+    def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor:
         """The data, then one update after the other for each place of the axes that have no index."""
         depth, outer = indices.shape[-1], indices.ndim - 1
         if not isinstance(depth, p.IntImm):
-            return None
+            raise NotLowered(f"how many axes the indices count along is {depth}, no literal")
         made, count = _copied(te, data), depth.value
 
         def part(*i: p.PrimExpr) -> Stmt:
@@ -156,7 +155,6 @@ class IndexPut(Op, name="relax.index_put"):
     indices: Tensors = operand("a tuple of integer tensors, one for each axis")
     values: Tensor = operand("new elements, broadcast to the shape of the indices")
     accumulate: bool = attr(False, "whether values are added to what is there")
-    no_legalize = "indices that are not known to broadcast have no lowering"
     examples = (
         "f32[5,6] (i64[m],i64[m]) f32[m] -> f32[5,6]",
         "f32[5] (i64[7],) f32[7] accumulate=True -> f32[5]",
@@ -187,15 +185,15 @@ class IndexPut(Op, name="relax.index_put"):
         return combined(data, tuple(found), values, "add" if accumulate else "update")
 
     @staticmethod
-    def legalize(
-        te: Te, data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool
-    ) -> Tensor | None:
+    def legalize(te: Te, data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool) -> Tensor:
         """The data, then one value after the other."""
         common: rules.Dims | None = ()
         for index in indices:
             common = rules.broadcast(Site(None), common, index.shape) if common is not None else None
-        if common is None or len(values.shape) > len(common):
-            return None
+        if common is None:
+            raise NotLowered("the shapes of the indices are not known to broadcast")
+        if len(values.shape) > len(common):
+            raise NotLowered(f"the values have {len(values.shape)} axes, the indices {len(common)}")
         made = _copied(te, data)
 
         def put(*k: p.PrimExpr) -> Stmt:
@@ -249,7 +247,6 @@ class SliceScatter(Op, name="relax.slice_scatter"):
     step: Prim = operand("step, at least 1")
     axis: int = attr(0, "the axis")
     fusion = Fusion.INJECTIVE
-    no_legalize = "a step that is no literal has no lowering"
     by_info = False
     examples = (
         "f32[8,n] f32[3,n] 2 5 1 -> f32[8,n]",
@@ -312,10 +309,8 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         end: p.PrimExpr,
         step: p.PrimExpr,
         axis: int,
-    ) -> Tensor | None:
+    ) -> Tensor:
         """By the place along the axis."""
-        if not isinstance(step, p.IntImm):
-            return None
         place = axis % input_tensor.ndim
         first, last = (_counted(item, input_tensor.shape[place]) for item in (start, end))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.call import ByMachine
 from relax_explorer.core.ops.decl import Op, Shape, Site, operand
-from relax_explorer.core.ops.te import Tensor
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
 class ShapeOf(ByMachine, name="relax.shape_of"):
@@ -34,13 +35,17 @@ class Size(Op, name="relax.size"):
 
     expr: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> i64[]", "f32[] -> i64[]", "bool[?,?] -> i64[]")
-    no_legalize = "it asks for the shape, not for elements"
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
         """A tensor of rank 0."""
         rules.tensor(at, expr, "expr")
         return s.TensorStructInfo((), INT64)
+
+    @staticmethod
+    def legalize(te: Te, expr: Tensor) -> Tensor:
+        """The product of the lengths, which no element is read for."""
+        return te.compute("T_size", (), lambda: cast(rules.volume(expr.shape), INT64))
 
     @staticmethod
     def evaluate(expr: Any) -> Any:
@@ -62,6 +67,18 @@ class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
         if expr.ndim < 0:
             return s.TensorStructInfo(None, INT64, 1)
         return s.TensorStructInfo((p.IntImm(expr.ndim),), INT64)
+
+    @staticmethod
+    def legalize(te: Te, expr: Sequence[p.PrimExpr]) -> Tensor:
+        """Each length in its place."""
+
+        def length(i: p.PrimExpr) -> p.PrimExpr:
+            value: p.PrimExpr = rules.ONE
+            for n, dim in reversed(list(enumerate(expr))):
+                value = cast(dim, INT64) if n == len(expr) - 1 else where(p.EQ(i, p.IntImm(n)), dim, value)
+            return value
+
+        return te.compute("T_shape", (p.IntImm(len(expr)),), length)
 
 
 class TensorToShape(ByMachine, name="relax.tensor_to_shape"):

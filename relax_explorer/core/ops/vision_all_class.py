@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.dynamic_slice import sliced
 from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.ops.sort import order, order_stage
@@ -119,15 +119,17 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         return indices, np.where(there, marks, 0).astype(np.float32), flat.sum(1).astype(np.int64)
 
     @staticmethod
-    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr | None:
+    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """A kernel that selects; its rows that are filled, for ONNX."""
         known = [
             info
             for info in infos
             if isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
         ]
-        if len(known) < 5 or known[0].dtype is None or not known[0].dtype.is_float:
-            return None  # shares of whole numbers would be 0 or 1
+        if len(known) < 5 or known[0].dtype is None:
+            raise NotLowered("the shape or the dtype of an operand is not known")
+        if not known[0].dtype.is_float:
+            raise NotLowered(f"the boxes are {known[0].dtype}: what whole numbers share is 0 or all")
         if call.attrs["output_format"] == "tensorflow":
             out = call.struct_info
             assert out is not None  # it was inferred

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, INT32, INT64
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, Numbers, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Numbers, Op, Site, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.tir.stmt import Stmt
@@ -117,7 +117,6 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
     keep_background: bool = attr(True, "whether class 0 keeps its scores, else they become 0")
     apply_softmax: bool = attr(True, "whether scores are made probabilities first")
     fusion = Fusion.OPAQUE
-    no_legalize = "scores of integers have no lowering"
     examples = (
         "f32[b,3,n] f32[b,n*4] f32[1,n,4] -> (f32[b,n,4],f32[b,3,n])",
         "f32[1,3,10] f32[1,40] f32[1,10,4] clip=True threshold=0.2 variances=[0.1,0.1,0.2,0.2] keep_background=False -> (f32[1,10,4],f32[1,3,10])",
@@ -178,7 +177,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         """An expression for each corner; softmax as usual, by the maximum and the sum."""
         kind = cls_pred.dtype
         if not kind.is_float:
-            return None
+            raise NotLowered(f"the scores are {kind}, no floats")
         batch, _, count = cls_pred.shape
         half, zero, one = (p.as_prim(number, kind) for number in (0.5, 0.0, 1.0))
 

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, INT32, INT64
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.sort import order, order_stage
 from relax_explorer.core.ops.special import NotDefined
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
@@ -45,7 +45,6 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     )
     score_threshold: float = attr(0.0, "the score below which a soft score drops its box")
     fusion = Fusion.OPAQUE
-    no_legalize = "boxes of integers have no lowering"
     examples = (
         "f32[b,n,6] i32[b] i32[b,n] -> (i32[b,n],i32[b,1])",
         "f32[2,5,6] i32[2] i32[2,5] max_output_size=2 return_indices=False invalid_to_bottom=True -> f32[2,5,6]",
@@ -124,7 +123,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     def legalize(te: Te, data: Tensor, valid_count: Tensor, indices: Tensor, **attrs: Any) -> Any:
         """Boxes in order, then one after the other in each image."""
         if not data.dtype.is_float:
-            return None
+            raise NotLowered(f"the boxes are {data.dtype}: what whole numbers share is 0 or all")
         return _Stages(te, data, valid_count, indices, attrs).results()
 
 

@@ -13,13 +13,18 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.gather import inside
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.tir.stmt import Stmt
 
-_NO_INTEGERS = "integer images or regions have no lowering, nor has TVM one that runs"
+
+def _need_floats(data: Tensor, rois: Tensor) -> None:
+    """TVM has no lowering of others either that runs."""
+    for name, x in (("images", data), ("regions", rois)):
+        if not x.dtype.is_float:
+            raise NotLowered(f"the {name} are {x.dtype}, no floats")
 
 
 def _pair(call_: e.Call, infos: list[s.StructInfo]) -> e.Call:
@@ -75,7 +80,6 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
     mode: str = attr("avg", "avg or max of the samples of a bin")
     fusion = Fusion.OPAQUE
     refine = staticmethod(_pair)
-    no_legalize = _NO_INTEGERS
     examples = (
         "f32[2,3,h,w] f32[0,5] pooled_size=(2,2) spatial_scale=1.0 -> f32[0,3,2,2]",
         'f32[2,8,6,3] f32[m,5] pooled_size=(2,3) spatial_scale=0.5 sample_ratio=2 layout="NHWC" mode="max" -> f32[m,2,3,3]',
@@ -124,10 +128,9 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
     def legalize(
         te: Te, data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, sample_ratio: int, aligned: bool,
         layout: str, mode: str,
-    ) -> Tensor | None:  # fmt: skip
+    ) -> Tensor:  # fmt: skip
         """A loop over the samples of each bin."""
-        if not (data.dtype.is_float and rois.dtype.is_float):
-            return None
+        _need_floats(data, rois)
         kind, axes = rois.dtype, {axis: n for n, axis in enumerate(layout)}
         bins = (p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         lengths = dict(zip("NCHW", (rois.shape[0], data.shape[axes["C"]], *bins), strict=True))
@@ -242,7 +245,6 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     layout: str = attr("NCHW", "order of the axes, NCHW")
     fusion = Fusion.OPAQUE
     refine = staticmethod(_pair)
-    no_legalize = _NO_INTEGERS
     examples = (
         "f32[2,3,h,w] f32[0,5] pooled_size=(2,2) spatial_scale=1.0 -> f32[0,3,2,2]",
         "f32[2,3,6,5] f32[m,5] pooled_size=3 spatial_scale=0.5 -> f32[m,3,3,3]",
@@ -272,10 +274,9 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     @staticmethod
     def legalize(
         te: Te, data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, layout: str
-    ) -> Tensor | None:
+    ) -> Tensor:
         """A loop over the pixels of each bin."""
-        if not (data.dtype.is_float and rois.dtype.is_float):
-            return None
+        _need_floats(data, rois)
         kind = rois.dtype
         shape = (rois.shape[0], data.shape[1], p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         made = loops.tensor(te, "T_roi_pool", shape, data.dtype)

@@ -9,7 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get, legalize
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.decl import NotLowered, Op
 from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -21,7 +21,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) -> e.Function:
     """Replace each operator by a call_tir of a PrimFunc made from its `legalize` rule.
 
-    Equal calls share one PrimFunc. Operators in `skip` stay, as do those whose shapes are not known.
+    Equal calls share one PrimFunc. Operators in `skip` stay, as do calls that have no lowering, which a warning says why of.
     """
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
@@ -34,15 +34,15 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
         if value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
             at.waived.add(NO_HIGH_LEVEL_OPS)
             return binding
-        before, call = _lower_any(op, value, at, isinstance(walk.block, e.DataflowBlock))
-        if call is None:
+        try:
+            before, call = _lower_any(op, value, at, isinstance(walk.block, e.DataflowBlock))
+        except NotLowered as reason:
             at.waived.add(NO_HIGH_LEVEL_OPS)
-            at.report.say(
-                codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: a shape or dtype is not known", value
-            )
+            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: {reason}", value)
             return binding
-        if not before:
-            return replace(binding, value=call)
+        if not before or call.struct_info is binding.var.struct_info:
+            lowered = replace(binding, value=call)
+            return (*before, lowered) if before else lowered
         # The lengths have names now, so the variable is another one, of which more is known.
         var = type(binding.var)(binding.var.name, call.struct_info, binding.var.span)
         walk.rename(binding.var, var)
@@ -57,34 +57,46 @@ _INFER = Inferrer(Report(), lambda _: None)
 
 def _lower_any(
     op: type[Op], call: e.Call, at: PassSite, dataflow: bool
-) -> tuple[tuple[e.Binding, ...], e.Expr | None]:
+) -> tuple[tuple[e.Binding, ...], e.Expr]:
     """What stands for `call`, after some bindings: a kernel, a function of the runtime, or what the operator unfolds to."""
-    if op.packed:
-        args = (e.ExternFunc(op.packed), *call.args)
-        info = call.struct_info or s.OBJECT
-        packed = e.op_ref("relax.call_pure_packed")
-        return (), e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
-    if op.unfold is None:
-        return (), _lower(call, at)
 
     def add(base: str, fn: PrimFunc) -> str:
         name = _fresh(base, at)
         at.added[name] = fn
         return name
 
+    if op.packed:
+        args = (e.ExternFunc(op.packed), *call.args)
+        info = call.struct_info or s.OBJECT
+        packed = e.op_ref("relax.call_pure_packed")
+        return (), e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
     emit = Emitter(add, dataflow, call.span)
-    value = op.unfold(emit, call, [_INFER.info(arg) for arg in call.args])
-    return (tuple(emit.bindings), value) if value is not None else ((), None)
+    if op.unfold is not None:
+        value = op.unfold(emit, call, [_INFER.info(arg) for arg in call.args])
+    else:
+        args = tuple([_literal(emit, arg) for arg in call.args])
+        value = _lower(replace(call, args=args) if emit.bindings else call, at)
+    return tuple(emit.bindings), value
 
 
-def _lower(call: e.Call, at: PassSite) -> e.Call | None:
+def _literal(emit: Emitter, arg: e.Expr) -> e.Expr:
+    """A tuple in a variable as a tuple of its fields, each a variable: kernels take tensors."""
+    info = arg.struct_info
+    if not isinstance(arg, e.Var) or not isinstance(info, s.TupleStructInfo):
+        return arg
+    fields = [
+        emit.bind(f"{arg.name}_{n}", e.TupleGetItem(arg, n, field), field)
+        for n, field in enumerate(info.fields)
+    ]
+    return e.Tuple(tuple(fields), info)
+
+
+def _lower(call: e.Call, at: PassSite) -> e.Call:
     """The call_tir for `call`; the PrimFunc is added to the module unless an equal call added it before."""
     infos = [_INFER.info(arg) for arg in call.args]
     key = ("legalized", legalize.key(call, infos))
     base = get(call.op.name).kernel_name()  # type: ignore[attr-defined]  # the caller saw an OpRef
     lowered = legalize.lower(call, infos)
-    if lowered is None:
-        return None
     name = at.shared.get(key)
     if name is None:
         name = at.shared[key] = _fresh(base, at)
