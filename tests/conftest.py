@@ -15,6 +15,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from tests.support import packed_functions
 from tests.support.golden import Golden
 from tests.support.oracle import Oracle
 from tests.support.spec_coverage import Coverage
@@ -36,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    packed_functions.register()
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update is for people who read the difference; CI may not use it")
     # The gate tries the same examples each time; at a desk every run looks elsewhere.

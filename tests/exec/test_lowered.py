@@ -196,6 +196,6 @@ def test_a_python_function_is_one_that_was_registered() -> None:
     def twice(x: np.ndarray) -> np.ndarray:
         return x * 2
 
-    call = 'y = R.call_py_func("{}", (x,), out_ty=R.Tensor(dtype="float32", ndim=1))\nreturn y'
+    call = 'y = R.call_py_func("{}", (x,), out_ty=R.Tensor((4,), dtype="float32"))\nreturn y'
     np.testing.assert_array_equal(run(call.format("test.lowered.twice"), X), 2 * X)
     assert code(call.format("test.lowered.missing"), X)[0] == "RX0505"

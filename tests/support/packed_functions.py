@@ -9,20 +9,24 @@ import numpy as np
 from relax_explorer.core.exec.packed import packed_function
 
 
-@packed_function("test.f")
 def identity(*args: Any) -> Any:
     """Its first argument."""
     return args[0]
 
 
-@packed_function("test.inc_inplace")
 def increment(array: Any) -> tuple[()]:
     """Adds 1 to the array itself."""
     np.add(array, np.ones((), array.dtype), out=array)
     return ()
 
 
-@packed_function("test.dps_double")
 def double(array: Any, out: Any) -> None:
     """Fills `out` with twice `array`."""
     np.multiply(array, np.asarray(2, array.dtype), out=out)
+
+
+def register() -> None:
+    """Make programs of this process find them."""
+    packed_function("test.f")(identity)
+    packed_function("test.inc_inplace")(increment)
+    packed_function("test.dps_double")(double)
