@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, operand
-from relax_explorer.core.ops.legalize import Emitter
+from relax_explorer.core.ops.legalize import Emitter, need_known
 from relax_explorer.core.ops.te import Te, Tensor, where
 
 
@@ -64,8 +64,8 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
     def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """The lengths are computed first, as a tensor; a cast gives them names, which the slice is allocated by."""
         x, *numbers = infos
-        if not isinstance(x, s.TensorStructInfo) or x.dims is None or x.dtype is None:
-            raise NotLowered("the shape or the dtype of x is not known")
+        need_known(x, "x")
+        assert isinstance(x, s.TensorStructInfo)  # as inference has it
         known = [
             info
             for info in numbers

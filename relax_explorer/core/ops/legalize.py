@@ -122,8 +122,10 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
     """The lowering of a call, whose operands are no tuples in variables; raises NotLowered where there is none."""
     op, out = get(call.op.name), call.struct_info or s.OBJECT  # type: ignore[attr-defined]  # an OpRef
     for n, info in enumerate(infos):
-        _need_known(info, op.operands[min(n, len(op.operands) - 1)].name)
-    _need_known(out, "the result")
+        need_known(info, op.operands[min(n, len(op.operands) - 1)].name)
+    if isinstance(out, s.PrimStructInfo):
+        raise NotLowered("the result is a scalar, and kernels fill tensors")
+    need_known(out, "the result")
     flat = _flat_operands(call)
     variables = _variables(infos, out)
     template_key = key(call, infos)
@@ -153,11 +155,11 @@ def _flat_operands(call: e.Call) -> list[e.Expr]:
     return found
 
 
-def _need_known(info: s.StructInfo, name: str) -> None:
+def need_known(info: s.StructInfo, name: str) -> None:
     """Raise NotLowered for a value of which a kernel would have to know more."""
     if isinstance(info, s.TupleStructInfo):
         for field in info.fields:
-            _need_known(field, name)
+            need_known(field, name)
     elif isinstance(info, s.TensorStructInfo):
         if info.dims is None or info.dtype is None:
             raise NotLowered(f"the {'dtype' if info.dims is not None else 'shape'} of {name} is not known")

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.dtype import FLOAT32, INT64
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.dynamic_slice import sliced
-from relax_explorer.core.ops.legalize import Emitter
+from relax_explorer.core.ops.legalize import Emitter, need_known
 from relax_explorer.core.ops.sort import order, order_stage
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
@@ -121,13 +121,10 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
     @staticmethod
     def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """A kernel that selects; its rows that are filled, for ONNX."""
-        known = [
-            info
-            for info in infos
-            if isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
-        ]
-        if len(known) < 5 or known[0].dtype is None:
-            raise NotLowered("the shape or the dtype of an operand is not known")
+        for q, info in zip(AllClassNonMaxSuppression.operands, infos, strict=True):
+            need_known(info, q.name)
+        known = [info for info in infos if isinstance(info, s.TensorStructInfo)]
+        assert known[0].dtype is not None  # it was looked at
         if not known[0].dtype.is_float:
             raise NotLowered(f"the boxes are {known[0].dtype}: what whole numbers share is 0 or all")
         if call.attrs["output_format"] == "tensorflow":

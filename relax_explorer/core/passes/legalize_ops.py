@@ -29,6 +29,9 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
+        if op is not None and not op.is_lowered() and op.no_evaluate:  # others run as they stand
+            text = f"{value.op.name} stays as it is: {op.no_legalize}"
+            at.report.say(codes.NO_LEGALIZATION, text, value)
         if op is None or not op.is_lowered():
             return binding
         if value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
