@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.codes import CODES, operators, passes, runtime, style, syntax, tir, well_formed
+from relax_explorer.core.codes import (
+    CODES,
+    internal,
+    operators,
+    passes,
+    runtime,
+    style,
+    syntax,
+    tir,
+    well_formed,
+)
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.syntax.parser import read
 
@@ -17,7 +27,7 @@ WITH_EXAMPLE = sorted(code.id for code in CODES.values() if code.example)
 
 
 def test_no_number_is_given_twice() -> None:
-    rooms = (syntax, tir, well_formed, operators, style, passes, runtime)
+    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, internal)
     given = [value.id for room in rooms for value in vars(room).values() if isinstance(value, Code)]
     assert len(given) == len(set(given))
 

@@ -29,12 +29,12 @@ def failure(call: str) -> rxe.Diagnostic:
 @pytest.mark.parametrize(
     ("call", "code", "text"),
     [
-        ('R.einsum((x, x), "ij,jk->ik")', "RX0507", "do not fit one another"),
-        ("R.matmul(x, x)", "RX0507", ""),
+        ('R.einsum((x, x), "ij,jk->ik")', "RX0507", "the axis 'j' has the lengths 3 and 2"),
+        ("R.matmul(x, x)", "RX0507", "inner dimensions differ: 3 and 2"),
         ("R.left_shift(x, x)", "RX0519", "bits are those of integers"),
         ("R.bitwise_not(x)", "RX0519", "bits are those of integers"),
-        ("R.topk(x, k=9)", "RX0507", "relax.topk gives"),
-        ("R.nn.pad(x, [0, -9, 0, 0])", "RX0507", "n - 9"),
+        ("R.topk(x, k=9)", "RX0507", "its type says"),
+        ("R.nn.pad(x, [0, -9, 0, 0])", "RX0507", "an axis of length 2 can't lose 9 elements"),
     ],
 )
 def test_every_operand_is_shown(call: str, code: str, text: str) -> None:
@@ -44,7 +44,8 @@ def test_every_operand_is_shown(call: str, code: str, text: str) -> None:
     assert problem.help
     shown = [label.text for label in problem.labels if not label.primary]
     assert shown
-    assert all("a tensor (2, 3) of float32" in item for item in shown)
+    assert all("is a tensor (2, 3) of float32" in item for item in shown)
+    assert problem.notes[0] == "here n = 2, m = 3"
 
 
 def test_labels_stand_at_the_operands() -> None:
@@ -52,3 +53,52 @@ def test_labels_stand_at_the_operands() -> None:
     first, second = [label.place for label in labels if not label.primary]
     assert first.text == second.text == "x"
     assert first.column < second.column
+
+
+TOLD = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        y = R.call_pure_packed("test.operation.longer", x, sinfo_args=R.Tensor((4,), "float32"))
+        z = {call}
+        return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("R.exp(y)", "relax.exp: x is a tensor (5,) of float32, and its type says R.Tensor((4,)"),
+        ("R.add(x, y)", "relax.add: the lengths 4 and 5 don't broadcast"),
+    ],
+)
+def test_an_operand_that_is_not_what_its_type_says_is_named(call: str, text: str) -> None:
+    @rxe.packed_function("test.operation.longer")
+    def longer(array: np.ndarray) -> np.ndarray:
+        return np.append(array, array[:1])
+
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(rxe.parse(TOLD.format(call=call)), "main", [np.ones(4, "float32")])
+    problem = caught.value.diagnostics[0]
+    assert problem.code.id == "RX0507"
+    assert text in problem.message
+    assert any("is a tensor (5,) of float32" in label.text for label in problem.labels)
+
+
+@pytest.mark.parametrize(
+    ("computed", "text"),
+    [
+        (lambda x: x[:1], "relax.exp gives a tensor (1, 3) of float32, not R.Tensor((2, 3)"),
+        (lambda x: x.astype("float64"), "dtype float64, expected float32"),
+        (lambda x: x + np.ones(7), "could not be computed: operands could not be broadcast"),
+    ],
+)
+def test_a_fault_of_ours_is_no_problem_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, computed: object, text: str
+) -> None:
+    monkeypatch.setattr(rxe.ops.get("relax.exp"), "evaluate", staticmethod(computed))
+    problem = failure("R.exp(x)")
+    assert problem.code.id == "RX0901"
+    assert text in problem.message
+    assert "x is a tensor (2, 3) of float32" in [label.text for label in problem.labels]

@@ -112,7 +112,7 @@ class Setting:
 
         if not places.columns:
             return some(made.shape, fields.index(arg))
-        for n in range(1 if places.first_only else made.shape[-1]):
+        for n in range(1 if places.first_only else min(made.shape[-1], of.ndim)):
             made[..., n] = some(made.shape[:-1], n)
         return made
 

@@ -6,12 +6,12 @@ RX05 run time · RX09 internal.
 
 from __future__ import annotations
 
-from relax_explorer.core.codes import operators, passes, runtime, style, syntax, tir, well_formed
+from relax_explorer.core.codes import internal, operators, passes, runtime, style, syntax, tir, well_formed
 from relax_explorer.core.diagnostics import Code
 
 CODES: dict[str, Code] = {
     value.id: value
-    for module in (syntax, tir, well_formed, operators, style, passes, runtime)
+    for module in (syntax, tir, well_formed, operators, style, passes, runtime, internal)
     for value in vars(module).values()
     if isinstance(value, Code)
 }

@@ -42,9 +42,10 @@ UNKNOWN_FUNCTION = Code(
 )
 SHAPE_CHECK = Code(
     "RX0507",
-    "lengths differ at run time",
-    "Two lengths that had to agree do not.",
-    "Look at the shapes of the operands.",
+    "shapes do not fit at run time",
+    "Lengths and ranks that are known only when the program runs are not what the operator takes, or not what a type says; the "
+    "message is the one that such lengths get when they are written out.",
+    "Look at where the lengths come from; R.match_cast says early what they must be.",
 )
 OUT_OF_BOUNDS = Code(
     "RX0508",

@@ -14,6 +14,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.values import Dims, lengths
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.tir.stmt import PrimFunc
 
 MEMORY_LIMIT = 4 << 30  # bytes that one result may take
@@ -77,10 +78,17 @@ def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Any:
             )
         )
     shape = lengths(info.dims, dims, place)
-    size = info.dtype.to_numpy().itemsize
-    for length in shape:
-        size *= length
-    if size > MEMORY_LIMIT:
-        text = f"a result of shape {shape} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"
+    text = too_large(shape, info.dtype)
+    if text:
         raise Failure(Diagnostic(codes.TOO_LARGE, text, (Label(place, "", True),), help=codes.TOO_LARGE.fix))
     return np.zeros(shape, dtype=info.dtype.to_numpy())
+
+
+def too_large(shape: Sequence[int], dtype: DType) -> str:
+    """What to say of a result that is beyond the limit; empty when it is not."""
+    size = dtype.to_numpy().itemsize
+    for length in shape:
+        size *= length
+    if size <= MEMORY_LIMIT:
+        return ""
+    return f"a result of shape {tuple(shape)} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"

@@ -36,7 +36,7 @@ from relax_explorer.core.exec.values import (
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.struct_info import OBJECT
+from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.special import BadValue, NotDefined
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -106,6 +106,7 @@ class Machine:
     ) -> None:
         self.module, self.record, self.check_annotations = module, record, check_annotations
         self.kernels = Kernels(cache)
+        self.fitting: dict[Any, StructInfo] = {}  # what operators make of operands of these types
         self.frames: list[Frame] = []
         self.result: Any = None
         self.done = False
@@ -547,9 +548,7 @@ class Machine:
         except BadValue as problem:
             raise self.trap(codes.BAD_VALUE, str(problem), at) from None
         except ValueError as problem:
-            unfit = "broadcast" in str(problem)  # numpy's words are about arrays that nobody has seen
-            text = "the lengths of the operands do not fit one another" if unfit else str(problem)
-            raise self.trap(codes.SHAPE_CHECK, text, at) from None
+            raise self.trap(codes.SHAPE_CHECK, str(problem), at) from None
         except TypeError as problem:
             undefined = "ufunc" in str(problem)
             text = "it is not defined for operands of these dtypes" if undefined else str(problem)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Failure, Label
-from relax_explorer.core.exec.match import Mismatch, match
-from relax_explorer.core.exec.values import UNKNOWN, Shape, describe, negative_dimension
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.fitting import check_value, negative_length, type_of_result, with_operands
+from relax_explorer.core.exec.kernels import too_large
+from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.values import UNKNOWN, Shape, negative_dimension
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.decl import Op
-from relax_explorer.core.syntax.places import operand_spans
+from relax_explorer.core.ops.special import BadValue
 
 
 def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any]) -> None:
@@ -28,40 +30,46 @@ def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence
         if isinstance(value, Shape) and min(value, default=0) < 0:
             written = given.values if isinstance(given, e.ShapeExpr) else None
             raise machine.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
+    wanted = type_of_result(machine, frame, at, op, args)
     missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
-    function = op.evaluate
-    assert function is not None  # the caller looked
     try:
+        _need_lengths(machine, frame, at, op, wanted)
         with np.errstate(all="ignore"):
-            value = machine.guard(at, lambda: function(*args, *missing, **at.node.attrs))
+            value = machine.guard(at, lambda: _computed(machine, at, op, (*args, *missing)))
     except Failure as failure:
-        raise _with_operands(failure, at.node, args) from None
-    info = at.node.struct_info
-    if isinstance(value, np.generic) and not isinstance(info, s.PrimStructInfo):
+        raise with_operands(failure, frame, at.node, op, args) from None
+    if isinstance(value, np.generic) and not isinstance(wanted, s.PrimStructInfo):
         value = np.asarray(value)  # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
-    try:
-        match(value, info or s.OBJECT, dict(frame.dims), machine.scope(frame))
-    except Mismatch as problem:
-        text = f"{op.name} gives {describe(value)}, not {info}: {problem}"
-        raise _with_operands(machine.trap(codes.SHAPE_CHECK, text, at), at.node, args) from None
+    check_value(machine, frame, at, op, args, value, wanted)
     machine.write(frame, at.target, value)
     odd = op.doubt(*args, *missing, **at.node.attrs) if op.doubt is not None else ""
     if odd:
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
 
 
-def _parts(value: Any) -> str:
-    """What an operand is; of a tuple, what its fields are."""
-    return describe(value) if isinstance(value, (np.ndarray, Shape)) else ", ".join(map(describe, value))
+def _need_lengths(machine: Any, frame: Any, at: Any, op: type[Op], wanted: s.StructInfo) -> None:
+    """Stop where the result would have a length below 0, said as the text has it, or needs too much memory."""
+    for info in (at.node.struct_info or s.OBJECT, wanted):
+        text = negative_length(info, frame.dims)
+        if text:
+            raise machine.trap(codes.SHAPE_CHECK, f"{op.name}: in the result {text}", at)
+    for info in wanted.fields if isinstance(wanted, s.TupleStructInfo) else (wanted,):
+        if isinstance(info, s.TensorStructInfo) and info.dims and info.dtype is not None:
+            lengths = [evaluate(dim, frame.dims) for dim in info.dims]
+            text = "" if None in lengths else too_large(tuple(map(int, lengths)), info.dtype)
+            if text:
+                raise machine.trap(codes.TOO_LARGE, f"{op.name}: {text}", at)
 
 
-def _with_operands(failure: Failure, call: e.Call, args: Sequence[Any]) -> Failure:
-    """The failure with what each operand was, where it stands in the call."""
-    spans = operand_spans(call.span)
-    places = spans if len(spans) >= len(args) else call.args
-    labels = [
-        Label(place, _parts(value))
-        for place, value in zip(places, args, strict=False)
-        if isinstance(value, (np.ndarray, tuple))
-    ]
-    return Failure(*[replace(item, labels=(*item.labels, *labels)) for item in failure.diagnostics])
+def _computed(machine: Any, at: Any, op: type[Op], args: Sequence[Any]) -> Any:
+    function = op.evaluate
+    assert function is not None  # the caller looked
+    try:
+        return function(*args, **at.node.attrs)
+    except BadValue:
+        raise
+    except (
+        ValueError
+    ) as problem:  # the rule has accepted the operands, so numpy was asked for the wrong thing
+        text = f"{op.name} could not be computed: {problem}"
+        raise machine.trap(internal.WRONG_VALUE, text, at) from problem

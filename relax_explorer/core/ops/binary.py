@@ -121,6 +121,7 @@ def _legalize(name: str, element: Element, base: type[Arithmetic]) -> Callable[[
         kinds = [x.dtype for x in (x1, x2) if isinstance(x, Tensor)]
         loose = [x.dtype for x in (x1, x2) if not isinstance(x, Tensor)]
         kind = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
+        kind = x1.dtype if kind is BOOL and not compared else kind  # a scalar before truth values
         if issubclass(base, Bits) and kind.kind not in base.kinds:
             raise NotLowered(f"the elements are {kind}, and these have no bits")
 
@@ -139,6 +140,7 @@ def _evaluate(function: Function, compared: bool) -> Function:
         if kinds:
             loose = [from_numpy(a.dtype) for a, x in zip(arrays, (x1, x2), strict=True) if a is not x]
             shared = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
+            shared = from_numpy(arrays[0].dtype) if shared is BOOL and not compared else shared
             arrays = [x.astype(shared.to_numpy()) for x in arrays]
         made = np.asarray(function(*arrays))
         if not kinds:  # two scalars make a scalar

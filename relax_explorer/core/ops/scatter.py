@@ -296,7 +296,7 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         if len(part) != src.shape[axis]:
             ends = f"start {start} to end {end} by step {step}"
             text = f"axis {axis} of input_tensor has length {input_tensor.shape[axis]}: {ends} is {len(part)} long"
-            raise ValueError(f"src has length {src.shape[axis]}; {text}")
+            raise BadValue(f"src has length {src.shape[axis]}; {text}")
         part[...] = np.moveaxis(src, axis, 0)
         return made
 

@@ -17,6 +17,7 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Op, Prim, Shape, Site, operand
 from relax_explorer.core.ops.memory import need_lengths, need_offset, need_shape
+from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Tensor
 
 
@@ -132,12 +133,12 @@ def byte_offset(array: Any) -> int:
 
 
 def view_of(data: Any, shape: tuple[int, ...], dtype: Any, start: int) -> Any:
-    """An array over the bytes of another, from `start` on; raises ValueError when it would reach beyond them."""
+    """An array over the bytes of another, from `start` on; raises BadValue when it would reach beyond them."""
     size = dtype.itemsize * int(np.prod(shape, dtype=object))
     if min(shape, default=0) < 0 or start < 0:
-        raise ValueError(f"a view of shape {shape} at byte {start} has a number below 0")
+        raise BadValue(f"a view of shape {shape} at byte {start} has a number below 0")
     if start + size > data.nbytes:
-        raise ValueError(f"a view ends at byte {start + size}, the tensor at byte {data.nbytes}")
+        raise BadValue(f"a view ends at byte {start + size}, the tensor at byte {data.nbytes}")
     compact = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     made = compact[start : start + size].view(dtype).reshape(shape)
     offset = byte_offset(data) + start

@@ -1,0 +1,166 @@
+"""Whether operands fit one another, asked of the operator's own rule with the lengths, ranks and dtypes that a run has.
+
+What inference could not decide of symbols is decided here in the same words, before anything is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import internal, operators, runtime
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec.match import Mismatch, match
+from relax_explorer.core.exec.scalars import evaluate
+from relax_explorer.core.exec.values import Dims, Shape, describe, dtype_of, negative_dimension, scalar_dtype
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT64
+from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.ops.decl import InferFailure, Op, Site
+from relax_explorer.core.syntax.places import operand_spans
+
+_CODES = {
+    operators.DTYPE_WRONG: runtime.UNDEFINED_FOR_DTYPE,
+    operators.DTYPES_DIFFER: runtime.UNDEFINED_FOR_DTYPE,
+    operators.AXIS_RANGE: runtime.OUT_OF_BOUNDS,
+}
+"""What a refusal is when it runs; others are about shapes."""
+
+
+def type_of_result(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any]) -> s.StructInfo:
+    """The type that the operator's rule derives for these values; raises Failure where it refuses them."""
+    call = at.node
+    stated = call.struct_info or s.OBJECT
+    infos = tuple([_info(value, arg.struct_info) for value, arg in zip(args, call.args, strict=True)])
+    if op.takes_sinfo or all(
+        info is arg.struct_info or (arg.struct_info is None and not isinstance(info, s.TupleStructInfo))
+        for info, arg in zip(infos, call.args, strict=True)
+    ):
+        return stated  # inference knew as much
+    key = (op, call.attrs, infos) if op.by_info else (call, infos)
+    known: s.StructInfo | None = machine.fitting.get(key)
+    if known is None:
+        try:
+            missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
+            known = op.infer(Site(call, op), *infos, *missing, **call.attrs)
+        except InferFailure as refusal:
+            raise _refused(machine, frame, at, op, args, refusal.diagnostic) from None
+        machine.fitting[key] = known
+    return known
+
+
+def _refused(
+    machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any], problem: Diagnostic
+) -> Failure:
+    """What the operator's rule says of operands, as a problem of the run."""
+    code = _CODES.get(problem.code, runtime.SHAPE_CHECK)
+    return with_operands(machine.trap(code, problem.message, at, problem.help), frame, at.node, op, args)
+
+
+def with_operands(failure: Failure, frame: Any, call: e.Call, op: type[Op], args: Sequence[Any]) -> Failure:
+    """The failure with what each operand was, where it stands in the call, and the shape variables of their types."""
+    spans = operand_spans(call.span)
+    places = spans if len(spans) >= len(args) else call.args
+    names = [q.name for q in op.operands] or ["the operand"]
+    names += [names[-1]] * (len(args) - len(names))
+    labels = [
+        Label(place, f"{name} is {_parts(value)}")
+        for place, name, value in zip(places, names, args, strict=False)
+        if isinstance(value, (np.ndarray, tuple))
+    ]
+    dims = _values(call, frame.dims)
+    return Failure(
+        *[
+            replace(
+                item, labels=(*item.labels, *labels), notes=(*([f"here {dims}"] if dims else []), *item.notes)
+            )
+            for item in failure.diagnostics
+        ]
+    )
+
+
+def _values(call: e.Call, dims: Dims) -> str:
+    """The shape variables in the types of the operands, with their values."""
+    seen = dict.fromkeys(
+        var for arg in call.args if arg.struct_info is not None for var in info_vars(arg.struct_info)
+    )
+    return ", ".join(f"{var.name} = {dims[var]}" for var in seen if var in dims)
+
+
+def _parts(value: Any) -> str:
+    """What an operand is; of a tuple, what its fields are."""
+    if isinstance(value, (np.ndarray, Shape)):
+        return describe(value)
+    return ", ".join(map(describe, value)) or "an empty tuple"
+
+
+def _info(value: Any, stated: s.StructInfo | None) -> s.StructInfo:
+    """The type of a value; what its variable is known as, for objects."""
+    if isinstance(value, np.ndarray):
+        device = stated.vdevice if isinstance(stated, s.TensorStructInfo) else None
+        dims = tuple([p.IntImm(length) for length in value.shape])
+        return s.TensorStructInfo(dims, dtype_of(value), value.ndim, device)
+    if isinstance(value, Shape):
+        return s.ShapeStructInfo(tuple([p.IntImm(length) for length in value]))
+    if isinstance(value, tuple):
+        fields = stated.fields if isinstance(stated, s.TupleStructInfo) else (None,) * len(value)
+        return s.TupleStructInfo(tuple([_info(item, f) for item, f in zip(value, fields, strict=False)]))
+    if isinstance(value, (bool, int, float, np.generic)):
+        wanted = stated.dtype if isinstance(stated, s.PrimStructInfo) else FLOAT64
+        kind = scalar_dtype(value, wanted) or FLOAT64
+        return s.PrimStructInfo(
+            kind, p.as_prim(value.item() if isinstance(value, np.generic) else value, kind)
+        )
+    return stated or s.OBJECT
+
+
+def negative_length(info: s.StructInfo, dims: Dims) -> str:
+    """What to say of the type of a result with a length below 0, which the operator's rule let pass; empty when none is."""
+    for part in info.fields if isinstance(info, s.TupleStructInfo) else (info,):
+        dimensions = part.dims or () if isinstance(part, s.TensorStructInfo) else ()
+        values = [evaluate(dim, dims) for dim in dimensions]
+        if None not in values and (text := negative_dimension(tuple(map(int, values)), dimensions)):
+            return text
+    return ""
+
+
+def check_value(
+    machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any], value: Any, wanted: s.StructInfo
+) -> None:
+    """Hold a value against the type that the rule gave for these operands, and against that of its variable.
+
+    The first can only fail by a fault of ours. The second fails where an operand is not what its type says, as what a packed
+    function gives may not be, and where TVM's rule takes for granted that an axis is long enough.
+    """
+    stated, scope = at.node.struct_info or s.OBJECT, machine.scope(frame)
+    try:
+        match(value, wanted, dict(frame.dims), scope)
+    except Mismatch as problem:
+        text = f"{op.name} gives {describe(value)}, not {wanted}: {problem}"
+        lie = _other_than_stated(frame, at.node, op, args, scope) if wanted is stated else ""
+        code = runtime.SHAPE_CHECK if lie else internal.WRONG_VALUE
+        trap = machine.trap(code, f"{op.name}: {lie}" if lie else text, at)
+        raise with_operands(trap, frame, at.node, op, args) from None
+    try:
+        match(value, stated, dict(frame.dims), scope)
+    except Mismatch as problem:
+        text = f"with these lengths the result is {wanted}, its type says {stated}: {problem}"
+        lie = _other_than_stated(frame, at.node, op, args, scope) or text
+        trap = machine.trap(runtime.SHAPE_CHECK, f"{op.name}: {lie}", at)
+        raise with_operands(trap, frame, at.node, op, args) from None
+
+
+def _other_than_stated(frame: Any, call: e.Call, op: type[Op], args: Sequence[Any], scope: Any) -> str:
+    """Which operand is not what its type says; empty when each is."""
+    for n, (value, arg) in enumerate(zip(args, call.args, strict=True)):
+        try:
+            match(value, arg.struct_info or s.OBJECT, dict(frame.dims), scope)
+        except Mismatch as problem:
+            name = op.operands[min(n, len(op.operands) - 1)].name
+            return f"{name} is {describe(value)}, and its type says {arg.struct_info}: {problem}"
+    return ""

@@ -1,0 +1,72 @@
+"""What inference refuses of lengths that are written out, the run refuses of the same lengths behind symbols, in the same words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.decl import Op
+from tests.support.op_examples import Example, examples
+from tests.support.op_values import apart, as_tuple, setting
+from tests.support.own_lengths import Changed, changed
+
+EVALUATED = [
+    op
+    for op in table().values()
+    if op.evaluate is not None and any(q.kind.startswith("Tensor") for q in op.operands)
+]
+
+
+def outcome(call: Example, sizes: dict[str, int]) -> tuple[Diagnostic | None, object]:
+    """What is wrong, and if nothing is, the value."""
+    try:
+        at = setting(call, {**dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 3), **sizes})
+        return None, rxe.run(at.module, "main", at.inputs())
+    except rxe.Failure as failure:
+        return failure.diagnostics[0], None
+
+
+def wrong_with(one: Changed) -> str:
+    """What is said of a change that is not what is said when it is written out; empty when nothing."""
+    written, value = outcome(one.literal, {})
+    found, made = outcome(one.symbolic, dict(one.sizes))
+    if found is None:
+        if written is not None:
+            return f"accepted; written out {written}"
+        return apart(as_tuple(made), as_tuple(value))
+    if found.code.id.startswith("RX02") or (written is not None and found.code is written.code):
+        return ""  # refused before it runs, or a problem of the elements
+    if found.code.id not in ("RX0507", "RX0519"):
+        return f"{found.code.id} {found.message}"
+    if written is None:
+        taken_for_granted = re.search(
+            r"its type says|in the result the dimension .* is negative", found.message
+        )
+        return "" if taken_for_granted else f"refused: {found.message}"
+    if written.message not in found.message:
+        return f"{found.message!r}, written out {written.message!r}"
+    labels = [label.text for label in found.labels]
+    named = [q.name for q in one.symbolic.op.operands if q.kind.startswith("Tensor")]
+    if not any(text.startswith(f"{name} is a tensor") for name in named for text in labels):
+        return f"no operand is named: {labels}"
+    return (
+        ""
+        if any(re.match(r"here .*\b[a-z] = \d", note) for note in found.notes)
+        else f"no symbol: {found.notes}"
+    )
+
+
+@pytest.mark.parametrize("op", EVALUATED, ids=lambda op: op.name.removeprefix("relax."))
+def test_lengths_that_differ_when_it_runs(op: type[Op]) -> None:
+    wrong = [
+        f"{one}: {text}"
+        for example in examples()
+        if example.op is op
+        for one in changed(example)
+        if (text := wrong_with(one))
+    ]
+    assert not wrong, "\n".join(wrong[:20])
