@@ -84,7 +84,7 @@ class Setting:
                 second = arg is self.call.args[-1]
                 if not (second and name in _SHIFTS):
                     made = at_edges(rng, made, name, second)
-            self.values[arg] = self._inside(rng, arg, made)
+            self.values[arg] = self._rising(rng, arg, self._inside(rng, arg, made))
         return self.values[arg]
 
     def _operand(self, arg: Any) -> str:
@@ -115,6 +115,13 @@ class Setting:
         for n in range(1 if places.first_only else min(made.shape[-1], of.ndim)):
             made[..., n] = some(made.shape[:-1], n)
         return made
+
+    def _rising(self, rng: np.random.Generator, arg: Any, made: Any) -> Any:
+        """The elements of an operand; where sequences start never falls, and is inside both queries and keys."""
+        if not self._operand(arg).startswith("seqstart"):
+            return made
+        rooms = [self.length(x.struct_info.dims[1]) for x in self.call.args[:2]]
+        return np.sort(rng.integers(0, min(rooms) + 1, made.shape)).astype(made.dtype)
 
     def has_no_place(self) -> bool:
         """Whether there are places in an axis that has none, so that no value is right."""

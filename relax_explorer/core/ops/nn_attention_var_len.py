@@ -14,6 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.loops import check, ordered, seq, store, tensor
 from relax_explorer.core.ops.nn_attention import (
     Attention,
     check_lengths,
@@ -24,7 +25,9 @@ from relax_explorer.core.ops.nn_attention import (
     weighted_stage,
     within_stage,
 )
+from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.tir import stmt as t
 
 
 class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
@@ -99,8 +102,11 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         made = np.zeros((*queries.shape[:3], values.shape[3]), queries.dtype)
         starts = seqstart_q if seqstart_k is None else seqstart_k
         limits = [
-            np.maximum.accumulate(np.clip(x, 0, n.shape[1]))
-            for x, n in ((seqstart_q, queries), (starts, keys))
+            _checked(name, x, of, n.shape[1])
+            for name, x, of, n in (
+                ("seqstart_q", seqstart_q, "queries", queries),
+                ("seqstart_q" if starts is seqstart_q else "seqstart_k", starts, "keys", keys),
+            )
         ]
         for a, b, c, d in zip(limits[0], limits[0][1:], limits[1], limits[1][1:], strict=False):
             if a < b:
@@ -114,8 +120,13 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         max_seqlen_k: Tensor | None, scale: Any, causal_mask: str | None, window_size: int | None,
     ) -> Tensor:  # fmt: skip
         """Attention of all to all, where a query sees the keys of its own sequence only."""
-        starts_q = _starts(te, seqstart_q, queries.shape[1])
-        starts_k = _starts(te, seqstart_q if seqstart_k is None else seqstart_k, keys.shape[1])
+        starts_q = _starts(te, seqstart_q, "seqstart_q", queries.shape[1])
+        starts_k = _starts(
+            te,
+            seqstart_q if seqstart_k is None else seqstart_k,
+            "seqstart_q" if seqstart_k is None else "seqstart_k",
+            keys.shape[1],
+        )
         count = (
             starts_q.shape[0]
             if starts_q.shape[0] is starts_k.shape[0]
@@ -140,14 +151,38 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         return weighted_stage(te, scores_stage(te, queries, keys, None, scale), values, seen)
 
 
-def _starts(te: Te, starts: Tensor, length: p.PrimExpr) -> Tensor:
-    """Where sequences start, none before the one in front of it, inside the axis."""
+def _checked(name: str, starts: Any, of: str, length: int) -> list[int]:
+    """Where sequences start, as numbers that never fall; one that does, or lies outside the axis, stops the run."""
+    last = 0
+    for place, start in enumerate(starts.tolist()):
+        if not 0 <= start <= length:
+            text = f"{name}[{place}] is {start}, axis 1 of {of} has length {length}: 0 to {length} are inside"
+            raise IndexError(text)
+        if start < last:
+            text = (
+                f"{name}[{place}] is {start}, and the sequence before it starts at {last}: starts never fall"
+            )
+            raise BadValue(f"{text}; {last} to {length} would do")
+        last = start
+    return list(map(int, starts.tolist()))
 
-    def start(i: p.PrimExpr, k: p.PrimExpr) -> p.PrimExpr:
-        inside = p.Max(p.Min(cast(starts[k], INT64), length), rules.ZERO)
-        return where(p.LE(k, i), inside, rules.ZERO)
 
-    return te.reduce("T_start", starts.shape, starts.shape, start, p.Max, rules.ZERO, INT64)
+def _starts(te: Te, starts: Tensor, name: str, length: p.PrimExpr) -> Tensor:
+    """Where sequences start; one outside the axis, or before the one in front of it, stops the run."""
+    made = tensor(te, "T_start", starts.shape, INT64)
+
+    def start(i: p.PrimExpr) -> t.Stmt:
+        own = cast(starts[i], INT64)
+        before = where(p.LT(rules.ZERO, i), cast(starts[p.Sub(i, rules.ONE)], INT64), rules.ZERO)
+        inside = p.And(p.LE(rules.ZERO, own), p.LE(own, length))
+        return seq(
+            check(inside, f"{name} has a start outside the axis of positions"),
+            check(p.LE(before, own), f"{name} has a start before the one in front of it"),
+            store(made, (i,), own),
+        )
+
+    ordered(te, starts.shape, (made,), start)
+    return made
 
 
 def _sequences(te: Te, starts: Tensor, length: p.PrimExpr, count: p.PrimExpr) -> Tensor:
