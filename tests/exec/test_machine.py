@@ -137,3 +137,26 @@ def test_take_never_reads_outside() -> None:
     clipped = text.replace("axis=0)", 'axis=0, mode="clip")')
     for program in (rxe.parse(clipped), rxe.apply_pass(rxe.normalize(rxe.parse(clipped)), "LegalizeOps")):
         np.testing.assert_array_equal(rxe.run(program, "main", [x, far]), x[[1, 0]])
+
+
+def test_a_kernel_that_the_module_has_not_is_named() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = Module
+        y = R.call_tir(cls.missing, (x,), out_sinfo=R.Tensor((4,), "float32"))
+        return y
+"""
+    module = rxe.parse(text)
+    (problem,) = [item for item in rxe.check(module) if item.is_error]
+    assert (problem.code.id, problem.message) == ("RX0106", "the module has no function 'missing'")
+    assert problem.span is not None
+    assert problem.span.line == 7
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(module, "main", [np.ones(4, F)])
+    stopped = caught.value.diagnostics[0]
+    assert (stopped.code.id, stopped.message) == ("RX0506", "y: 'missing' is no PrimFunc of the module")
+    assert stopped.span is not None
+    assert stopped.span.line == 7

@@ -169,3 +169,22 @@ def test_the_operator_of_the_readme_works() -> None:
         assert rxe.check(program) == []
     finally:
         rxe.ops.unregister("my.twice")
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_operand", "phrase"),
+    [
+        ("int", False, "an integer"),
+        ("int | None", False, "an integer or None"),
+        ("Axes", False, "an axis or a list of axes"),
+        ("IntList", False, "a list of integers"),
+        ("int | Ints", False, "an integer, or else a list of integers"),
+        ("bool", False, "True or False"),
+        ("IndexMap", False, "an index map"),
+        ("str", False, "a string"),
+        ("Value", True, "any value"),
+        ("Tensors", True, "a tuple of tensors"),
+    ],
+)
+def test_a_kind_in_a_sentence_has_its_article(kind: str, is_operand: bool, phrase: str) -> None:
+    assert page.kind_phrase(Parameter("q", kind, "", is_operand)) == phrase

@@ -52,3 +52,26 @@ def test_elements_are_those_of_the_data() -> None:
     (x,) = (value for value in call.inputs() if isinstance(value, np.ndarray))
     made = rxe.run(call.module, "main", call.inputs())
     np.testing.assert_array_equal(made, np.concatenate([np.float32([5, 5]), x[:2]]))
+
+
+@pytest.mark.parametrize(
+    "call", ["median f32[n] axis=[0]", "median f32[n]", "median f32[n,2] axis=[0] keepdims=True"]
+)
+def test_a_median_of_nothing_is_refused_evaluated_and_lowered(call: str) -> None:
+    empty = at(call, 0)
+    lowered = rxe.apply_pass(empty.module, "LegalizeOps")
+    for module, code, text in (
+        (empty.module, "RX0520", "axis 0 of data has length 0"),
+        (lowered, "RX0510", "has length 0"),
+    ):
+        with pytest.raises(rxe.Failure) as caught:
+            rxe.run(module, "main", empty.inputs())
+        problem = caught.value.diagnostics[0]
+        assert problem.code.id == code
+        assert text in problem.message
+        assert "no elements have no median" in problem.message
+    full = at(call, 3)
+    made = rxe.run(full.module, "main", full.inputs())
+    assert not apart(
+        as_tuple(rxe.run(rxe.apply_pass(full.module, "LegalizeOps"), "main", full.inputs())), as_tuple(made)
+    )

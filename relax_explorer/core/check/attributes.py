@@ -12,7 +12,7 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.ops.decl import Op, Parameter
-from relax_explorer.core.ops.page import kind_words
+from relax_explorer.core.ops.page import kind_phrase
 
 LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
 
@@ -31,7 +31,7 @@ def problem(op: type[Op], attrs: Attrs) -> str:
         if value is None and kind != parameter.kind:
             continue
         if not _KINDS[kind](value):
-            return f"{parameter.name} is {_said(value)}, it must be {kind_words(parameter)}"
+            return f"{parameter.name} is {_said(value)}, it must be {kind_phrase(parameter)}"
         if kind in ("int", "Axes", "Ints", "IntList", "int | Ints") and not _near(value):
             return f"{parameter.name} is {_said(value)}, it must be between -{LIMIT} and {LIMIT}"
     return ""
@@ -57,11 +57,11 @@ def operand_problem(q: Parameter, arg: e.Expr, info: s.StructInfo) -> str:
     kind = q.kind.removesuffix(" | None")
     literal = {e.StringImm: "a string", e.DataTypeImm: "a dtype"}.get(type(arg))
     if literal is not None and kind in ("Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"):
-        return f"{q.name} is {literal}, it must be a {kind_words(q)}"
+        return f"{q.name} is {literal}, it must be {kind_phrase(q)}"
     left_out = q.default == () and isinstance(info, s.TupleStructInfo) and not info.fields
     other = isinstance(info, (s.TupleStructInfo, s.ShapeStructInfo, s.FuncStructInfo))
     if kind == "Prim" and other and not left_out:
-        return f"{q.name} is {info}, it must be a {kind_words(q)}"
+        return f"{q.name} is {info}, it must be {kind_phrase(q)}"
     return ""
 
 

@@ -11,13 +11,14 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.ops import rules
+from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.reduction import warn_of_nothing
 from relax_explorer.core.ops.sort import order, order_stage
 from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Te, Tensor
+from relax_explorer.core.tir.stmt import Stmt
 
 
 class Median(Op, name="relax.median"):
@@ -94,8 +95,21 @@ class Median(Op, name="relax.median"):
             where = at(i)
             return x[(*where[:place], found[where], *where[place + 1 :])]
 
-        values = te.compute("T_median", shape, value)
-        return (values, te.compute("T_place", shape, lambda *i: found[at(i)])) if single else values
+        values = loops.tensor(te, "T_median", shape, data.dtype)
+        places = loops.tensor(te, "T_place", shape, INT64)
+
+        def choose(*i: p.PrimExpr) -> Stmt:
+            wanted = [loops.store(values, i, value(*i))]
+            wanted += [loops.store(places, i, found[at(i)])] if single else []
+            if not isinstance(x.shape[place], p.IntImm) or x.shape[place] is rules.ZERO:
+                there = p.LT(rules.ZERO, x.shape[place])
+                wanted.insert(
+                    0, loops.check(there, "no elements have no median: what is reduced has length 0")
+                )
+            return loops.seq(*wanted)
+
+        loops.ordered(te, shape, (values, places) if single else (values,), choose)
+        return (values, places) if single else values
 
 
 def _axes(axis: Any, ndim: int) -> tuple[bool, list[int]]:

@@ -143,9 +143,12 @@ class Transposed(Product):
 def _check_output_padding(at: Site, rank: int, strides: Any, output_padding: Any) -> None:
     more = output_padding if isinstance(output_padding, tuple) else (output_padding,)
     if len(more) not in (1, rank):
-        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers; 1 or {rank} are needed")
+        wanted = "1 is" if rank == 1 else f"1 or {rank} are"
+        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers; {wanted} needed")
     if any(not 0 <= n < step for n, step in zip(each(more, rank), each(strides, rank), strict=True)):
-        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding {list(more)} is not below the strides")
+        raise at.fail(
+            codes.BAD_ATTRIBUTE, f"output_padding is {list(more)}; 0 to below the strides is needed"
+        )
 
 
 def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) -> None:

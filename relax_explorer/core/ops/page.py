@@ -65,6 +65,20 @@ def kind_words(parameter: Parameter) -> str:
     return _ATTRIBUTES[kind] + (" or None" if kind != parameter.kind else "")
 
 
+def kind_phrase(parameter: Parameter) -> str:
+    """What a parameter may be, as it stands in a sentence: an integer, a list of integers, True or False."""
+    return " or ".join(map(_with_article, kind_words(parameter).split(" or ")))
+
+
+def _with_article(words: str) -> str:
+    first, _, rest = words.partition(" ")
+    if first == "else":  # `or else a list`
+        return f"else {_with_article(rest)}"
+    if first in ("True", "False", "None", "any"):
+        return words
+    return f"{'an' if first[0] in 'aeio' else 'a'} {words}"
+
+
 def problems(op: type[Op]) -> list[str]:
     """What keeps a class from being a usable operator, each in a phrase."""
     found = []

@@ -46,7 +46,7 @@ def _infer(
     size = pooled_size if isinstance(pooled_size, tuple) else (pooled_size,)
     size = size * 2 if len(size) == 1 else size
     if len(size) != 2 or any(type(n) is not int or n < 0 for n in size):
-        raise at.fail(codes.BAD_ATTRIBUTE, f"pooled_size is {pooled_size}, two numbers from 0 on are needed")
+        raise at.fail(codes.BAD_ATTRIBUTE, f"pooled_size is {list(size)}, two numbers from 0 on are needed")
     if layout not in layouts:
         raise at.fail(codes.BAD_ATTRIBUTE, f"layout is {layout}; it is {' or '.join(layouts)}")
     rules.need_rank(at, info, 4, "data")

@@ -120,16 +120,16 @@ def need_window(at: Site, rank: int, padding: Any, **positive: Any) -> None:
     for name, value in positive.items():
         items = value if isinstance(value, tuple) else (value,)
         if any(item <= 0 for item in items) or len(items) not in (1, rank):
-            wanted = "a number" if rank == 1 else f"1 or {rank} numbers"
-            raise at.fail(
-                codes.BAD_ATTRIBUTE, f"{name} is {value}; {wanted} from 1 on is needed", help=_ONE_EACH
-            )
+            wanted = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
+            given = list(value) if isinstance(value, tuple) else value
+            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {given}; {wanted} needed", help=_ONE_EACH)
     if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
-        wanted = " or ".join(map(str, sorted({1, rank, 2 * rank})))
+        wanted = "1 or 2" if rank == 1 else f"1, {rank} or {2 * rank}"
         text = f"padding has {len(padding)} numbers; {wanted} are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help=_ONE_EACH)
     if any(item < 0 for item in (padding if isinstance(padding, tuple) else (padding,))):
-        text = f"padding is {padding}; numbers from 0 on are needed"
+        given = list(padding) if isinstance(padding, tuple) else padding
+        text = f"padding is {given}; numbers from 0 on are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="cut elements off with strided_slice before")
 
 
@@ -137,14 +137,14 @@ def need_fit(
     at: Site, spatial: str, size: Mapping[str, p.PrimExpr], made: Mapping[str, p.PrimExpr], **labels: str
 ) -> None:
     """Refuse windows that are known to be larger than an axis: the result would have a negative length."""
-    numbers = "pool_size, strides, padding and dilation"
+    numbers = "this pool_size, with these strides, padding and dilation,"
     if at.op is not None and not any(q.name == "pool_size" for q in at.op.attributes):
-        numbers = "strides, padding and dilation"
+        numbers = "these strides, padding and dilation"
     for axis in spatial:
         count = made[axis]
         if isinstance(count, p.IntImm) and count.value < 0:
             text = (
-                f"no window of these {numbers} fits into the axis {axis} of length {size[axis]}: "
+                f"no window of {numbers} fits into the axis {axis} of length {size[axis]}: "
                 f"the result would have {count} elements"
             )
             raise at.fail(codes.BAD_ATTRIBUTE, text, **labels, help="use smaller windows, or a padding")
