@@ -58,6 +58,7 @@ class MemoryView(Op, name="relax.memory.view"):
         kind = _dtype_of_view(at, whole.dtype)
         if _is_left_out(shape):
             view = s.TensorStructInfo(whole.shape, kind, whole.ndim)
+            _check_elements(at, whole, view, offset)
         else:
             lengths = need_shape(at, shape or s.OBJECT, "shape")
             need_lengths(at, lengths)
@@ -91,6 +92,20 @@ def _dtype_of_view(at: Site, otherwise: DType | None) -> DType | None:
     if given.struct_info is not s.OBJECT:
         raise at.fail(codes.WRONG_KIND, "dtype is no dtype", dtype=f"this is {given.struct_info}")
     return None
+
+
+def _check_elements(
+    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None
+) -> None:
+    """Refuse a view of as many elements, of a number that is not known, that are larger or start later."""
+    if whole.dims is not None or whole.dtype is None or view.dtype is None:
+        return
+    more = _bytes(view.dtype) - _bytes(whole.dtype)
+    later = isinstance(offset, p.IntImm) and offset.value > 0
+    if more > 0 or (more == 0 and later):
+        what = f"elements of {view.dtype}" if more > 0 else f"elements from byte {offset} on"
+        text = f"the view has as many {what} as the tensor has of {whole.dtype}, and ends beyond it"
+        raise at.fail(codes.SIZE_MISMATCH, text, data=f"this is {whole}", help="state the shape of the view")
 
 
 def _check_bounds(
