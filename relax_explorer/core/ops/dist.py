@@ -42,12 +42,12 @@ def placement_of(at: Site, text: Any, ndim: int) -> tuple[str, ...]:
     return parts
 
 
-def _need_mesh_rank(at: Site, mesh: Any, parts: tuple[str, ...]) -> None:
-    """Refuse a placement of another number of parts than the mesh has axes, where that is known."""
+def _need_mesh_rank(at: Site, mesh: Any, parts: tuple[str, ...], *, fewer: bool = False) -> None:
+    """Refuse a placement of another number of parts than the mesh has axes, where that is known; `fewer` may be allowed."""
     written = re.match(r"R\.device_mesh\(\(([^)]*)\)", mesh_of(at, mesh))
     if written is not None:
         rank = len([item for item in written[1].split(",") if item.strip()])
-        if rank != len(parts):
+        if rank != len(parts) and not (fewer and rank > len(parts)):
             text = f"placement has {len(parts)} parts, the mesh {rank} axes"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="write one of R and S[n] for each axis of the mesh")
 
@@ -65,13 +65,13 @@ class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
 
     input: Tensor = operand("the tensor")
     device_mesh: Any = attr(REQUIRED, _MESH)
-    placement: str = attr(REQUIRED, _PLACEMENT)
+    placement: str = attr(REQUIRED, f"{_PLACEMENT}; R for the axes that it does not reach")
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
         """What it was: only the pass makes it distributed."""
         ndim = input.ndim if isinstance(input, s.TensorStructInfo) else -1
-        _need_mesh_rank(at, device_mesh, placement_of(at, placement, ndim))
+        _need_mesh_rank(at, device_mesh, placement_of(at, placement, ndim), fewer=True)
         if isinstance(input, (s.TensorStructInfo, s.ObjectStructInfo)):
             return input
         raise at.fail(codes.WRONG_KIND, f"input is {input}, a tensor is needed", input=f"this is {input}")

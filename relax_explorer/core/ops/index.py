@@ -59,8 +59,9 @@ class Take(Op, name="relax.take"):
             )
         if mode not in _MODES:
             raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}; it is one of {', '.join(_MODES)}")
-        if mode == "nan":
-            rules.need_float(at, info, "x")
+        if mode == "nan" and info.dtype is not None and not info.dtype.is_float:
+            text = f"x is {info.dtype}, which has no NaN, and mode is 'nan'"
+            raise at.fail(codes.DTYPE_WRONG, text, x=f"dtype {info.dtype}", help="use fast, clip or wrap")
         if info.ndim < 0 or places.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)
         place = rules.axis(at, axis or 0, info.ndim)

@@ -167,6 +167,9 @@ def argument_tuple(reader: ExprReader, node: ast.expr | None, call: ast.expr) ->
 def packed_form(reader: ExprReader, node: ast.Call, name: str) -> e.Call:
     """`R.call_pure_packed("f", args…, ty_args=…)` and its kin."""
     func = _function(reader, node.args[0])
-    args = (func, *[reader.value(arg) for arg in node.args[1:]])
+    if name == "call_builtin_with_ctx" and len(node.args) == 2:
+        args: tuple[e.Expr, ...] = (func, argument_tuple(reader, node.args[1], node))
+    else:
+        args = (func, *[reader.value(arg) for arg in node.args[1:]])
     attrs, infos = keywords(reader, node, name, find_op(f"relax.{name}"))
     return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, reader.ctx.span(node))
