@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -357,24 +357,40 @@ def combined(data: Any, index: tuple[Any, ...], updates: Any, reduction: str) ->
     if reduction == "update":
         made[index] = updates
     elif reduction == "mean":
-        _halve(made, index, updates)
+        _in_turn(made, index, updates, _half_way)
+    elif reduction in _BETTER and made.dtype.kind not in "iub":
+        _in_turn(
+            made, index, updates, _BETTER[reduction]
+        )  # as kernels compare: a NaN is forgotten by the next one
     else:
         _COMBINE[reduction].at(made, index, updates)
     return made
 
 
-def _halve(made: Any, index: tuple[Any, ...], updates: Any) -> None:
-    """Each update in turn averaged with what is there; one round does all that are the nth of their element."""
-    lengths = zip(index, made.shape, strict=True)
-    place = np.ravel_multi_index([(item % max(n, 1)).reshape(-1) for item, n in lengths], made.shape, "clip")
-    flat, new = made.reshape(-1), updates.reshape(-1)
+def _half_way(old: Any, new: Any) -> Any:
+    """The mean of two elements, of integers cut off."""
+    total = old + new
+    return total / 2 if old.dtype.kind not in "iu" else np.trunc(total / 2)
+
+
+_BETTER: dict[str, Callable[[Any, Any], Any]] = {
+    "max": lambda old, new: np.where(old > new, old, new),
+    "min": lambda old, new: np.where(old < new, old, new),
+}
+
+
+def _in_turn(made: Any, index: tuple[Any, ...], updates: Any, combine: Callable[[Any, Any], Any]) -> None:
+    """Each update in turn combined with what is there; one round does all that are the nth of their element."""
+    outer, inner = made.shape[: len(index)], made.shape[len(index) :]
+    lengths = zip(index, outer, strict=True)
+    place = np.ravel_multi_index([(item % max(n, 1)).reshape(-1) for item, n in lengths], outer, "clip")
+    flat, new = made.reshape(int(np.prod(outer)), *inner), updates.reshape(place.size, *inner)
     order = np.argsort(place, kind="stable")
     sorted_place = place[order]
     nth = np.arange(place.size) - np.searchsorted(sorted_place, sorted_place)
     for turn in range(int(nth.max(initial=-1)) + 1):
         now = order[nth == turn]
-        total = flat[place[now]] + new[now]
-        flat[place[now]] = total / 2 if made.dtype.kind not in "iu" else np.trunc(total / 2)
+        flat[place[now]] = combine(flat[place[now]], new[now])
 
 
 def _counted(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
