@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
@@ -34,6 +35,7 @@ from relax_explorer.core.ops.binary_math import (
 )
 from relax_explorer.core.ops.broadcasting import index, result_shape
 from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, operand
+from relax_explorer.core.ops.places import is_spread
 from relax_explorer.core.ops.te import Te, Tensor, cast
 
 
@@ -53,6 +55,7 @@ class Arithmetic(Op):
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
         """The broadcast shape, the common dtype; a scalar of two scalars."""
         left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
+        _need_one_device(at, left, right)
         kind = rules.common_dtype(at, x1=left, x2=right)
         return _both_scalars(x1, x2, kind) or rules.broadcast_info(at, left, right, kind)
 
@@ -62,6 +65,15 @@ def _as_tensor(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
     if isinstance(info, s.PrimStructInfo):
         return s.TensorStructInfo((), info.dtype)
     return rules.tensor(at, info, name)
+
+
+def _need_one_device(at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo) -> None:
+    """Refuse two tensors that lie on different devices; those on meshes have rules of their own."""
+    if None in (x1.vdevice, x2.vdevice) or x1.vdevice == x2.vdevice or is_spread(x1) or is_spread(x2):
+        return
+    labels = {"x1": f"this is {x1}", "x2": f"this is {x2}"}
+    text = f"x1 lies on {x1.vdevice}, x2 on {x2.vdevice}"
+    raise at.fail(codes.WRONG_KIND, text, **labels, help="move one of them: R.to_vdevice")
 
 
 def _both_scalars(x1: s.StructInfo, x2: s.StructInfo, kind: DType | None) -> s.PrimStructInfo | None:
@@ -83,6 +95,7 @@ class Compare(Arithmetic):
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
         """The broadcast shape, bool; a scalar of two scalars."""
         left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
+        _need_one_device(at, left, right)
         return _both_scalars(x1, x2, BOOL) or rules.broadcast_info(at, left, right, BOOL)
 
 

@@ -187,6 +187,7 @@ def _differ(a: s.StructInfo, b: s.StructInfo) -> bool:
     if not isinstance(a, s.TensorStructInfo) or not isinstance(b, s.TensorStructInfo):
         return type(a) is not type(b) and s.OBJECT not in (a, b)
     kinds = a.dtype is not None and b.dtype is not None and a.dtype is not b.dtype
+    kinds |= is_spread(a) != is_spread(b)
     ranks = a.ndim >= 0 and b.ndim >= 0 and a.ndim != b.ndim
     if kinds or ranks or a.dims is None or b.dims is None:
         return kinds or ranks

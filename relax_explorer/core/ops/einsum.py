@@ -183,6 +183,12 @@ def _common(at: Site, label: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     if answer is Answer.NO:
         text = f"the axis {label!r} has the lengths {a} and {b}"
         raise at.fail(codes.NOT_BROADCASTABLE, text, operands=f"lengths {a} and {b}")
-    if answer is Answer.YES or isinstance(b, p.IntImm):
+    if label in _ELLIPSIS_OF_RANK and isinstance(b, p.IntImm):
+        return b  # the other one is 1 or the same
+    if (
+        answer is Answer.YES
+        or isinstance(b, p.IntImm)
+        or (label in _ELLIPSIS_OF_RANK and isinstance(a, p.IntImm))
+    ):
         return a
     return b if isinstance(a, p.IntImm) else p.Max(a, b)

@@ -40,9 +40,9 @@ class Concat(Op, name="relax.concat"):
             text = f"axis is None, which is for vectors; the tensors have rank {rank}"
             raise at.fail(codes.RANK_WRONG, text, tensors=f"this is {tensors}", help="name an axis")
         place = rules.axis(at, axis or 0, rank)
-        if any(info.dims is None for info in infos):
-            return s.TensorStructInfo(None, kind, rank)
-        return s.TensorStructInfo(_concat_shape(at, [info.dims or () for info in infos], place), kind, rank)
+        known = [info.dims for info in infos if info.dims is not None]
+        shape = _concat_shape(at, known, place) if known else None
+        return s.TensorStructInfo(shape if len(known) == len(infos) else None, kind, rank)
 
     @staticmethod
     def evaluate(tensors: tuple[Any, ...], axis: int | None) -> Any:
