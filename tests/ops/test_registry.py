@@ -188,3 +188,14 @@ def test_the_operator_of_the_readme_works() -> None:
 )
 def test_a_kind_in_a_sentence_has_its_article(kind: str, is_operand: bool, phrase: str) -> None:
     assert page.kind_phrase(Parameter("q", kind, "", is_operand)) == phrase
+
+
+@pytest.mark.parametrize("op", list(table().values()), ids=lambda op: op.name.removeprefix("relax."))
+def test_a_page_says_what_stands_for_an_operand_that_is_left_out(op: type[Op]) -> None:
+    silent = [
+        q.name
+        for q in op.operands
+        if page.default_words(q) == "left out"
+        and not re.search(r"left out|when|\bif\b|else|not given", q.doc)
+    ]
+    assert silent == []

@@ -61,7 +61,7 @@ def test_a_median_of_nothing_is_refused_evaluated_and_lowered(call: str) -> None
     empty = at(call, 0)
     lowered = rxe.apply_pass(empty.module, "LegalizeOps")
     for module, code, text in (
-        (empty.module, "RX0520", "axis 0 of data has length 0"),
+        (empty.module, "RX0520", "axis 0 of x has length 0"),
         (lowered, "RX0510", "has length 0"),
     ):
         with pytest.raises(rxe.Failure) as caught:

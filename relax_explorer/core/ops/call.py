@@ -114,7 +114,7 @@ class CallKernel(InDestination):
     in_parts: ClassVar[bool] = False  # whether the PrimFunc takes parts of the arguments
 
     tir_vars: Shape | None = operand(
-        "lengths passed as scalars after the outputs (older programs)", default=None
+        "lengths passed as scalars after the outputs, if any (older programs)", default=None
     )
 
     @staticmethod

@@ -297,7 +297,9 @@ class Triangle(Op):
     """Base of the triangles of matrices."""
 
     x: Tensor = operand("matrices in the last two axes")
-    k: Prim | None = operand("the diagonal: 0 the main one, above it positive", default=None)
+    k: Prim | None = operand(
+        "the diagonal: 0, also when left out, is the main one, above it positive", default=None
+    )
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] 0 -> f32[n,4]", "f32[2,3,4] -1 -> f32[2,3,4]")
 

@@ -63,38 +63,38 @@ def need_spread(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
 class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
     """The tensor itself, and how it is to be spread, for PropagateSharding (TVM; GSPMD, Xu et al. 2021)."""
 
-    input: Tensor = operand("the tensor")
+    value: Tensor = operand("the tensor")
     device_mesh: Any = attr(REQUIRED, _MESH)
     placement: str = attr(REQUIRED, f"{_PLACEMENT}; R for the axes that it does not reach")
 
     @staticmethod
-    def infer(at: Site, input: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
+    def infer(at: Site, value: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
         """What it was: only the pass makes it distributed."""
-        ndim = input.ndim if isinstance(input, s.TensorStructInfo) else -1
+        ndim = value.ndim if isinstance(value, s.TensorStructInfo) else -1
         _need_mesh_rank(at, device_mesh, placement_of(at, placement, ndim), fewer=True)
-        if isinstance(input, (s.TensorStructInfo, s.ObjectStructInfo)):
-            return input
-        raise at.fail(codes.WRONG_KIND, f"input is {input}, a tensor is needed", input=f"this is {input}")
+        if isinstance(value, (s.TensorStructInfo, s.ObjectStructInfo)):
+            return value
+        raise at.fail(codes.WRONG_KIND, f"value is {value}, a tensor is needed", value=f"this is {value}")
 
 
 class Redistribute(Collective, name="relax.dist.redistribute"):
     """The same tensor spread in another way (TVM; GSPMD, Xu et al. 2021)."""
 
-    input: Tensor = operand("the distributed tensor")
+    value: Tensor = operand("the distributed tensor")
     device_mesh: Any = attr(REQUIRED, f"{_MESH}, from now on")
     placement: str = attr(REQUIRED, f"{_PLACEMENT}, from now on")
 
     says_place = True
 
     @staticmethod
-    def infer(at: Site, input: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
+    def infer(at: Site, value: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
         """The tensor, spread as said."""
-        info = need_spread(at, input, "input")
+        info = need_spread(at, value, "value")
         parts = placement_of(at, placement, info.ndim)
         if info.ndim < 0 and any(part != "R" for part in parts):
-            text = f"placement is {placement}, and the rank of input is not known"
+            text = f"placement is {placement}, and the rank of value is not known"
             hint = "annotate it with its rank: R.DTensor(ndim=…)"
-            raise at.fail(codes.RANK_WRONG, text, input=f"this is {info}", help=hint)
+            raise at.fail(codes.RANK_WRONG, text, value=f"this is {info}", help=hint)
         _need_mesh_rank(at, device_mesh, parts)
         where = s.MESH_MARK.join((str(device_mesh), ", ".join(parts)))
         return s.TensorStructInfo(info.shape, info.dtype, info.ndim, where)

@@ -24,7 +24,7 @@ from relax_explorer.core.tir.stmt import Stmt
 class Median(Op, name="relax.median"):
     """The lower of the middle elements in order, and along one axis where it is (torch.median); NaN counts as largest."""
 
-    data: Tensor = operand("the tensor")
+    x: Tensor = operand("the tensor")
     axis: Axes | None = attr(None, "an axis or several; all when None")
     keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
     fusion = Fusion.OPAQUE
@@ -36,9 +36,9 @@ class Median(Op, name="relax.median"):
     )
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
         """The axes gone, or of length 1; the places as well when there is one axis."""
-        info = rules.tensor(at, data, "data")
+        info = rules.tensor(at, x, "x")
         if axis == ():
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
@@ -46,7 +46,7 @@ class Median(Op, name="relax.median"):
                 help="leave axis out, or name one",
             )
         over = rules.axes(at, axis, info.ndim, "axis") if info.ndim >= 0 or axis is not None else []
-        warn_of_nothing(at, "data", info, over)
+        warn_of_nothing(at, "x", info, over)
         values = _reduced(info, over, axis is None, keepdims)
         if axis is None or len(over) > 1:
             return values
@@ -59,7 +59,7 @@ class Median(Op, name="relax.median"):
         flat, place = _flattened(data, over)
         if flat.shape[place] == 0:
             text = ", ".join(map(str, over)) or "0"
-            raise BadValue(f"axis {text} of data has length 0, and no elements have no median")
+            raise BadValue(f"axis {text} of x has length 0, and no elements have no median")
         index = np.take(order(flat, place, False), [(flat.shape[place] - 1) // 2], place)
         value = np.take_along_axis(flat, index, place)
         shape = tuple([1 if n in over else length for n, length in enumerate(data.shape)])

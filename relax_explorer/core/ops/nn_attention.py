@@ -36,7 +36,7 @@ class Attention(Op, name="relax.nn.attention"):
     query: Tensor = operand("queries")
     key: Tensor = operand("keys")
     value: Tensor = operand("values")
-    bias: Tensor | None = operand("added to the scores; lengths of 1 are repeated", default=None)
+    bias: Tensor | None = operand("added to the scores, if given; lengths of 1 are repeated", default=None)
     scale: float | None = attr(
         None, "factor of the scores; one over the root of the elements of a head when None"
     )
@@ -120,7 +120,7 @@ class Attention(Op, name="relax.nn.attention"):
 class AttentionBias(Attention, name="relax.nn.attention_bias"):
     """Attention with a bias added to the scores; what `nn.attention` with four operands becomes (TVM)."""
 
-    bias: Tensor = operand("added to the scores; lengths of 1 are repeated")
+    bias: Tensor = operand("added to the scores, if given; lengths of 1 are repeated")
     examples = (
         "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] f32[b,4,3,5] -> f32[b,3,4,6]",
         'f32[2,n,4,8] f32[2,5,2,8] f32[2,5,2,6] f32[1,1,n,5] causal_mask="BottomRight" -> f32[2,n,4,6]',

@@ -205,10 +205,16 @@ class Unique(Op, name="relax.unique"):
     """The different elements, or slices along an axis, and where they are (numpy.unique); how many is known when it runs."""
 
     x: Tensor = operand("the tensor")
-    sorted: Prim | None = operand("whether in ascending order", default=None)
-    return_index: Prim | None = operand("whether to give the index of the first of each", default=None)
-    return_inverse: Prim | None = operand("whether to give which one each element is", default=None)
-    return_counts: Prim | None = operand("whether to give how often each is there", default=None)
+    sorted: Prim | None = operand("whether in ascending order; True when left out", default=None)
+    return_index: Prim | None = operand(
+        "whether to give the index of the first of each; False when left out", default=None
+    )
+    return_inverse: Prim | None = operand(
+        "whether to give which one each element is; False when left out", default=None
+    )
+    return_counts: Prim | None = operand(
+        "whether to give how often each is there; False when left out", default=None
+    )
     axis: Prim | None = operand("the axis; the flattened tensor when not given", default=None)
     packed = "relax.run.unique"
     examples = (

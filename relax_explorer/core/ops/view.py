@@ -32,7 +32,7 @@ class MemoryView(Op, name="relax.memory.view"):
     shape: Shape | None = operand("the lengths of the view; those of the tensor when left out", default=())
     dtype: DType | None = operand("its element type; that of the tensor when left out", default=())
     relative_byte_offset: Prim | None = operand(
-        "where it starts, in bytes from the tensor's start", default=()
+        "where it starts, in bytes from the tensor's start; 0 when left out", default=()
     )
     examples = (
         "f32[n,4] (4,n) -> f32[4,n]",
@@ -166,16 +166,16 @@ def view_of(data: Any, shape: tuple[int, ...], dtype: Any, start: int) -> Any:
 class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
     """The tensor, copied if it starts inside its memory, which some kernels don't take (TVM, relax/op/memory/view.cc)."""
 
-    x: Tensor = operand("the tensor")
+    data: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]", "object -> object")
     no_legalize = "the runtime copies it, no element is computed"
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo) -> s.StructInfo:
         """What it was."""
-        if isinstance(x, (s.TensorStructInfo, s.ObjectStructInfo)):
-            return x
-        raise at.fail(codes.WRONG_KIND, f"x is {x}, a tensor is needed", x=f"this is {x}")
+        if isinstance(data, (s.TensorStructInfo, s.ObjectStructInfo)):
+            return data
+        raise at.fail(codes.WRONG_KIND, f"data is {data}, a tensor is needed", data=f"this is {data}")
 
     @staticmethod
     def evaluate(x: Any) -> Any:

@@ -1,0 +1,109 @@
+"""Names, order and defaults of operands and attributes are those of TVM's Python functions, by which people write calls."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.page import default_words
+from tests.support.oracle import Oracle
+
+pytestmark = pytest.mark.skipif(not Oracle.is_installed(), reason="TVM is not installed")
+ASK = """
+import inspect, json, sys
+from tvm.script import relax as R
+
+def signature(name):
+    found = R
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    if found is None:
+        return None
+    rows = inspect.signature(found).parameters.values()
+    return [[q.name, None if q.default is q.empty else repr(q.default)] for q in rows if q.kind != q.VAR_KEYWORD]
+
+print(json.dumps({name: signature(name) for name in json.load(sys.stdin)}))
+"""
+OTHERWISE = {
+    "layout_transform": "axis separators are printed by TVM, and its function has no parameter for them",
+    "nn.attention_bias": "the bias is what the operator is for; TVM's function takes None for nn.attention",
+    "image.resize2d": "roi is written out, as the operator has it",
+    "image.resize3d": "as resize2d",
+    "grad.take_backward": "the operator has a mode, its function no parameter for it",
+    "call_tir": "types stand in out_ty; the specification's name of the callee is func",
+    "call_tir_inplace": "as call_tir",
+    "call_tir_with_grad": "as call_tir",
+    "call_dps_packed": "as call_tir",
+    "call_py_func": "as call_tir",
+    "call_pure_packed": "types stand in ty_args, and any number of arguments may follow",
+    "call_inplace_packed": "as call_pure_packed",
+    "invoke_closure": "types stand in ty_args",
+    "invoke_pure_closure": "types stand in ty_args",
+    "call_builtin_with_ctx": "types stand in ty_args",
+    "print": "any number of values",
+    "assert_op": "any number of values",
+    "dist.call_tir_local_view": "as call_tir",
+}
+"""Operators whose signature is meant to differ, with the reason."""
+WITHOUT_FUNCTION = re.compile(r"relax\.inspect\.")
+# What a left-out operand stands for in TVM's function; the operator itself is called without it, or with None.
+LEFT_OUT = {"True", "False", "0", "1", "None", ""}
+
+
+@pytest.fixture(scope="module")
+def functions() -> dict[str, Any]:
+    made = subprocess.run(
+        [sys.executable, "-c", ASK],
+        input=json.dumps(list(table())),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return dict(json.loads(made.stdout.splitlines()[-1]))
+
+
+def same(op: type[Op], theirs: list[list[str]]) -> str:
+    """What differs; a list of equal numbers is the same as one of them, as it is written out for each axis."""
+    names, given = [q.name for q in op.parameters], [name for name, _ in theirs]
+    if names != given:
+        return f"{names}, TVM has {given}"
+    for q, (_, default) in zip(op.parameters, theirs, strict=True):
+        ours = default_words(q)
+        if ours == "left out" and (default or "") in LEFT_OUT:
+            continue
+        if value(ours) != value(default or ""):
+            return f"{q.name}={ours}, TVM has {default}"
+    return ""
+
+
+def value(text: str) -> Any:
+    if not text:
+        return text
+    found = ast.literal_eval(re.sub(r"T\.\w+\(([^()]*)\)", r"\1", text))
+    items = found if isinstance(found, (list, tuple)) else [found]
+    return items[0] if items and all(item == items[0] for item in items) else tuple(items)
+
+
+def test_signatures_are_those_of_tvm(functions: dict[str, Any]) -> None:
+    found = {}
+    for name, op in table().items():
+        if functions[name] is None:
+            assert WITHOUT_FUNCTION.match(name), f"TVM has no function for {name}"
+        elif text := same(op, functions[name]):
+            found[name.removeprefix("relax.")] = text
+    wrong = {name: text for name, text in found.items() if name not in OTHERWISE}
+    assert not wrong, wrong
+    assert set(OTHERWISE) == set(found), "a row that is needed no more"
+
+
+def test_most_operators_were_compared(functions: dict[str, Any]) -> None:
+    assert len([name for name, rows in functions.items() if rows is not None]) >= 220
