@@ -14,7 +14,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.broadcasting import index
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
@@ -213,7 +213,9 @@ def weighted(query: Any, key: Any, value: Any, bias: Any, scale: Any, seen: Any)
 def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: Any) -> Tensor:
     """Products of queries and keys (batch, head, query, key), scaled, with the bias."""
     (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
-    factor = p.Div(p.FloatImm(1.0), call("sqrt", cast(d, FLOAT32))) if scale is None else scale
+    wide_kind = kind if kind is FLOAT64 else FLOAT32
+    root = call("sqrt", cast(d, wide_kind))
+    factor = p.Div(p.FloatImm(1.0, wide_kind), root) if scale is None else scale
 
     def product(*i: p.PrimExpr) -> p.PrimExpr:
         return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], _head(i[1], h, key), i[4]])
