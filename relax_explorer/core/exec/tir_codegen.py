@@ -11,6 +11,7 @@ from typing import Any
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec import tir_packed
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.tir import stmt as t
@@ -23,31 +24,31 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def at(i, n, access):
     if i < 0 or i >= n:
         raise IndexError(access, i, n)
     return i
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def larger(a, b):
     return a if a > b else b
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def smaller(a, b):
     return a if a < b else b
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def nonzero(b):
     if b == 0:
         raise ZeroDivisionError("a divisor is 0")
     return b
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def trunc_div(a, b):
     if b == -1:  # the least number has no opposite; its quotient wraps
         return -a
@@ -55,19 +56,19 @@ def trunc_div(a, b):
     return q + 1 if (a < 0) != (b < 0) and q * b != a else q
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def floor_div(a, b):
     if b == -1:  # as above
         return -a
     return a // nonzero(b)
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def trunc_mod(a, b):
     return a - trunc_div(a, b) * b
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def shift(n, bits):
     if n < 0 or n >= bits:
         raise ZeroDivisionError("a shift is by the width of the number or more")
@@ -131,6 +132,7 @@ class _Generator:
         self.domains: Domains = {}
         self.accesses: list[tuple[Buffer, int]] = []  # what an index is checked for: the buffer and its axis
         self.messages: list[str] = []  # of the assertions
+        self.calls_packed = False
 
     def name(self, item: Any) -> str:
         """The name of a variable or buffer."""
@@ -161,9 +163,9 @@ class _Generator:
         self.statement(self.fn.body, 1)
         option = ", cache=True" if cached else ""
         body = self.lines or ["    pass"]
-        return "\n".join(
-            [f'{HEADER}@njit(error_model="numpy"{option})', f"def kernel({', '.join(params)}):", *body, ""]
-        )
+        header = HEADER + (tir_packed.SOURCE if self.calls_packed else "")
+        head = f'@njit(error_model="numpy"{option})', f"def kernel({', '.join(params)}):"
+        return "\n".join([header + head[0], head[1], *body, ""])
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -275,11 +277,12 @@ class _Generator:
         self.line(depth, f"{self.place(node.buffer, node.indices)} = {self.expr(node.value)}")
 
     def _evaluate(self, node: t.Evaluate, depth: int) -> None:
-        if not isinstance(node.value, (p.IntImm, p.PrimVar)) and not (
-            isinstance(node.value, p.PrimCall) and node.value.op == "assume"
-        ):
-            raise self.refuse("an expression evaluated for its effect", node)
-        self.line(depth, "pass")
+        value = node.value
+        packed = tir_packed.packed_call(value, self.name, self.expr)
+        self.calls_packed = self.calls_packed or packed is not None
+        if packed is None and not _is_idle(value):
+            raise self.refuse(f"{_effect(value)}, evaluated for its effect,", node)
+        self.line(depth, packed or "pass")
 
     def _let(self, node: t.LetStmt, depth: int) -> None:
         self.line(depth, f"{self.name(node.var)} = {self.expr(node.value)}")
@@ -315,7 +318,7 @@ class _Generator:
         for number, (index, length) in enumerate(zip(indices, buffer.shape, strict=True)):
             text = self.expr(index)
             if not inside(index, length, self.domains):
-                text = f"at({text}, {self.name(buffer)}.shape[{number}], {len(self.accesses)})"
+                text = f"at({text}, {self.name(buffer)}.shape[{number}], np.int32({len(self.accesses)}))"
                 self.accesses.append((buffer, number))
             parts.append(text)
         return f"{self.name(buffer)}[{', '.join(parts)}]"
@@ -404,6 +407,20 @@ class _Generator:
         from relax_explorer.core.ir.prim import substitute
 
         return self.expr(substitute(expr.body, {expr.var: expr.value}))
+
+
+def _is_idle(value: p.PrimExpr) -> bool:
+    """Whether nothing comes of evaluating an expression."""
+    return isinstance(value, (p.IntImm, p.PrimVar)) or (
+        isinstance(value, p.PrimCall) and value.op == "assume"
+    )
+
+
+def _effect(value: p.PrimExpr) -> str:
+    """What is evaluated, in a few words."""
+    if isinstance(value, p.PrimCall) and value.op == "call_packed" and value.args:
+        return f"a call of {value.args[0]}"
+    return f"{str(value)[:60]}"
 
 
 def _reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec import tir_packed
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import generate, problem_text, shape_variables
 from relax_explorer.core.ir import prim as p
@@ -155,10 +156,12 @@ class Kernel:
 
 
 def _written(fn: PrimFunc) -> set[Any]:
-    from relax_explorer.core.tir.stmt import BufferStore
+    from relax_explorer.core.tir.stmt import BufferStore, Evaluate
     from relax_explorer.core.tir.walk import statements
 
-    return {node.buffer for node in statements(fn.body) if type(node) is BufferStore}
+    nodes = list(statements(fn.body))
+    filled = {buffer for node in nodes if type(node) is Evaluate for buffer in tir_packed.written(node.value)}
+    return filled | {node.buffer for node in nodes if type(node) is BufferStore}
 
 
 def _module(folder: Path, key: int, source: str) -> Any:

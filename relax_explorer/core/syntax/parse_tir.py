@@ -184,18 +184,29 @@ class _FunctionReader:
         call = node.value
         if dotted(call.func) == "T.launch_thread":
             raise self.bad(node)
-        subject, key, value = self._attr_parts(call)
-        return t.AttrStmt(subject, key, value, self.sequence(rest, node), self.ctx.span(node))
+        parts = self._attr_parts(call)
+        return self._within(parts, self.sequence(rest, node), node)
 
-    def _attr_parts(self, call: ast.Call) -> tuple[Any, str, p.PrimExpr]:
-        if len(call.args) != 3 or not isinstance(call.args[1], ast.Constant):
-            raise self.ctx.fail(tir_codes.TIR_STATEMENT, "T.attr takes a node, a key and a value", call)
-        first = call.args[0]
+    def _within(self, parts: list[tuple[Any, str, p.PrimExpr]], body: t.Stmt, node: ast.AST) -> t.Stmt:
+        for subject, key, value in reversed(parts):
+            body = t.AttrStmt(subject, key, value, body, self.ctx.span(node))
+        return body
+
+    def _attr_parts(self, call: ast.Call) -> list[tuple[Any, str, p.PrimExpr]]:
+        """What `T.attr(node, key, value)` says, or `T.attr({key: value, …})` of nothing in particular."""
+        first = call.args[0] if call.args else None
+        if isinstance(first, ast.Dict) and len(call.args) == 1:
+            pairs = list(zip(first.keys, first.values, strict=True))
+            if pairs and all(isinstance(key, ast.Constant) for key, _ in pairs):
+                return [(None, str(key.value), self.expr.read(value)) for key, value in pairs]  # type: ignore[union-attr]  # all are constants
+        if first is None or len(call.args) != 3 or not isinstance(call.args[1], ast.Constant):
+            text = "T.attr takes a node, a key and a value, or a dict"
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, call)
         named = isinstance(first, (ast.Name, ast.Constant)) and not (
             isinstance(first, ast.Name) and first.id not in self.names
         )
         subject = self.expr.read(first) if named else Verbatim(ast.unparse(first))
-        return subject, str(call.args[1].value), self.expr.read(call.args[2])
+        return [(subject, str(call.args[1].value), self.expr.read(call.args[2]))]
 
     def bad(self, node: ast.AST) -> Skip:
         """What is raised for something that is no statement."""
@@ -300,8 +311,8 @@ class _FunctionReader:
             self.blocks[-1].init = self._scoped(node.body, node)
             return None
         if name == "T.attr":
-            subject, key, value = self._attr_parts(call)
-            return t.AttrStmt(subject, key, value, self._scoped(node.body, node), self.ctx.span(node))
+            parts = self._attr_parts(call)
+            return self._within(parts, self._scoped(node.body, node), node)
         if name == "T.launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
             extent = self.expr.index(call.args[1])
             thread = self.expr.read(call.args[0])

@@ -293,6 +293,8 @@ class _Printer:
         if node.key == "launch_thread":
             var, thread = node.subject
             head = f"T.launch_thread({self.text.write(thread)}, {self.text.write(node.value)}) as {self.names(var)}"
+        elif node.subject is None:
+            head = f"T.attr({{{quoted(node.key)}: {self.text.write(node.value)}}})"
         else:
             head = f"T.attr({self._subject(node.subject)}, {quoted(node.key)}, {self.text.write(node.value)})"
         self.line(depth, f"with {head}:")

@@ -139,7 +139,7 @@ class AllocBuffer(Stmt):
 
 @node
 class AttrStmt(Stmt):
-    """`T.attr(subject, key, value)`, or a launched thread, around `body`."""
+    """`T.attr(subject, key, value)`, or a launched thread, around `body`; no subject when it is about nothing in particular."""
 
     subject: Any
     key: str
