@@ -73,7 +73,7 @@ def as_written(calls: Sequence[Example], oracle: Oracle) -> Iterator[Outcome]:
 def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> Iterator[Outcome]:
     runs: list[tuple[Example, Setting, Any]] = []
     for call, seed in [(one, seed) for one in calls for seed in range(1 + EDGE_SEEDS * _has_edges(one))]:
-        at = _accepted(call, seed)
+        at = accepted(call, seed)
         if at is None:
             if not seed:
                 yield Outcome(call, REFUSED)
@@ -87,7 +87,7 @@ def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> It
             yield Outcome(call, UNEXPLAINED, f"fault: {' '.join(repr(fault).split())[:300]}")
             continue
         if ours is not None and (text := apart(ours, made)):
-            yield _explained(call, f"numba and evaluate: {text}")
+            yield explained(call, f"numba and evaluate: {text}")
             continue
         runs.append((call, at, made))
     yield from _on_tvm(runs, oracle)
@@ -99,7 +99,7 @@ def _has_edges(call: Example) -> bool:
     return family in EDGED and any(q.name in AT_EDGES for q in call.op.operands)
 
 
-def _accepted(call: Example, seed: int) -> Setting | None:
+def accepted(call: Example, seed: int) -> Setting | None:
     """The call with values, those at edges among them unless the seed is 0; None when its types are refused."""
     try:
         at = setting(call, SIZES, seed, edges=seed > 0)
@@ -147,7 +147,7 @@ def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Ite
         if wrong and not texts[0] and _breaks_its_type(found[1], made):
             yield Outcome(call, DIFFER, "TVM's value is not of the type that TVM derives")
         elif wrong:
-            yield _explained(call, wrong)
+            yield explained(call, wrong)
         else:
             refused = next((answer.error for answer in found if not answer.ok), "")
             yield Outcome(call, NO_TVM if refused else AGREE, " ".join(refused.split())[:300])
@@ -174,7 +174,7 @@ def _breaks_its_type(answer: Answer[Any], made: Any) -> bool:
     return any((np.shape(x), np.asarray(x).dtype) != (y.shape, y.dtype) for x, y in pairs)
 
 
-def _explained(call: Example, text: str) -> Outcome:
+def explained(call: Example, text: str) -> Outcome:
     row = next((row for row in differences() if row.kind == "values" and row.explains(call)), None)
     return Outcome(call, UNEXPLAINED if row is None else DIFFER, text)
 

@@ -365,6 +365,10 @@ MODULES: dict[str, tuple[str, str]] = {
         '@R.function\ndef f():\n    R.func_attr({"global_symbol": "other"})\n    return R.tuple()\n', '"global_symbol": "other"'),
     "private function with a symbol": (
         '@R.function(private=True)\ndef f():\n    R.func_attr({"global_symbol": "f"})\n    return R.tuple()\n', "def f():"),
+    "attributes of statements": (
+        '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), "float32")):\n    T.attr({"pragma_scope": "seq", "count": 2})\n'
+        "    for i in range(4):\n        A[i] = T.float32(1)\n",
+        'with T.attr({"pragma_scope": "seq"}):\n            with T.attr({"count": 2}):\n'),
     "Codegen attributes": (
         '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    R.func_attr({"Codegen": "dnnl", "Primitive": True})\n    @R.function\n'
         '    def local(y: R.Tensor((2,), "float32")):\n        R.func_attr({"Composite": "dnnl.relu"})\n        z = R.nn.relu(y)\n        return z\n'

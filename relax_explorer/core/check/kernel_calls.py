@@ -9,6 +9,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.tir.effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
 
 # Only lowered programs allocate by operators of these families.
@@ -16,8 +17,9 @@ _LOWERED = ("relax.builtin.", "relax.memory.", "relax.vm.")
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """Each direct call of a PrimFunc, if nothing in the module shows that it is lowered."""
-    kernels = {name for name, fn in module.functions.items() if type(fn) is PrimFunc}
+    """Each direct call of a PrimFunc that fills buffers, if nothing in the module shows that it is lowered."""
+    prim_funcs = [(name, fn) for name, fn in module.functions.items() if type(fn) is PrimFunc]
+    kernels = {name for name, fn in prim_funcs if fn.ret_type is None or has_effect(fn)}
     if not kernels:
         return
     found = []

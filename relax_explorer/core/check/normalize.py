@@ -15,10 +15,12 @@ from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building, replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -135,13 +137,15 @@ def _other_info(fn: Any) -> s.StructInfo:
 
 
 def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
-    """The signature of a PrimFunc: buffers are tensors, nothing is returned, and calling it has an effect."""
+    """The signature of a PrimFunc: buffers are tensors; mostly nothing is returned, and calling it fills what it was given."""
     params = tuple([_param_info(param) for param in fn.params])
-    return s.FuncStructInfo(params, fn.ret_type or s.VOID, False)
+    return s.FuncStructInfo(params, fn.ret_type or s.VOID, not has_effect(fn))
 
 
 def _param_info(param: Buffer | p.PrimVar) -> s.StructInfo:
     if isinstance(param, Buffer):
         dims = tuple([p.as_dim(dim) if dim.dtype.is_int else dim for dim in param.shape])
         return s.TensorStructInfo(dims, param.dtype)
+    if param.dtype is HANDLE:
+        return s.OBJECT  # a pointer to a tensor, of which the kernel says no more
     return s.PrimStructInfo(param.dtype, param)

@@ -84,6 +84,10 @@ _MATH: dict[str, str] = {
     "round": "np.rint", "nearbyint": "np.rint", "fabs": "abs", "abs": "abs", "fmod": "np.fmod", "exp2": "np.exp2", "expm1": "np.expm1",
 }  # fmt: skip
 _BITS: dict[str, str] = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_FORMS: dict[str, str] = {
+    "if_then_else": "({1} if {0} else {2})", "likely": "{0}", "rsqrt": "({one} / np.sqrt({0}))",
+    "sigmoid": "({one} / ({one} + {dtype}(math.exp(-{0}))))",
+}  # fmt: skip
 _TESTS: dict[str, str] = {"isnan": "np.isnan", "isinf": "np.isinf", "isfinite": "np.isfinite"}
 
 
@@ -381,17 +385,15 @@ class _Generator:
         return f"({self.expr(expr.true_value)} if {self.expr(expr.condition)} else {self.expr(expr.false_value)})"
 
     def _call(self, expr: p.PrimCall) -> str:
+        if any(isinstance(arg, p.PrimString) for arg in expr.args):
+            raise self.refuse(f"the intrinsic T.{expr.op}")
         args = [self.expr(arg) for arg in expr.args]
-        if expr.op == "if_then_else":
-            return f"({args[1]} if {args[0]} else {args[2]})"
+        if expr.op in _FORMS:
+            return _FORMS[expr.op].format(*args, one=f"{element(expr.dtype)}(1)", dtype=element(expr.dtype))
         if expr.op in _MATH:
             return f"{element(expr.dtype)}({_MATH[expr.op]}({', '.join(args)}))"
         if expr.op in _TESTS:
             return f"{_TESTS[expr.op]}({args[0]})"
-        if expr.op == "sigmoid":
-            return f"({element(expr.dtype)}(1) / ({element(expr.dtype)}(1) + {element(expr.dtype)}(math.exp(-{args[0]}))))"
-        if expr.op == "rsqrt":
-            return f"({element(expr.dtype)}(1) / np.sqrt({args[0]}))"
         if expr.op in _BITS:
             return self.typed(expr, f"{args[0]} {_BITS[expr.op]} {args[1]}")
         if expr.op in ("shift_left", "shift_right"):
@@ -399,8 +401,6 @@ class _Generator:
             return self.typed(expr, f"{args[0]} {symbol} shift({args[1]}, {expr.dtype.bits})")
         if expr.op == "bitwise_not":
             return self.typed(expr, f"~{args[0]}")
-        if expr.op == "likely":
-            return args[0]
         raise self.refuse(f"the intrinsic T.{expr.op}")
 
     def _let_expr(self, expr: Let) -> str:

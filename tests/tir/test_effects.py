@@ -1,0 +1,49 @@
+"""Whether calling a PrimFunc has an effect; TVM calls a Relax function that is pure ill-formed when it calls one that has."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.tir.effects import has_effect
+from tests.support.oracle import Oracle
+
+# Bodies of `f(A: T.Buffer((4,), "int32"), n: T.int64) -> T.int32`, and whether they have an effect.
+BODIES = {
+    "reads an element": ("return A[n]", False),
+    "calls mathematics": ('return T.Cast("int32", T.floor(T.sqrt(T.Cast("float32", A[0]))))', False),
+    "chooses": ("return T.if_then_else(n > T.int64(2), A[0], A[1])", False),
+    "writes its own buffer": ("B = T.alloc_buffer((4,), 'int32')\nB[0] = A[0] + 1\nreturn B[0]", False),
+    "writes what it was given": ("A[0] = 1\nreturn A[0]", True),
+    "writes it in a loop": ("for i in range(4):\n    A[i] = 1\nreturn A[0]", True),
+    "calls anything": ('T.call_packed("lib.f", n)\nreturn A[0]', True),
+}
+
+
+def program(name: str) -> str:
+    body = BODIES[name][0].replace("\n", "\n        ")
+    return (
+        "@I.ir_module\nclass Module:\n    @T.prim_func(private=True)\n"
+        f'    def f(A: T.Buffer((4,), "int32"), n: T.int64) -> T.int32:\n        {body}\n'
+        "    @R.function\n"
+        '    def main(x: R.Tensor((4,), "int32"), y: R.Tensor(("m",), "int32")):\n        m = T.int64()\n'
+        "        z = Module.f(x, m)\n        return z\n"
+    )
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_effect(name: str) -> None:
+    module = rxe.parse(program(name))
+    assert has_effect(module["f"]) is BODIES[name][1]
+    errors = {item.code.id for item in rxe.check(module) if item.is_error}
+    assert errors == (
+        {"RX0121"} if BODIES[name][1] else set()
+    )  # lowered programs only call such a PrimFunc directly
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_tvm_agrees(name: str, oracle: Oracle) -> None:
+    text = program(name)
+    verdict = oracle.well_formed(text).get()
+    ours = [item for item in rxe.check(rxe.parse(text), profile="tvm") if item.is_error]
+    assert verdict.well_formed is (not ours), verdict.message
