@@ -102,3 +102,19 @@ def test_a_fault_of_ours_is_no_problem_of_the_program(
     assert problem.code.id == "RX0901"
     assert text in problem.message
     assert "x is a tensor (2, 3) of float32" in [label.text for label in problem.labels]
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("too long"), KeyError("key"), RuntimeError("no"), IndexError("out")]
+)
+def test_what_a_packed_function_raises_is_said_with_its_line(error: Exception) -> None:
+    @rxe.packed_function("test.operation.raises")
+    def _raises(x: object) -> object:
+        raise error
+
+    problem = failure(
+        'R.call_pure_packed("test.operation.raises", x, sinfo_args=(R.Tensor((n, m), "float32"),))'
+    )
+    assert problem.code.id == "RX0522"
+    assert f"test.operation.raises raised {type(error).__name__}" in problem.message
+    assert "test_operation.py:" in problem.message

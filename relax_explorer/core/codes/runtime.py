@@ -128,6 +128,12 @@ NOTHING_REDUCED = Code(
     "Look at where the length comes from.",
     severity=Severity.WARNING,
 )
+PACKED_FAILED = Code(
+    "RX0522",
+    "packed function failed",
+    "A Python function that was registered as a packed function raised an exception.",
+    "Look at the line that the message names, and at the arguments.",
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "argument is not what the builtin takes",

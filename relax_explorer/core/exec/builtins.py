@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec import memory
+from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.kernels import allocate
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, describe
 from relax_explorer.core.ir import expr as e
@@ -44,7 +45,7 @@ def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     inputs = _flat(args[1])
     if tail and not isinstance(fn.params[-1], PrimVar):  # they precede the outputs
         inputs, tail = [*inputs, *tail], []
-    value = machine.guard(at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node))
+    value = guarded(machine, at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node))
     machine.write(frame, at.target, value)
 
 
@@ -69,7 +70,7 @@ def call_tir_inplace(machine: Any, frame: Any, at: Any, args: list[Any]) -> None
     fresh = [
         r for r, index in zip(results, at.node.attrs.get("inplace_indices", ()), strict=True) if index < 0
     ]
-    machine.guard(at, lambda: machine.kernels.call(fn, [*_flat(inputs), *fresh]))
+    guarded(machine, at, lambda: machine.kernels.call(fn, [*_flat(inputs), *fresh]))
     machine.write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 
 

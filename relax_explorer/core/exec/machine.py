@@ -13,9 +13,10 @@ from relax_explorer.core.check.compatible import YES, fits
 from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
-from relax_explorer.core.exec import builtins
+from relax_explorer.core.exec import builtins, packed
 from relax_explorer.core.exec.events import Change, Event
-from relax_explorer.core.exec.kernels import Kernels, at_call
+from relax_explorer.core.exec.faults import called, guarded
+from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
 from relax_explorer.core.exec.operation import run_operator
@@ -38,7 +39,6 @@ from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.special import BadValue, NotDefined
 from relax_explorer.core.tir.stmt import PrimFunc
 
 DEPTH_LIMIT = 10_000
@@ -438,19 +438,24 @@ class Machine:
 
     def packed(self, name: str, args: Sequence[Any], at: Instruction) -> Any:
         """The result of a packed function; unknown arguments give an unknown result."""
-        from relax_explorer.core.exec import packed, vm_builtins
+        from relax_explorer.core.exec import vm_builtins
 
         function = packed.find(name)
         own = vm_builtins.TABLE.get(name)
         if function is None and own is not None:
-            return overwriting(self, args, lambda: self.guard(at, lambda: own(self, at, list(args))))
+            return overwriting(self, args, lambda: guarded(self, at, lambda: own(self, at, list(args))))
         if function is None:
             text = f"no packed function {name!r} is registered"
             raise self.trap(codes.UNKNOWN_PACKED, text, at, packed.hint(name))
         return self._foreign(function, name, args, at)
 
     def _foreign(self, function: Callable[..., Any], name: str, args: Sequence[Any], at: Instruction) -> Any:
-        result = overwriting(self, args, lambda: self.guard(at, lambda: function(*args)))
+        def work() -> Any:
+            if packed.is_operator(function):
+                return guarded(self, at, lambda: function(*args))
+            return called(self, at, name, function, args)
+
+        result = overwriting(self, args, work)
         if isinstance(result, np.generic):  # what numpy makes of a tensor of rank 0
             return np.asarray(result)
         if isinstance(result, (int, float, str)) and not any(
@@ -528,31 +533,6 @@ class Machine:
         known = [(item.code, item.labels[0].place) for item in self.warnings]
         if (code, label.place) not in known:
             self.warnings.append(Diagnostic(code, text, (label,), help=code.fix))
-
-    def guard(self, at: Instruction, work: Callable[[], Any]) -> Any:
-        """`work()`, with what numpy and the kernels raise for wrong operands turned into the program's own failure."""
-        try:
-            return work()
-        except Failure as failure:
-            raise at_call(failure, self, at) from None
-        except MemoryError as problem:
-            raise self.trap(codes.TOO_LARGE, str(problem) or "out of memory", at) from None
-        except IndexError as problem:
-            raise self.trap(codes.OUT_OF_BOUNDS, str(problem), at) from None
-        except OverflowError as problem:
-            raise self.trap(codes.OVERFLOW, str(problem), at) from None
-        except ZeroDivisionError as problem:
-            raise self.trap(codes.BAD_ARITHMETIC, str(problem), at) from None
-        except NotDefined as problem:
-            raise self.trap(codes.UNDEFINED_FOR_DTYPE, str(problem), at, problem.hint) from None
-        except BadValue as problem:
-            raise self.trap(codes.BAD_VALUE, str(problem), at) from None
-        except ValueError as problem:
-            raise self.trap(codes.SHAPE_CHECK, str(problem), at) from None
-        except TypeError as problem:
-            undefined = "ufunc" in str(problem)
-            text = "it is not defined for operands of these dtypes" if undefined else str(problem)
-            raise self.trap(codes.UNDEFINED_FOR_DTYPE, text, at) from None
 
 
 _RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.kernels import MEMORY_LIMIT
 from relax_explorer.core.exec.values import UNKNOWN, Shape, describe
 from relax_explorer.core.ir import expr as e
@@ -139,4 +140,4 @@ def call_kernel(machine: Any, at: Any, fn: PrimFunc, args: Sequence[Any]) -> Non
     if any(arg is UNKNOWN for arg in args):
         text = "a kernel that fills its arguments can't be run, for one of them is not known"
         raise machine.trap(codes.NO_EVALUATION, text, at)
-    overwriting(machine, args, lambda: machine.guard(at, lambda: machine.kernels.call(fn, args)))
+    overwriting(machine, args, lambda: guarded(machine, at, lambda: machine.kernels.call(fn, args)))

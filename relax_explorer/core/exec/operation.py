@@ -10,6 +10,7 @@ import numpy as np
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.fitting import check_value, negative_length, type_of_result, with_operands
 from relax_explorer.core.exec.kernels import too_large
 from relax_explorer.core.exec.scalars import evaluate
@@ -35,7 +36,7 @@ def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence
     try:
         _need_lengths(machine, frame, at, op, wanted)
         with np.errstate(all="ignore"):
-            value = machine.guard(at, lambda: _computed(machine, at, op, (*args, *missing)))
+            value = guarded(machine, at, lambda: _computed(machine, at, op, (*args, *missing)))
     except Failure as failure:
         raise with_operands(failure, frame, at.node, op, args) from None
     if isinstance(value, np.generic) and not isinstance(wanted, s.PrimStructInfo):

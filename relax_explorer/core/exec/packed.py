@@ -43,6 +43,11 @@ def _runtime() -> dict[str, Packed]:
     return found
 
 
+def is_operator(function: Packed) -> bool:
+    """Whether a packed function is one of the runtime's, which does what an operator does."""
+    return function in _runtime().values()
+
+
 def _operator(op: type[Op]) -> Packed:
     def run(*args: Any) -> Any:
         assert op.evaluate is not None  # the caller looked

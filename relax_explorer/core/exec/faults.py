@@ -1,0 +1,50 @@
+"""What goes wrong inside a step, as the program's own failure: in numpy, in a kernel, or in a function of the user's."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Code, Failure
+from relax_explorer.core.exec.kernels import at_call
+from relax_explorer.core.ops.special import BadValue, NotDefined
+
+_CODES: tuple[tuple[type[Exception], Code], ...] = (
+    (MemoryError, codes.TOO_LARGE),
+    (IndexError, codes.OUT_OF_BOUNDS),
+    (OverflowError, codes.OVERFLOW),
+    (ZeroDivisionError, codes.BAD_ARITHMETIC),
+    (NotDefined, codes.UNDEFINED_FOR_DTYPE),
+    (BadValue, codes.BAD_VALUE),
+    (ValueError, codes.SHAPE_CHECK),
+    (TypeError, codes.UNDEFINED_FOR_DTYPE),
+)
+
+
+def guarded(machine: Any, at: Any, work: Callable[[], Any]) -> Any:
+    """`work()`, with what numpy and the kernels raise for wrong operands turned into the program's own failure."""
+    try:
+        return work()
+    except Failure as failure:
+        raise at_call(failure, machine, at) from None
+    except tuple(kind for kind, _ in _CODES) as problem:
+        code = next(code for kind, code in _CODES if isinstance(problem, kind))
+        text = str(problem) or "out of memory"
+        if isinstance(problem, TypeError) and "ufunc" in text:
+            text = "it is not defined for operands of these dtypes"
+        raise machine.trap(code, text, at, getattr(problem, "hint", "")) from None
+
+
+def called(machine: Any, at: Any, name: str, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """What a function of the user's returns; whatever it raises is said with its line."""
+    try:
+        return function(*args)
+    except Failure as failure:
+        raise at_call(failure, machine, at) from None
+    except Exception as problem:  # it is not ours, and may raise anything
+        frames = traceback.extract_tb(problem.__traceback__)[1:]
+        where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+        text = f"{name} raised {type(problem).__name__}: {problem}{where}"
+        raise machine.trap(codes.PACKED_FAILED, text, at) from problem
