@@ -35,7 +35,6 @@ class Inferrer:
         self.report, self.signature = report, signature
         self.poisoned: set[e.Expr] = set()
         self.definitions: dict[e.Var, e.Expr] = {}  # what the variables so far are bound to, for explanations
-        self.obligations: list[tuple[e.Call, p.PrimExpr, p.PrimExpr]] = []
         self.captured: dict[
             e.Expr, frozenset[p.PrimVar]
         ] = {}  # what local functions see of the function around them
@@ -112,7 +111,6 @@ class Inferrer:
         if issubclass(op, CallKernel) and not op.in_parts and not self._fits_kernel(call, infos):
             self.poisoned.add(call)
         self.report.extend(site.report)
-        self.obligations.extend([(call, a, b) for a, b in site.obligations])
         if key is not None and not site.obligations and not site.report:
             self._memo[key] = result
         return result
