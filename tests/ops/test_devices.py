@@ -25,7 +25,6 @@ class Module:
     [
         ("R.add(x, y)", "llvm:0"),
         ("R.add(y, x)", "llvm:0"),
-        ("R.add(x, z)", None),
         ("R.sum(z)", "cuda:0"),
         ("R.concat((y, z), axis=0)", "cuda:0"),
         ("R.add(y, y)", None),
@@ -34,6 +33,12 @@ class Module:
 def test_device_of_a_result(call: str, device: str | None) -> None:
     module = rxe.normalize(rxe.parse(TEXT.format(call)))
     assert module["main"].body.blocks[0].bindings[-1].var.struct_info.vdevice == device
+
+
+def test_operands_on_two_devices_are_refused() -> None:
+    with pytest.raises(rxe.Failure, match=r"x1 lies on llvm:0, x2 on cuda:0") as caught:
+        rxe.normalize(rxe.parse(TEXT.format("R.add(x, z)")))
+    assert caught.value.diagnostics[0].code.id == "RX0201"
 
 
 def test_all_parts_of_a_tuple_lie_there() -> None:

@@ -156,13 +156,20 @@ def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Ite
 def _compared(name: str, answer: Answer[Any], made: Any) -> str:
     if not answer.ok:
         return ""
-    theirs = tuple(np.asarray(item) for item in as_tuple(answer.get()))
+    theirs = tuple(_array(item, number, made) for number, item in enumerate(as_tuple(answer.get())))
     text = (
         apart(theirs, made, added_up=True)
         if made is not None
         else f"{theirs[0].ravel()[:6]}, here it is refused"
     )
     return f"{name} on TVM: {text}" if text else ""
+
+
+def _array(item: Any, number: int, made: Any) -> Any:
+    """A result of TVM's; a scalar comes as a Python number, which has no dtype of its own."""
+    ours = as_tuple(made)[number : number + 1]
+    is_scalar = isinstance(item, (int, float)) and ours and isinstance(ours[0], np.generic)
+    return np.asarray(item, ours[0].dtype if is_scalar else None)
 
 
 def _breaks_its_type(answer: Answer[Any], made: Any) -> bool:

@@ -36,7 +36,8 @@ def check(
     callee = infos[0]
     if not isinstance(callee, s.FuncStructInfo) or callee.params is None:
         return True
-    if callee.pure or not (callee.ret is s.VOID or isinstance(callee.ret, s.PrimStructInfo)):
+    returns = isinstance(callee.ret, s.PrimStructInfo)
+    if not returns and (callee.pure or callee.ret is not s.VOID):
         text = f"func is {_name(call)}, a Relax function; a PrimFunc of the module is needed"
         label = Label(call.args[0], f"this is {callee}")
         fix = f"call it directly: {_name(call)}(…)"

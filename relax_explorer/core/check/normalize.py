@@ -139,7 +139,10 @@ def _other_info(fn: Any) -> s.StructInfo:
 def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
     """The signature of a PrimFunc: buffers are tensors; mostly nothing is returned, and calling it fills what it was given."""
     params = tuple([_param_info(param) for param in fn.params])
-    return s.FuncStructInfo(params, fn.ret_type or s.VOID, not has_effect(fn))
+    returns = (
+        fn.ret_type is not None and fn.ret_type is not s.VOID
+    )  # what returns nothing is called for what it fills
+    return s.FuncStructInfo(params, fn.ret_type or s.VOID, returns and not has_effect(fn))
 
 
 def _param_info(param: Buffer | p.PrimVar) -> s.StructInfo:
