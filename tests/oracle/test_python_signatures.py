@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -16,22 +13,6 @@ from relax_explorer.core.ops.decl import Op
 from relax_explorer.core.ops.page import default_words
 from tests.support.oracle import Oracle
 
-pytestmark = pytest.mark.skipif(not Oracle.is_installed(), reason="TVM is not installed")
-ASK = """
-import inspect, json, sys
-from tvm.script import relax as R
-
-def signature(name):
-    found = R
-    for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    if found is None:
-        return None
-    rows = inspect.signature(found).parameters.values()
-    return [[q.name, None if q.default is q.empty else repr(q.default)] for q in rows if q.kind != q.VAR_KEYWORD]
-
-print(json.dumps({name: signature(name) for name in json.load(sys.stdin)}))
-"""
 OTHERWISE = {
     "layout_transform": "axis separators are printed by TVM, and its function has no parameter for them",
     "nn.attention_bias": "the bias is what the operator is for; TVM's function takes None for nn.attention",
@@ -59,16 +40,8 @@ LEFT_OUT = {"True", "False", "0", "1", "None", ""}
 
 
 @pytest.fixture(scope="module")
-def functions() -> dict[str, Any]:
-    made = subprocess.run(
-        [sys.executable, "-c", ASK],
-        input=json.dumps(list(table())),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return dict(json.loads(made.stdout.splitlines()[-1]))
+def functions(oracle: Oracle) -> dict[str, Any]:
+    return oracle.python_signatures(list(table())).get()
 
 
 def same(op: type[Op], theirs: list[list[str]]) -> str:

@@ -197,6 +197,10 @@ class Oracle:
         answer: Answer[list[list[Any]]] = self._ask("signatures", seconds, program=self._wire(program))
         return _converted(answer, lambda rows: [Signature(*row) for row in rows])
 
+    def python_signatures(self, names: Sequence[str]) -> Answer[dict[str, list[list[str]] | None]]:
+        """The parameters of TVM's Python functions by the operators' names: names, and defaults as text; None without function."""
+        return self._ask("python_signatures", QUESTION_SECONDS, names=list(names))
+
     def lattice(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[list[Relation]]:
         """Relate the types of the last two parameters of every Relax function, functions by name."""
         answer: Answer[list[dict[str, str]]] = self._ask("lattice", seconds, program=self._wire(program))

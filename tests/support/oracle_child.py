@@ -5,6 +5,7 @@ Run by `tests.support.oracle`, never imported by a test: TVM can take its proces
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -201,6 +202,22 @@ def ask_signatures(program: dict[str, str]) -> list[list[Any]]:
     ]
 
 
+def ask_python_signatures(names: list[str]) -> dict[str, list[list[str | None]] | None]:
+    return {name: _python_signature(name) for name in names}
+
+
+def _python_signature(name: str) -> list[list[str | None]] | None:
+    found: Any = relax_parser
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    if found is None or getattr(found, "__module__", "") == __name__:  # no function, or one that was added here
+        return None
+    rows = inspect.signature(found).parameters.values()
+    return [
+        [q.name, None if q.default is q.empty else repr(q.default)] for q in rows if q.kind != q.VAR_KEYWORD
+    ]
+
+
 def ask_well_formed(program: dict[str, str]) -> dict[str, Any]:
     module = PROGRAMS.get(program)
     if relax.analysis.check_well_formed(module):
@@ -286,6 +303,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_equal,
         ask_types,
         ask_signatures,
+        ask_python_signatures,
         ask_well_formed,
         ask_apply,
         ask_run,
