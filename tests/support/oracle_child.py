@@ -210,7 +210,9 @@ def _python_signature(name: str) -> list[list[str | None]] | None:
     found: Any = relax_parser
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
-    if found is None or getattr(found, "__module__", "") == __name__:  # no function, or one that was added here
+    if (
+        found is None or getattr(found, "__module__", "") == __name__
+    ):  # no function, or one that was added here
         return None
     rows = inspect.signature(found).parameters.values()
     return [
