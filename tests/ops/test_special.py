@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import relax_explorer as rxe
 from relax_explorer.core.ops.special import erf
 
 PLACES = np.concatenate([np.linspace(-7, 7, 20_001), np.logspace(-320, 3, 2_000), [-0.0, np.inf, -np.inf]])
@@ -33,3 +34,22 @@ def test_erf_has_the_shape_of_its_operand(shape: tuple[int, ...]) -> None:
     wanted = np.vectorize(math.erf, otypes=[float])(x)
     assert np.allclose(erf(x), wanted, rtol=2e-15, atol=0)
     assert erf(x).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("kind", "x1", "x2", "wanted"),
+    [
+        ("uint64", [2**64 - 1, 2**64 - 1, 0, 2**53 + 1], [2**64 - 1, 0, 0, 5], [2**64 - 1, 2**64 - 1, 0, 2**53 + 1]),
+        ("int64", [2**63 - 1, -(2**63), -1, -5], [2**63 - 1, 7, -1, -60], [2**63 - 1, 7, 0, -5]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("passes", [(), ("LegalizeOps",)], ids=["evaluated", "lowered"])
+def test_log_add_exp_of_large_integers_is_the_larger_one(
+    kind: str, x1: list[int], x2: list[int], wanted: list[int], passes: tuple[str, ...]
+) -> None:
+    tensor = f'R.Tensor((4,), "{kind}")'
+    text = f"@R.function\ndef main(x: {tensor}, y: {tensor}):\n    return R.log_add_exp(x, y)\n"
+    module = rxe.run_pipeline(rxe.normalize(rxe.parse(text)), list(passes))
+    made = rxe.run(module, "main", [np.array(x1, kind), np.array(x2, kind)])
+    assert made.dtype == kind
+    assert made.tolist() == wanted

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,9 @@ DTYPES = ("f16", "f32", "f64", "bf16", "f8", "i8", "i16", "i32", "i64", "u8", "u
 EDGE_SEEDS = 3
 SIZES = dict.fromkeys("abcdhkmnstw", 3)
 _LEAVES = ("object", "any")
+_FAULT = "fault"
+Run = tuple[Example, Setting, Any]
+"""A call with values, and what the machine makes of it; None when it is refused."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def as_written(calls: Sequence[Example], oracle: Oracle) -> Iterator[Outcome]:
 
 
 def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> Iterator[Outcome]:
-    runs: list[tuple[Example, Setting, Any]] = []
+    runs: list[Run] = []
     for call, seed in [(one, seed) for one in calls for seed in range(1 + EDGE_SEEDS * _has_edges(one))]:
         at = accepted(call, seed)
         if at is None:
@@ -113,34 +116,14 @@ def run(at: Setting) -> Any:
     return rxe.run(at.module, "main", at.inputs())
 
 
-def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Iterator[Outcome]:
+def _on_tvm(runs: Sequence[Run], oracle: Oracle) -> Iterator[Outcome]:
     if not runs:
         return
-    names = {id(call): f"example{n}" for n, (call, _, _) in enumerate(runs)}
-    text = module(
-        [call.function(names[id(call)]) for call in {id(call): call for call, _, _ in runs}.values()]
-    )
-    calls = [(names[id(call)], at.inputs()) for call, at, _ in runs]
-    try:
-        lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps").script()
-    except Exception as fault:  # noqa: BLE001  # as above
-        if len(runs) == 1:
-            yield Outcome(
-                runs[0][0], UNEXPLAINED, f"fault in the lowering: {' '.join(repr(fault).split())[:300]}"
-            )
-        for one in runs if len(runs) > 1 else ():
-            yield from _on_tvm([one], oracle)
-        return
-    answers = [oracle.run_each(program, calls) for program in (lowered, text)]
-    if not all(answer.ok for answer in answers) and len(runs) > 1:
-        for one in runs:
-            yield from _on_tvm([one], oracle)
-        return
-    for n, (call, at, made) in enumerate(runs):
-        found: list[Answer[Any]] = [
-            answer.get()[n] if answer.ok else Answer(error=answer.error, kind=answer.kind)
-            for answer in answers
-        ]
+    ours, theirs = _answers(runs, oracle, _lowered), _answers(runs, oracle, lambda text: text)
+    for (call, at, made), *found in zip(runs, ours, theirs, strict=True):
+        if found[0].kind == _FAULT:
+            yield Outcome(call, UNEXPLAINED, f"fault in the lowering: {found[0].error}")
+            continue
         texts = [_compared("our lowering", found[0], made), _compared("TVM's own", found[1], made)]
         wrong = "; ".join(text for text in texts if text)
         wrong += " (at the edges of the dtype)" if wrong and at.edges else ""
@@ -149,8 +132,37 @@ def _on_tvm(runs: Sequence[tuple[Example, Setting, Any]], oracle: Oracle) -> Ite
         elif wrong:
             yield explained(call, wrong)
         else:
-            refused = next((answer.error for answer in found if not answer.ok), "")
-            yield Outcome(call, NO_TVM if refused else AGREE, " ".join(refused.split())[:300])
+            refused = [
+                f"{name}: {' '.join(answer.error.split())[:300]}"
+                for name, answer in zip(("our lowering", "TVM's own"), found, strict=True)
+                if not answer.ok
+            ]
+            yield Outcome(call, NO_TVM if refused else AGREE, "; ".join(refused))
+
+
+def _lowered(text: str) -> str:
+    return rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps").script()
+
+
+def _answers(runs: Sequence[Run], oracle: Oracle, program: Callable[[str], str]) -> list[Answer[Any]]:
+    """What TVM makes of each run in one program; the calls, and then the runs of one, are asked apart where it has none."""
+    names = {id(call): f"example{n}" for n, (call, _, _) in enumerate(runs)}
+    text = module(
+        [call.function(names[id(call)]) for call in {id(call): call for call, _, _ in runs}.values()]
+    )
+    answer: Answer[list[Answer[Any]]]
+    try:
+        answer = oracle.run_each(program(text), [(names[id(call)], at.inputs()) for call, at, _ in runs])
+    except Exception as fault:  # noqa: BLE001  # as above
+        answer = Answer(error=" ".join(repr(fault).split())[:300], kind=_FAULT)
+    if answer.ok:
+        return answer.get()
+    parts = [[run for run in runs if id(run[0]) == key] for key in names]
+    if len(parts) == 1 and answer.kind in ("crashed", "timeout"):
+        parts = [[run] for run in runs]
+    if len(parts) == 1:  # what can't be compiled can't with other values
+        return [Answer(error=answer.error, kind=answer.kind)] * len(runs)
+    return [found for part in parts for found in _answers(part, oracle, program)]
 
 
 def _compared(name: str, answer: Answer[Any], made: Any) -> str:

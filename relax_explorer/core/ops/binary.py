@@ -25,6 +25,7 @@ from relax_explorer.core.ops.binary_math import (
     floor_quotient,
     floor_rest,
     larger,
+    log_add_exp,
     log_sum,
     of_bits,
     power,
@@ -223,8 +224,8 @@ Atan2 = _binary(
 LogAddExp = _binary(
     "relax.log_add_exp",
     Arithmetic,
-    as_floats(np.logaddexp),
-    floated(log_sum),
+    log_add_exp,
+    log_sum,
     "Logarithm of exp(x1) + exp(x2), which does not overflow (numpy.logaddexp).",
 )
 Mod = _binary("relax.mod", Arithmetic, checked(np.fmod), p.Mod, "Remainder with the sign of x1 (numpy.fmod).")

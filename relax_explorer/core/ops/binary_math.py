@@ -105,7 +105,25 @@ def floated(element: Element) -> Element:
     return combined
 
 
+def log_add_exp(a: Any, b: Any) -> Any:
+    """Of integers from 0 on the larger one is left when what the other adds is cut off: less than 1."""
+    if a.dtype.kind not in "iub":
+        return as_floats(np.logaddexp)(a, b)
+    most = np.maximum(a, b)
+    return np.where(most < 0, as_floats(np.logaddexp)(a, b), most) if a.dtype.kind == "i" else most
+
+
 def log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """`log_add_exp` in a kernel."""
+    if a.dtype.is_float:
+        return _log_sum(a, b)
+    if a.dtype.kind != "int":
+        return p.Max(a, b)
+    most = p.Max(a, b)
+    return where(p.LT(most, p.as_prim(0, a.dtype)), floated(_log_sum)(a, b), most)
+
+
+def _log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     """The larger one, and what the smaller one adds to it; equal ones apart, since they may be infinite."""
     one = p.as_prim(1, a.dtype)
     apart = call("fabs", p.Sub(a, b))
