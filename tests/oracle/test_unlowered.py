@@ -46,8 +46,6 @@ ROWS = (
     Row("index_tensor", "f32[5,6] (i64[m],i64[n])", UNKNOWN, LEFT),
     Row("index_put", "f32[5,6] (i64[m],i64[n]) f32[m]", "the shapes of the indices are not known to broadcast", REFUSED),
     Row("layout_transform", "f32[n,4] index_map={T.index_map(lambda i, j: (j, i*n))}", "index_map mentions shape variables", REFUSED),
-    Row("arange", "0.0 n 1.0", UNKNOWN, LOWERED),
-    Row("arange", "0 n k-m", UNKNOWN, LOWERED),
     Row("vision.roi_align", "i32[2,3,6,6] f32[4,5] pooled_size=(2,2) spatial_scale=1.0", r"the images are \w+, no floats", LOWERED),
     Row("vision.roi_align", "f32[2,3,6,6] i32[4,5] pooled_size=(2,2) spatial_scale=1.0", r"the regions are \w+, no floats", LOWERED),
     Row("vision.roi_pool", "i32[2,3,6,6] f32[4,5] pooled_size=(2,2) spatial_scale=1.0", r"the images are \w+, no floats", REFUSED),

@@ -144,6 +144,57 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
     assert out.tolist() == [21, -21, -7, 7]
 
 
+POINTERS = {
+    "a view of the same shape": "B = T.decl_buffer((2, 3), 'int32', data=A.data)\nB[1, 2] = B[0, 1] + 10",
+    "a view of another shape": "B = T.decl_buffer((6,), 'int32', data=A.data)\nB[5] = B[1] + 10",
+    "a view of a part": "B = T.decl_buffer((2,), 'int32', data=A.data, elem_offset=4)\nB[1] = A[0, 1] + 10",
+    "a view through a pointer": (
+        "p: T.let[T.handle('int32', 'global')] = A.data\n"
+        "B = T.decl_buffer((3, 2), 'int32', data=p)\nB[2, 1] = B[0, 1] + 10"
+    ),
+    "a view of a view": (
+        "B = T.decl_buffer((6,), 'int32', data=A.data)\n"
+        "C = T.decl_buffer((3, 2), 'int32', data=B.data)\nC[2, 1] = C[0, 1] + 10"
+    ),
+}
+
+
+def view_program(body: str) -> str:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return f'@T.prim_func\ndef f(A: T.Buffer((2, 3), "int32")):\n{lines}'
+
+
+@pytest.mark.parametrize("body", POINTERS.values(), ids=POINTERS)
+def test_a_view_is_the_memory_it_shows(body: str) -> None:
+    module = rxe.parse(view_program(body))
+    assert rxe.parse(module.script()).script() == module.script()
+    values = np.arange(6, dtype=np.int32).reshape(2, 3)
+    compile_prim_func(module["f"])(values)
+    assert values.tolist() == [[0, 1, 2], [3, 4, 11]]
+
+
+def test_what_is_written_through_a_view_of_a_small_float_is_kept() -> None:
+    body = "B = T.decl_buffer((6,), 'float16', data=A.data)\nB[5] = B[1] + T.float16(10)"
+    values = np.arange(6, dtype=np.float16).reshape(2, 3)
+    compile_prim_func(rxe.parse(view_program(body).replace("int32", "float16"))["f"])(values)
+    assert values.tolist() == [[0, 1, 2], [3, 4, 11]]
+
+
+def test_a_view_beyond_its_memory_is_refused() -> None:
+    fn = rxe.parse(view_program("B = T.decl_buffer((7,), 'int32', data=A.data)\nB[6] = 1"))["f"]
+    with pytest.raises(rxe.Failure, match="a view reaches beyond the memory that it shows"):
+        compile_prim_func(fn)(np.zeros((2, 3), np.int32))
+
+
+@pytest.mark.parametrize("options", ["data=A.data, strides=(2,)", "data=A.data", "data=H"])
+def test_a_view_that_has_no_translation_is_refused(options: str) -> None:
+    dtype = "float32" if "strides" not in options else "int32"
+    text = view_program(f"B = T.decl_buffer((3,), '{dtype}', {options})\nB[0] = T.{dtype}(1)")
+    fn = rxe.parse(text.replace('"int32"))', '"int32"), H: T.handle)').replace('"int32"):', '"int32"), H: T.handle):'))["f"]
+    with pytest.raises(rxe.Failure, match="B, a view with strides or of another dtype, has no translation"):
+        compile_prim_func(fn)
+
+
 def test_what_has_no_translation_is_named() -> None:
     fn = rxe.parse(
         '@T.prim_func\ndef f(A: T.Buffer((4,), "int32")):\n    A[0] = T.tvm_struct_get(A.data, 0, 1)\n'

@@ -37,9 +37,9 @@ class Kernels:
             hit = self._compiled[fn] = compile_prim_func(fn, cache=self.cache)
         return hit
 
-    def call(self, fn: PrimFunc, args: Sequence[Any]) -> None:
-        """Run a PrimFunc on arrays and scalars; it fills its outputs."""
-        self.get(fn)(*args)
+    def call(self, fn: PrimFunc, args: Sequence[Any]) -> Any:
+        """Run a PrimFunc on arrays and scalars; it fills its outputs. The scalar that it returns, None without."""
+        return self.get(fn)(*args)
 
     def call_tir(
         self,

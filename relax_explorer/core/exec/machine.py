@@ -387,8 +387,7 @@ class Machine:
         if type(fn) is e.Function:
             return self._call(fn, at.node.op.name, args, {}, frame, at, {})
         if type(fn) is PrimFunc:
-            call_kernel(self, at, fn, args)
-            self.write(frame, at.target, ())
+            self.write(frame, at.target, call_kernel(self, at, fn, args))
             return None
         raise self.trap(
             codes.UNKNOWN_FUNCTION, f"the module has no function {at.node.op.name!r} that can run", at

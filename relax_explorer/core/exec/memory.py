@@ -12,7 +12,9 @@ from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.kernels import MEMORY_LIMIT
 from relax_explorer.core.exec.values import UNKNOWN, Shape, describe
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.view import view_of
+from relax_explorer.core.tir.effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -135,9 +137,13 @@ def call_tir_dyn(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     machine.write(frame, at.target, ())
 
 
-def call_kernel(machine: Any, at: Any, fn: PrimFunc, args: Sequence[Any]) -> None:
-    """Run a PrimFunc on arrays that it reads and fills."""
+def call_kernel(machine: Any, at: Any, fn: PrimFunc, args: Sequence[Any]) -> Any:
+    """Run a PrimFunc on arrays that it reads and fills; the scalar that it returns, () without."""
+    returns = isinstance(fn.ret_type, s.PrimStructInfo)
     if any(arg is UNKNOWN for arg in args):
+        if returns and not has_effect(fn):
+            return UNKNOWN
         text = "a kernel that fills its arguments can't be run, for one of them is not known"
         raise machine.trap(codes.NO_EVALUATION, text, at)
-    overwriting(machine, args, lambda: guarded(machine, at, lambda: machine.kernels.call(fn, args)))
+    value = overwriting(machine, args, lambda: guarded(machine, at, lambda: machine.kernels.call(fn, args)))
+    return value if returns else ()

@@ -11,12 +11,12 @@ from typing import Any
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec import tir_packed
+from relax_explorer.core.exec import tir_memory, tir_packed
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.expr import BufferLoad, Let
+from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType
 from relax_explorer.core.tir.intervals import Domains, inside
 
 HEADER = """import math
@@ -137,6 +137,7 @@ class _Generator:
         self.accesses: list[tuple[Buffer, int]] = []  # what an index is checked for: the buffer and its axis
         self.messages: list[str] = []  # of the assertions
         self.calls_packed = False
+        self.pointers: dict[p.PrimVar, DType] = {}  # what pointer variables point to
 
     def name(self, item: Any) -> str:
         """The name of a variable or buffer."""
@@ -275,13 +276,23 @@ class _Generator:
         )
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
-        self._allocate(node.buffer, depth)
+        buffer = node.buffer
+        if buffer.data is None:
+            self._allocate(buffer, depth)
+            return
+        if tir_memory.element_of(buffer.data, self.pointers) is not buffer.dtype or buffer.strides:
+            raise self.refuse(f"{buffer.name}, a view with strides or of another dtype,", node)
+        flat = self.expr(buffer.data)
+        self.line(depth, f"{self.name(buffer)} = {tir_memory.view(buffer, flat, self.expr)}")
 
     def _store(self, node: t.BufferStore, depth: int) -> None:
         self.line(depth, f"{self.place(node.buffer, node.indices)} = {self.expr(node.value)}")
 
     def _evaluate(self, node: t.Evaluate, depth: int) -> None:
         value = node.value
+        if isinstance(value, p.PrimCall) and value.op == "ret":
+            self.line(depth, f"return {self.expr(value.args[0])}")
+            return
         packed = tir_packed.packed_call(value, self.name, self.expr)
         self.calls_packed = self.calls_packed or packed is not None
         if packed is None and not _is_idle(value):
@@ -290,6 +301,9 @@ class _Generator:
 
     def _let(self, node: t.LetStmt, depth: int) -> None:
         self.line(depth, f"{self.name(node.var)} = {self.expr(node.value)}")
+        pointed = tir_memory.element_of(node.value, self.pointers) if node.var.dtype is HANDLE else None
+        if pointed is not None:
+            self.pointers[node.var] = pointed
 
     def _if(self, node: t.IfThenElse, depth: int) -> None:
         self.line(depth, f"if {self.expr(node.condition)}:")
@@ -385,7 +399,10 @@ class _Generator:
         return f"({self.expr(expr.true_value)} if {self.expr(expr.condition)} else {self.expr(expr.false_value)})"
 
     def _call(self, expr: p.PrimCall) -> str:
-        if any(isinstance(arg, p.PrimString) for arg in expr.args):
+        read = tir_memory.field(expr, self.name) if expr.op == "tvm_struct_get" else None
+        if read is not None:
+            return read
+        if any(isinstance(arg, (p.PrimString, PointerType)) for arg in expr.args):
             raise self.refuse(f"the intrinsic T.{expr.op}")
         args = [self.expr(arg) for arg in expr.args]
         if expr.op in _FORMS:
@@ -401,7 +418,14 @@ class _Generator:
             return self.typed(expr, f"{args[0]} {symbol} shift({args[1]}, {expr.dtype.bits})")
         if expr.op == "bitwise_not":
             return self.typed(expr, f"~{args[0]}")
+        if expr.op == "isnullptr" and type(expr.args[0]) is p.PrimVar and expr.args[0] in self.pointers:
+            return "False"  # memory of buffers, lengths and strides are there
         raise self.refuse(f"the intrinsic T.{expr.op}")
+
+    def _pointer(self, expr: BufferPtr) -> str:
+        if expr.how != "data":
+            raise self.refuse(f"the expression {expr}")
+        return f"{self.name(expr.buffer)}.reshape(-1)"
 
     def _let_expr(self, expr: Let) -> str:
         from relax_explorer.core.ir.prim import substitute
@@ -467,6 +491,7 @@ _EXPRESSIONS: dict[type, Callable[[_Generator, Any], str]] = {
     p.IntImm: _Generator._literal,
     p.FloatImm: _Generator._literal,
     BufferLoad: lambda g, x: g.place(x.buffer, x.indices),
+    BufferPtr: _Generator._pointer,
     p.Div: _Generator._div,
     p.FloorDiv: _Generator._floor,
     p.FloorMod: _Generator._floor,

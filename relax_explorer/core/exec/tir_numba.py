@@ -19,7 +19,10 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec import tir_packed
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import generate, problem_text, shape_variables
+from relax_explorer.core.exec.tir_memory import described
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.equal import prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -65,7 +68,7 @@ class Kernel:
                 pass  # the directory can't be written or holds a damaged file: do without
         return _module(_scratch(), self.key, generate(self.fn, False))
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any) -> Any:
         if len(args) != len(self.fn.params):
             raise self._fail(
                 codes.INPUT_COUNT, f"the PrimFunc takes {len(self.fn.params)} arguments, {len(args)} given"
@@ -76,14 +79,21 @@ class Kernel:
         self._compile(values)
         try:
             with np.errstate(all="ignore"):
-                self.function(*values)
+                result = self.function(*values)
         except IndexError as error:
             raise self._fail(codes.OUT_OF_BOUNDS, problem_text(self.fn, error)) from None
+        except ValueError:  # only a view's shape can be wrong
+            text = "a view reaches beyond the memory that it shows"
+            raise self._fail(codes.OUT_OF_BOUNDS, text) from None
         except AssertionError as error:
             raise self._fail(codes.ASSERTION, problem_text(self.fn, error)) from None
         for param, own, given in zip(self.fn.params, passed, args, strict=True):
             if own is not given and param in self.written:
                 given[...] = own.astype(given.dtype)
+        kind = self.fn.ret_type
+        if isinstance(kind, PrimStructInfo) and result is not None:
+            return kind.dtype.to_numpy().type(result)
+        return None
 
     def _compile(self, values: Sequence[Any]) -> None:
         """Compile for these types before the first call; what lies damaged on disk is thrown away and made anew."""
@@ -106,6 +116,11 @@ class Kernel:
         self.compiled.add(types)
 
     def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
+        if param.dtype is HANDLE:
+            if not isinstance(arg, np.ndarray):
+                text = f"handle {param.name} needs an array, this is a {type(arg).__name__}"
+                raise self._fail(codes.WRONG_INPUT, text)
+            return described(arg)
         if isinstance(param, p.PrimVar):
             return float(arg) if param.dtype.is_float else int(arg)
         if arg.dtype.kind not in "biuf" or (arg.dtype.itemsize < 4 and arg.dtype.kind == "f"):
@@ -117,7 +132,7 @@ class Kernel:
         dims: dict[p.PrimVar, int] = {
             q: int(a)
             for q, a in zip(self.fn.params, args, strict=True)
-            if isinstance(q, p.PrimVar) and not q.dtype.is_float
+            if isinstance(q, p.PrimVar) and q.dtype is not HANDLE and not q.dtype.is_float
         }
         for param, arg in zip(self.fn.params, args, strict=True):
             if isinstance(param, Buffer):
@@ -157,11 +172,12 @@ class Kernel:
 
 def _written(fn: PrimFunc) -> set[Any]:
     from relax_explorer.core.tir.stmt import BufferStore, Evaluate
-    from relax_explorer.core.tir.walk import statements
+    from relax_explorer.core.tir.walk import memory, statements
 
-    nodes = list(statements(fn.body))
+    nodes, views = list(statements(fn.body)), memory(fn.body)
     filled = {buffer for node in nodes if type(node) is Evaluate for buffer in tir_packed.written(node.value)}
-    return filled | {node.buffer for node in nodes if type(node) is BufferStore}
+    filled |= {node.buffer for node in nodes if type(node) is BufferStore}
+    return filled | {views.get(buffer) for buffer in filled}
 
 
 def _module(folder: Path, key: int, source: str) -> Any:

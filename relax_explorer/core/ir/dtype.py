@@ -15,10 +15,13 @@ _SIZES = {
     "float": (16, 32, 64),
     "bfloat": (16,),
 }
-_SMALL_FLOATS = {
+_SMALL_FLOATS = (
     "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
-}  # fmt: skip
+)  # fmt: skip
+# How DLPack numbers the kinds of element types.
+_CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
+_SMALL_CODES = {name: 7 + n for n, name in enumerate(_SMALL_FLOATS)}
 MOST_LANES = 65535  # DLPack counts them in 16 bits
 _UNKNOWN = frozenset({"", "void", "handle64x0"})
 _TABLE: dict[str, DType] = {}
@@ -51,6 +54,11 @@ class DType:
     def is_bool(self) -> bool:
         """Whether values are truth values."""
         return self.kind == "bool"
+
+    @property
+    def code(self) -> int:
+        """How DLPack numbers the kind of the elements; elements of 8 bits and less that are floats have a number each."""
+        return _SMALL_CODES.get(self.name, _CODES[self.kind])
 
     def to_numpy(self) -> np.dtype[Any]:
         """The numpy dtype of arrays of this type; raises TypeError for handles and vectors."""

@@ -13,7 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import (
     REQUIRED,
@@ -27,7 +27,8 @@ from relax_explorer.core.ops.decl import (
     attr,
     operand,
 )
-from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.legalize import Emitter
+from relax_explorer.core.ops.te import Te, Tensor, call as te_call, cast, where
 
 
 def _shape_info(at: Site, shape: s.StructInfo, dtype: DType | None) -> s.StructInfo:
@@ -209,6 +210,7 @@ class Arange(Op, name="relax.arange"):
         '0 7.5 0.5 dtype="float32" -> f32[15]',
         "n+5 1 -2 -> i64[(n+5)//2]",
         "2 n*3+2 3 -> i64[n]",
+        "0.5 n 0.5 -> f32[?]",
     )
 
     @staticmethod
@@ -268,10 +270,47 @@ class Arange(Op, name="relax.arange"):
     def legalize(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, dtype: DType) -> Tensor:
         """Start plus a number of steps."""
         length = arange_length(start, end, step)
-        if length is None:
-            raise NotLowered("how many numbers there are is not known before the call")
-        first, by = cast(start, dtype), cast(step, dtype)
-        return te.compute("T_arange", (length,), lambda i: p.Add(first, p.Mul(by, cast(i, dtype))), dtype)
+        assert length is not None  # otherwise it unfolds
+        return _numbers(te, start, step, length, dtype)
+
+    @staticmethod
+    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+        """A kernel counts the numbers first where no expression of shape variables says how many there are."""
+        for operand_, info in zip(Arange.operands, infos, strict=True):
+            if not isinstance(info, s.PrimStructInfo) or info.value is None:
+                raise NotLowered(f"the value of {operand_.name} is known when it runs only")
+        dtype = call.attrs["dtype"]
+        pair = s.TensorStructInfo((rules.ONE,), INT64)
+        count = emit.bind("count", emit.kernel("arange_count", _count, call.args, infos, pair), pair)
+        out = s.TensorStructInfo(emit.named_lengths(count, 1), dtype)
+
+        def numbers(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, own: s.TensorStructInfo) -> Tensor:
+            assert own.dims is not None  # as `out` is
+            return _numbers(te, start, step, own.dims[0], dtype)
+
+        return emit.kernel("arange", numbers, call.args, infos, out)
+
+
+def _numbers(te: Te, start: p.PrimExpr, step: p.PrimExpr, length: p.PrimExpr, dtype: DType) -> Tensor:
+    first, by = cast(start, dtype), cast(step, dtype)
+    return te.compute("T_arange", (length,), lambda i: p.Add(first, p.Mul(by, cast(i, dtype))), dtype)
+
+
+def _count(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, out: s.TensorStructInfo) -> Tensor:
+    """How many numbers there are: counted in integers where all three are, else rounded up in float64 (numpy.arange)."""
+    if start.dtype.is_int and end.dtype.is_int and step.dtype.is_int:
+        back = p.LT(step, rules.ZERO)
+        way = where(back, p.Sub(start, end), p.Sub(end, start))
+        size = where(back, p.Sub(rules.ZERO, step), step)
+        count: p.PrimExpr = p.FloorDiv(p.Sub(p.Add(way, size), rules.ONE), size)
+    else:
+        first, last, by = (_wide(item) for item in (start, end, step))
+        count = cast(te_call("ceil", p.Div(p.Sub(last, first), by)), INT64)
+    return te.compute("T_count", (rules.ONE,), lambda i: p.Max(count, rules.ZERO), INT64)
+
+
+def _wide(item: p.PrimExpr) -> p.PrimExpr:
+    return p.FloatImm(item.value, FLOAT64) if isinstance(item, (p.FloatImm, p.IntImm)) else cast(item, FLOAT64)
 
 
 def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.PrimExpr | None:

@@ -221,8 +221,9 @@ class Op:
     packed: ClassVar[str] = (
         ""  # the function of the runtime that a lowered call is a call of, where it is no kernel
     )
+    unfolds_to: ClassVar[str] = "several bindings"
     unfold: ClassVar[Callable[..., Any] | None] = (
-        None  # (emitter, call, infos) -> the value after several bindings: lowers a result of unknown size
+        None  # (emitter, call, infos) -> the value after several bindings: lowers a result whose shape is not known
     )
     refine: ClassVar[Callable[..., Any] | None] = (
         None  # (call, infos) -> call: completes arguments, as reshape does with -1

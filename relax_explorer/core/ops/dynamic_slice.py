@@ -82,11 +82,7 @@ def sliced(emit: Emitter, x: e.Expr, info: s.TensorStructInfo, ends: tuple[e.Exp
     count = s.TensorStructInfo((p.IntImm(info.ndim),), INT64)
     infos = (info, count, count, count)
     lengths = emit.bind("lengths", emit.kernel("shape_func", _shape_func, (x, *ends), infos, count), count)
-    rank = s.ShapeStructInfo(None, info.ndim)
-    shape = emit.bind("shape", e.Call(e.op_ref("relax.tensor_to_shape"), (lengths,), struct_info=rank), rank)
-    made = tuple([p.PrimVar("s", INT64) for _ in info.dims])
-    emit.match_cast("shape", shape, s.ShapeStructInfo(made))
-    out = s.TensorStructInfo(made, info.dtype)
+    out = s.TensorStructInfo(emit.named_lengths(lengths, info.ndim), info.dtype)
     return emit.kernel("dynamic_strided_slice", _slice_func, (x, *ends), infos, out)
 
 

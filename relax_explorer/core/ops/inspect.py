@@ -7,31 +7,61 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64, DType, dtype, from_numpy
-from relax_explorer.core.ops import rules
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dtype import BOOL, HANDLE, INT32, INT64, DType, dtype, from_numpy
+from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Op, Prim, Site, operand
+from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.ops.memory import need_scalar
 from relax_explorer.core.ops.te import Tensor
 from relax_explorer.core.ops.view import byte_offset
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.expr import BufferLoad, PointerType
 
-UINT8, UINT16, UINT64, INT32 = dtype("uint8"), dtype("uint16"), dtype("uint64"), dtype("int32")
-# How DLPack numbers the kinds of element types.
-_CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
-_FLOAT8 = (
-    "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-    "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
-)  # fmt: skip
-_SMALL = {name: 7 + n for n, name in enumerate(_FLOAT8)}
+UINT8, UINT16, UINT64 = dtype("uint8"), dtype("uint16"), dtype("uint64")
+
+
+# Where `T.tvm_struct_get` finds what in a tensor's description (TVMStructFieldKind in TVM's tirx/builtin.h).
+SHAPE, STRIDES, NDIM, CODE, BITS, LANES, BYTE_OFFSET = range(2, 9)
+_LENGTHS = PointerType(INT64)
+
+
+def _field(handle: p.PrimVar, place: int, kind: DType | PointerType) -> p.PrimExpr:
+    """What a tensor's description has at a place."""
+    last, dtype = (kind, HANDLE) if isinstance(kind, PointerType) else (p.PrimString(kind.name), kind)
+    return p.PrimCall("tvm_struct_get", (handle, p.IntImm(0, INT32), p.IntImm(place, INT32), last), dtype)
+
+
+def _returned(name: str, value: p.PrimExpr) -> list[t.Stmt]:
+    var = p.PrimVar(name, value.dtype)
+    return [t.LetStmt(var, value), t.Evaluate(p.PrimCall("ret", (var,), value.dtype))]
 
 
 class Inspected(Op):
     """Base of the questions about a tensor: one scalar."""
 
     result: DType
+    place: int  # of the answer in a description
+    unfolds_to = "a call of a PrimFunc that reads the tensor's description"
     tensor: Tensor = operand("the tensor")
-    no_legalize = "it asks for the tensor's description, no element is read"
+
+    @classmethod
+    def unfold(cls, emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+        """A call of a PrimFunc that reads the tensor's description."""
+        params = (p.PrimVar("dlpack_handle", HANDLE), p.PrimVar("axis"))[: len(infos)]
+        kind = s.PrimStructInfo(cls.result)
+        body = t.SeqStmt(tuple(cls.reading(*params)))
+        fn = t.PrimFunc(params, body, kind, Attrs({"tirx.is_host_func": True, "tirx.is_scheduled": True}))
+        return emit.direct(f"_get_{cls.name.rpartition('.')[2]}", fn, call.args, kind)
+
+    @classmethod
+    def reading(cls, handle: p.PrimVar) -> list[t.Stmt]:
+        """The statements of that PrimFunc."""
+        return _returned("value", _field(handle, cls.place, cls.result))
 
 
 class AboutDtype(Inspected):
@@ -55,20 +85,19 @@ def _kind(array: Any) -> DType:
 class DtypeCode(AboutDtype, name="relax.inspect.tensor_dtype_code"):
     """The kind of a tensor's elements as DLPack numbers it: int 0, uint 1, float 2, bfloat 4, bool 6 (DLPack)."""
 
-    result = UINT8
+    result, place = UINT8, CODE
     examples = ("i32[n,4] -> scalar(uint8)", "bool[] -> scalar(uint8)")
 
     @staticmethod
     def evaluate(tensor: Any) -> Any:
         """From the array's dtype."""
-        kind = _kind(tensor)
-        return np.uint8(_SMALL.get(kind.name, _CODES.get(kind.kind, 3)))
+        return np.uint8(_kind(tensor).code)
 
 
 class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
     """How many bits an element of a tensor has; a bool has 8, as it is stored (DLPack)."""
 
-    result = UINT8
+    result, place = UINT8, BITS
     examples = ("i32[n,4] -> scalar(uint8)", "f16[] -> scalar(uint8)")
 
     @staticmethod
@@ -81,7 +110,7 @@ class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
 class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
     """How many numbers an element of a tensor has: 1, for elements are no vectors (DLPack)."""
 
-    result = UINT16
+    result, place = UINT16, LANES
     examples = ("f32[n,4] -> scalar(uint16)", "i8[?,?] -> scalar(uint16)")
 
     @staticmethod
@@ -93,7 +122,7 @@ class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
 class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
     """How many axes a tensor has (numpy.ndim)."""
 
-    result = INT32
+    result, place = INT32, NDIM
     examples = ("f32[n,4] -> scalar(int32)", "f32 -> scalar(int32)")
 
     @staticmethod
@@ -121,6 +150,22 @@ class AtAxis(Inspected):
             raise at.fail(codes.AXIS_RANGE, f"axis is {number}{rank}", axis=f"this is {number}", help=hint)
         return s.PrimStructInfo(INT64)
 
+    @classmethod
+    def reading(cls, handle: p.PrimVar, axis: p.PrimVar) -> list[t.Stmt]:
+        """The axis is checked before anything is read at it."""
+        rank = p.PrimVar("ndim", INT32)
+        return [
+            loops.check(p.LE(rules.ZERO, axis), "axis is below 0, it counts from 0"),
+            t.LetStmt(rank, _field(handle, NDIM, INT32)),
+            loops.check(p.LT(axis, p.Cast(INT64, rank)), "the tensor has no such axis"),
+            *cls.along(handle, axis, rank),
+        ]
+
+    @staticmethod
+    def along(handle: p.PrimVar, axis: p.PrimVar, rank: p.PrimVar) -> list[t.Stmt]:
+        """The statements that read the answer."""
+        raise NotImplementedError
+
     @staticmethod
     def _axis(tensor: Any, axis: Any) -> int:
         if not 0 <= axis < tensor.ndim:
@@ -138,6 +183,12 @@ class ShapeI(AtAxis, name="relax.inspect.tensor_shape_i"):
         """From the array."""
         return np.int64(tensor.shape[AtAxis._axis(tensor, axis)])
 
+    @staticmethod
+    def along(handle: p.PrimVar, axis: p.PrimVar, rank: p.PrimVar) -> list[t.Stmt]:
+        """One of the lengths."""
+        shape = Buffer("shape", (rank,), INT64, data=_field(handle, SHAPE, _LENGTHS))
+        return [t.AllocBuffer(shape, "decl_buffer"), *_returned("length", BufferLoad(shape, (axis,)))]
+
 
 class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
     """How many elements lie between neighbours along one axis of a tensor (DLPack).
@@ -152,11 +203,37 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
         """The product of the lengths after it, however numpy happens to hold the array."""
         return np.int64(np.prod(tensor.shape[AtAxis._axis(tensor, axis) + 1 :], dtype=np.int64))
 
+    @staticmethod
+    def along(handle: p.PrimVar, axis: p.PrimVar, rank: p.PrimVar) -> list[t.Stmt]:
+        """One of the strides; a description may leave them out of a compact tensor."""
+        pointer = p.PrimVar("stride_ptr", HANDLE)
+        strides = Buffer("strides", (rank,), INT64, data=pointer)
+        shape = Buffer("shape", (rank,), INT64, data=_field(handle, SHAPE, _LENGTHS))
+        product = Buffer("product", (), INT64)
+        after = p.Sub(p.Sub(p.Cast(INT64, rank), axis), rules.ONE)
+
+        def times(k: p.PrimVar) -> t.Stmt:
+            length = BufferLoad(shape, (p.Add(p.Add(axis, rules.ONE), k),))
+            return t.BufferStore(product, (), p.Mul(BufferLoad(product, ()), length))
+
+        computed = loops.seq(
+            t.AllocBuffer(shape, "decl_buffer"),
+            t.AllocBuffer(product),
+            t.BufferStore(product, (), rules.ONE),
+            loops.loop(after, times),
+            t.Evaluate(p.PrimCall("ret", (BufferLoad(product, ()),), INT64)),
+        )
+        given = loops.seq(
+            t.AllocBuffer(strides, "decl_buffer"), *_returned("stride", BufferLoad(strides, (axis,)))
+        )
+        missing = p.PrimCall("isnullptr", (pointer,), BOOL)
+        return [t.LetStmt(pointer, _field(handle, STRIDES, _LENGTHS)), loops.when(missing, computed, given)]
+
 
 class Offset(Inspected):
     """Base of the questions where a tensor starts."""
 
-    result = UINT64
+    result, place = UINT64, BYTE_OFFSET
     examples = ("f32[n,4] -> scalar(uint64)", "f32 -> scalar(uint64)")
 
     @staticmethod
@@ -182,3 +259,16 @@ class ElemOffset(Offset, name="relax.inspect.tensor_elem_offset"):
     def evaluate(tensor: Any) -> Any:
         """As the view was made, rounded down to whole elements."""
         return np.uint64(byte_offset(tensor) // tensor.dtype.itemsize)
+
+    @classmethod
+    def reading(cls, handle: p.PrimVar) -> list[t.Stmt]:
+        """The bytes before it, divided by those of an element."""
+        bits, lanes = p.PrimVar("bits", UINT8), p.PrimVar("lanes", UINT16)
+        width = p.Mul(p.Cast(UINT64, bits), p.Cast(UINT64, lanes))
+        size = p.FloorDiv(p.Add(width, p.IntImm(7, UINT64)), p.IntImm(8, UINT64))
+        offset = p.FloorDiv(_field(handle, BYTE_OFFSET, UINT64), size)
+        return [
+            t.LetStmt(bits, _field(handle, BITS, UINT8)),
+            t.LetStmt(lanes, _field(handle, LANES, UINT16)),
+            *_returned("offset", offset),
+        ]

@@ -9,6 +9,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import get
 from relax_explorer.core.ops.decl import NotLowered
@@ -48,40 +49,51 @@ class Emitter:
         self.bindings.append(e.MatchCast(var, value, info, None, self._span))
         return var
 
+    def named_lengths(self, lengths: e.Var, ndim: int) -> tuple[p.PrimVar, ...]:
+        """Shape variables for the numbers that a kernel has filled a tensor with."""
+        rank = s.ShapeStructInfo(None, ndim)
+        call = e.Call(e.op_ref("relax.tensor_to_shape"), (lengths,), struct_info=rank)
+        made = tuple([p.PrimVar("s", INT64) for _ in range(ndim)])
+        self.match_cast("shape", self.bind("shape", call, rank), s.ShapeStructInfo(made))
+        return made
+
     def kernel(
         self,
         name: str,
         build: Callable[..., Any],
         args: Sequence[e.Expr],
-        infos: Sequence[s.TensorStructInfo],
+        infos: Sequence[s.StructInfo],
         out: s.StructInfo,
     ) -> e.Call:
-        """A call of the PrimFunc of `build(te, *tensors, out)`; tensors and `out` have shape variables of their own there."""
+        """A call of the PrimFunc of `build(te, *operands, out)`, tensors or scalars of known value, in variables of its own."""
         variables = _variables(infos, out)
         fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
         te = Te()
         inputs: list[Tensor] = []
-        for arg, info in zip(args, infos, strict=True):
-            hint = arg.name if isinstance(arg, e.Var) else f"x{len(inputs)}"
-            own = substitute_info(info, fresh)
-            assert isinstance(own, s.TensorStructInfo)  # as `info` is
-            assert own.dims is not None  # the caller looked
-            assert own.dtype is not None
-            inputs.append(Tensor(Buffer(hint, own.dims, own.dtype)))
-        result = build(te, *inputs, substitute_info(out, fresh))
+        operands = [
+            _operand(arg, substitute_info(info, fresh), inputs)
+            for arg, info in zip(args, infos, strict=True)
+        ]
+        result = build(te, *operands, substitute_info(out, fresh))
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
         bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
         loose = [var for var in variables if fresh[var] not in bound]
         fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
         numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
         target = e.GlobalVar(self._add(name, fn))
+        tensors = [arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)]
         return e.Call(
             e.op_ref("relax.call_tir"),
-            (target, e.Tuple((*args, *numbers))),
+            (target, e.Tuple((*tensors, *numbers))),
             sinfo_args=(out,),
             struct_info=out,
             span=self._span,
         )
+
+
+    def direct(self, name: str, fn: PrimFunc, args: Sequence[e.Expr], info: s.StructInfo) -> e.Call:
+        """A call of a PrimFunc that returns a scalar."""
+        return e.Call(e.GlobalVar(self._add(name, fn)), tuple(args), struct_info=info, span=self._span)
 
 
 @dataclass(frozen=True, slots=True)

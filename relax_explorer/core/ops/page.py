@@ -199,11 +199,12 @@ def evaluation(op: type[Op]) -> str:
 def lowering(op: type[Op]) -> str:
     """Whether LegalizeOps lowers the operator, and to what."""
     if op.legalize is not None:
-        return f"lowered by LegalizeOps to a PrimFunc called {op.kernel_name()}"
+        other = f", to {op.unfolds_to} where the shape is not known" if op.unfold is not None else ""
+        return f"lowered by LegalizeOps to a PrimFunc called {op.kernel_name()}{other}"
     if op.packed:
         return f"lowered by LegalizeOps to a call of {op.packed}, which the runtime has"
     if op.unfold is not None:
-        return "lowered by LegalizeOps to several bindings"
+        return f"lowered by LegalizeOps to {op.unfolds_to}"
     return f"is not lowered: {op.no_legalize}"
 
 

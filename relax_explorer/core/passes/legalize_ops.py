@@ -14,6 +14,7 @@ from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.tir.equal import prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -64,8 +65,11 @@ def _lower_any(
     """What stands for `call`, after some bindings: a kernel, a function of the runtime, or what the operator unfolds to."""
 
     def add(base: str, fn: PrimFunc) -> str:
-        name = _fresh(base, at)
-        at.added[name] = fn
+        key = ("unfolded", base, prim_func_hash(fn))
+        name = at.shared.get(key)
+        if name is None:
+            name = at.shared[key] = _fresh(base, at)
+            at.added[name] = fn
         return name
 
     if op.packed:
@@ -74,12 +78,16 @@ def _lower_any(
         packed = e.op_ref("relax.call_pure_packed")
         return (), e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
     emit = Emitter(add, dataflow, call.span)
-    if op.unfold is not None:
+    if op.unfold is not None and (op.legalize is None or not _has_known_shape(call)):
         value = op.unfold(emit, call, [_INFER.info(arg) for arg in call.args])
     else:
         args = tuple([_literal(emit, arg) for arg in call.args])
         value = _lower(replace(call, args=args) if emit.bindings else call, at)
     return tuple(emit.bindings), value
+
+
+def _has_known_shape(call: e.Call) -> bool:
+    return not isinstance(call.struct_info, s.TensorStructInfo) or call.struct_info.dims is not None
 
 
 def _literal(emit: Emitter, arg: e.Expr) -> e.Expr:

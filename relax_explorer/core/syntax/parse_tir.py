@@ -121,7 +121,7 @@ class _FunctionReader:
             dims,
             element,
             str(scope.value) if isinstance(scope, ast.Constant) else "",
-            self._pointer(given.get("data")),
+            self.expr.read(given["data"]) if "data" in given else None,
             tuple([self._dim(item) for item in strides.elts])
             if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts
             else None,
@@ -130,10 +130,6 @@ class _FunctionReader:
             _int(given.get("offset_factor")),
             self.ctx.span(call),
         )
-
-    def _pointer(self, node: ast.expr | None) -> p.PrimVar | None:
-        found = self.names.get(node.id) if isinstance(node, ast.Name) else None
-        return found if isinstance(found, p.PrimVar) else None
 
     def _dim(self, node: ast.expr) -> p.PrimExpr:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
@@ -533,14 +529,13 @@ class _FunctionReader:
         self.blocks[-1].annotations = found if isinstance(found, Attrs) else EMPTY
 
     def _assert(self, node: ast.Assert) -> t.Stmt:
-        message = (
-            node.msg.value
-            if isinstance(node.msg, ast.Constant)
-            else ast.unparse(node.msg)
-            if node.msg
-            else ""
-        )
-        return t.AssertStmt(self.expr.read(node.test), str(message), self.ctx.span(node))
+        """`assert condition, message`, or with `(kind, [parts of the message])`, as TVM prints it."""
+        error, said = "RuntimeError", node.msg
+        if isinstance(said, ast.Tuple) and len(said.elts) == 2 and isinstance(said.elts[0], ast.Constant):
+            error, said = str(said.elts[0].value), said.elts[1]
+        parts = said.elts if isinstance(said, (ast.List, ast.Tuple)) else [] if said is None else [said]
+        texts = [str(part.value) if isinstance(part, ast.Constant) else ast.unparse(part) for part in parts]
+        return t.AssertStmt(self.expr.read(node.test), "".join(texts), error, self.ctx.span(node))
 
     def _return(self, node: ast.Return) -> t.Stmt | None:
         if node.value is None:

@@ -22,7 +22,7 @@ from relax_explorer.core.syntax.parse_info import (
     negated,
 )
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
-from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, Ramp
+from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType, Ramp
 
 _SHIFTS: dict[type, str] = {
     ast.LShift: "shift_left",
@@ -261,7 +261,16 @@ class TirExprReader:
             found = self.names.get(node.value.id)
             if isinstance(found, Buffer):
                 return BufferPtr(found, node.attr)
+        if node.attr == "ty" and isinstance(node.value, ast.Call) and dotted(node.value.func) == "T.handle":
+            return self._pointer_type(node.value)
         raise self.bad(node)
+
+    def _pointer_type(self, node: ast.Call) -> p.PrimExpr:
+        """`T.handle("int64", "global").ty`."""
+        scope = node.args[1] if len(node.args) > 1 else ast.Constant("global")
+        if not 1 <= len(node.args) <= 2 or not isinstance(scope, ast.Constant):
+            raise self.bad(node)
+        return PointerType(self.dtype(node.args[0]), str(scope.value))
 
     def _call(self, node: ast.Call) -> p.PrimExpr:
         name = dotted(node.func)
@@ -336,6 +345,8 @@ class TirExprReader:
             [(k.arg or "**", k.value.value) for k in node.keywords if isinstance(k.value, ast.Constant)]
         )
         result = _RESULTS.get(name) or next((arg.dtype for arg in args if arg.dtype is not HANDLE), INT32)
+        if name == "tvm_struct_get" and args:  # it says last what it reads
+            result = self.dtype(node.args[-1]) if isinstance(args[-1], p.PrimString) else HANDLE
         return p.PrimCall(name, args, result, keywords)
 
     def dtype(self, node: ast.expr) -> DType:

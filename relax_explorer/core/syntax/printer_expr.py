@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -188,7 +188,18 @@ def _call(out: ExprText, expr: e.Call) -> str:
         first = quoted(op.name)
         rest = _arguments(out, expr)
         return f"R.call_packed({first}, {rest})" if rest else f"R.call_packed({first})"
-    return f"{out.write(op)}({_arguments(out, expr)})"
+    numbers = any(type(arg) is e.PrimValue for arg in expr.args)
+    return f"{out.write(op)}({_spelled(out, expr.args) if numbers else _arguments(out, expr)})"
+
+
+def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
+    """Arguments of a function: TVM reads no bare number there."""
+    return ", ".join(
+        [
+            f"R.prim_value({out.prim.write(arg.value)})" if type(arg) is e.PrimValue else out.write(arg)
+            for arg in args
+        ]
+    )
 
 
 def _arguments(out: ExprText, expr: e.Call) -> str:

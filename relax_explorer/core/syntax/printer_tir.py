@@ -14,7 +14,7 @@ from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names, function_name
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
-from relax_explorer.core.tir.expr import BufferPtr, Let, Ramp
+from relax_explorer.core.tir.expr import BufferPtr, Let, PointerType, Ramp, pointer_type
 from relax_explorer.core.tir.walk import statements
 
 INDENT = "    "
@@ -129,7 +129,7 @@ class _Printer:
     def _buffer_options(self, buffer: Buffer) -> list[str]:
         parts = []
         if buffer.data is not None:
-            parts.append(f"data={self.names(buffer.data)}")
+            parts.append(f"data={self.text.write(buffer.data)}")
         if buffer.strides is not None:
             parts.append(
                 f"strides=({self.text.listed(buffer.strides)}{',' if len(buffer.strides) == 1 else ''})"
@@ -282,7 +282,8 @@ class _Printer:
             self.line(depth, f"T.evaluate({self.text.write(value)})")
 
     def _let(self, node: t.LetStmt, depth: int) -> None:
-        kind = f"T.let[T.{node.var.dtype}]" if not self.dialect.old else f"T.{node.var.dtype}"
+        kind = str(pointer_type(node.value) or f"T.{node.var.dtype}")
+        kind = kind if self.dialect.old else f"T.let[{kind}]"
         value = self.text.write(node.value)
         self.line(depth, f"{self.names(node.var)}: {kind} = {value}")
 
@@ -304,7 +305,10 @@ class _Printer:
         return self.text.write(subject) if isinstance(subject, p.PrimExpr) else str(subject)
 
     def _assert(self, node: t.AssertStmt, depth: int) -> None:
-        self.line(depth, f"assert {self.text.write(node.condition)}, {quoted(node.message)}")
+        message = quoted(node.message)
+        if not self.dialect.old:
+            message = f"({quoted(node.error)}, [{message}])"
+        self.line(depth, f"assert {self.text.write(node.condition)}, {message}")
 
     # -- blocks ---------------------------------------------------------------------------------------------------
 
@@ -435,6 +439,10 @@ def _pointer(out: PrimText, expr: BufferPtr) -> tuple[str, int]:
     return (name if expr.how == "buffer" else f"{name}.{expr.how}"), ATOM
 
 
+def _pointer_type(out: PrimText, expr: PointerType) -> tuple[str, int]:
+    return f"{expr}.ty", ATOM
+
+
 def _let(out: PrimText, expr: Let) -> tuple[str, int]:
     return f"T.Let({out.write(expr.body)}, where={{{out.name(expr.var)}: {out.write(expr.value)}}})", ATOM
 
@@ -459,4 +467,6 @@ def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
 
 
 _plain_call = prim_text.WRITERS[p.PrimCall]
-prim_text.WRITERS.update({Ramp: _ramp, BufferPtr: _pointer, Let: _let, p.PrimCall: _call})
+prim_text.WRITERS.update(
+    {Ramp: _ramp, BufferPtr: _pointer, PointerType: _pointer_type, Let: _let, p.PrimCall: _call}
+)

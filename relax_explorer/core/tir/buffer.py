@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.node import node
-from relax_explorer.core.ir.prim import PrimExpr, PrimVar
+from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.source import Span
 
 
@@ -12,14 +12,14 @@ from relax_explorer.core.source import Span
 class Buffer:
     """An array of `dtype` with `shape` (in elements); like a variable it is its identity.
 
-    `data` is the pointer variable when the text names one; the remaining fields are TVM's, None when they have their default.
+    `data` is the pointer to its memory when the text names one; the remaining fields are TVM's, None when they have their default.
     """
 
     name: str
     shape: tuple[PrimExpr, ...]
     dtype: DType
     scope: str = ""
-    data: PrimVar | None = None
+    data: PrimExpr | None = None
     strides: tuple[PrimExpr, ...] | None = None
     elem_offset: PrimExpr | None = None
     align: int | None = None

@@ -28,7 +28,7 @@ def has_effect(fn: t.PrimFunc) -> bool:
     for node in statements(fn.body):
         if type(node) is t.SBlock:
             own.update(node.alloc_buffers)
-        elif type(node) is t.AllocBuffer:
+        elif type(node) is t.AllocBuffer and node.buffer.data is None:  # what a view shows is not looked for
             own.add(node.buffer)
         elif type(node) is t.BufferStore and node.buffer not in own:
             return True

@@ -12,7 +12,7 @@ from relax_explorer.core.ir.node import field_names
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
-from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Ramp
+from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, PointerType, Ramp
 
 # Places and hints say nothing of the structure.
 _SKIPPED = frozenset({"span", "struct_info", "name", "points"})
@@ -91,6 +91,8 @@ class _Tokens:
         elif isinstance(value, (BufferLoad, BufferPtr)):
             self._node(value.buffer)
             self.out.append(getattr(value, "how", ""))
+        elif isinstance(value, PointerType):
+            self.feed((value.element, value.scope))
         elif isinstance(value, Ramp):
             self.out.append(str(value.lanes))
         for child in value.children():

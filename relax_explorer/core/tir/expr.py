@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.core.ir import prim_text
-from relax_explorer.core.ir.dtype import HANDLE
-from relax_explorer.core.ir.prim import PrimExpr, PrimVar
+from relax_explorer.core.ir.dtype import HANDLE, DType
+from relax_explorer.core.ir.prim import PrimCall, PrimExpr, PrimVar
 from relax_explorer.core.tir.buffer import Buffer
 
 _TABLE: dict[Any, Any] = {}
@@ -58,6 +58,38 @@ class BufferPtr(PrimExpr):
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A pointer has no operands: itself."""
         return self
+
+
+class PointerType(PrimExpr):
+    """`T.handle("int64", "global").ty`, the type of pointers to elements of a dtype, where an intrinsic takes it as an argument."""
+
+    __slots__ = ("element", "scope")
+    element: DType
+    scope: str
+
+    def __new__(cls, element: DType, scope: str = "global") -> PointerType:
+        key = (cls, element, scope)
+        hit = _TABLE.get(key)
+        if hit is None:
+            hit = object.__new__(cls)
+            hit.element, hit.scope, hit.dtype = element, scope, HANDLE
+            _TABLE[key] = hit
+        return hit
+
+    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
+        """A type has no operands: itself."""
+        return self
+
+    def __str__(self) -> str:
+        return f'T.handle("{self.element}", "{self.scope}")'
+
+
+def pointer_type(value: PrimExpr) -> PointerType | None:
+    """What a pointer points to: an intrinsic that reads one names its type last, memory of a buffer holds its elements."""
+    if isinstance(value, BufferPtr) and value.how == "data":
+        return PointerType(value.buffer.dtype, value.buffer.scope or "global")
+    last = value.args[-1] if isinstance(value, PrimCall) and value.args else None
+    return last if isinstance(last, PointerType) else None
 
 
 class Ramp(PrimExpr):

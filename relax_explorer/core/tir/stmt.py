@@ -150,10 +150,11 @@ class AttrStmt(Stmt):
 
 @node
 class AssertStmt(Stmt):
-    """A check at run time with a message."""
+    """A check at run time: where the condition does not hold, the run stops with the message, an error of kind `error`."""
 
     condition: PrimExpr
     message: str
+    error: str = "RuntimeError"
     span: Span | None = None
 
 

@@ -48,6 +48,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], tuple[p.PrimExpr, ...]]] = {
     t.IfThenElse: lambda x: (x.condition,),
     t.AttrStmt: lambda x: (x.value,),
     t.AssertStmt: lambda x: (x.condition,),
+    t.AllocBuffer: lambda x: () if x.buffer.data is None else (x.buffer.data,),
     t.SBlock: lambda x: (*x.iter_values, *([x.predicate] if x.predicate is not None else [])),
 }
 
@@ -73,6 +74,20 @@ def buffers(fn: t.PrimFunc) -> list[Buffer]:
             if isinstance(expr, (BufferLoad, BufferPtr)):
                 found[expr.buffer] = None
     return list(found)
+
+
+def memory(node: t.Stmt) -> dict[Buffer, Buffer | None]:
+    """What buffers declared inside a statement are views of: another buffer, or None, which is memory that a handle describes."""
+    pointers: dict[p.PrimExpr, p.PrimExpr] = {}
+    found: dict[Buffer, Buffer | None] = {}
+    for item in statements(node):
+        if type(item) is t.LetStmt:
+            pointers[item.var] = pointers.get(item.value, item.value)
+        elif type(item) is t.AllocBuffer and item.buffer.data is not None:
+            pointer = pointers.get(item.buffer.data, item.buffer.data)
+            source = pointer.buffer if isinstance(pointer, BufferPtr) else None
+            found[item.buffer] = found.get(source, source) if source is not None else None
+    return found
 
 
 class Substitution:

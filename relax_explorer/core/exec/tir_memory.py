@@ -1,0 +1,77 @@
+"""Pointers in kernels: memory that a buffer or a handle has, as flat arrays; a handle is a tensor's description in numbers.
+
+A description is an int64 array: at place `k` what `T.tvm_struct_get(handle, 0, k, …)` reads (TVMStructFieldKind in TVM's
+tirx/builtin.h), then from `HEAD` on the lengths of the tensor, and after them its strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import HANDLE, DType, from_numpy
+from relax_explorer.core.ops.inspect import BITS, BYTE_OFFSET, CODE, LANES, NDIM, SHAPE, STRIDES
+from relax_explorer.core.ops.view import byte_offset
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.expr import BufferPtr, PointerType
+
+DEVICE_ID, DEVICE_TYPE = 9, 10
+HEAD = DEVICE_TYPE + 1
+_CPU = 1  # kDLCPU
+
+
+def described(array: Any) -> Any:
+    """The description of a tensor, which is compact and lies in the memory of the processor."""
+    kind = from_numpy(array.dtype)
+    assert kind is not None  # run-time tensors are of dtypes that the language has
+    made = np.zeros(HEAD + 2 * array.ndim, np.int64)
+    made[[NDIM, CODE, BITS, LANES]] = array.ndim, kind.code, 8 if kind.is_bool else kind.bits, kind.lanes
+    made[[BYTE_OFFSET, DEVICE_TYPE]] = byte_offset(array), _CPU
+    made[HEAD : HEAD + array.ndim] = array.shape
+    stride = 1
+    for axis in reversed(range(array.ndim)):
+        made[HEAD + array.ndim + axis] = stride
+        stride *= array.shape[axis]
+    return made
+
+
+def field(call: p.PrimCall, name: Callable[[Any], str]) -> str | None:
+    """What `T.tvm_struct_get` reads of a handle, as Python text; None for what the descriptions don't have."""
+    if len(call.args) != 4:
+        return None
+    handle, index, place, _ = call.args
+    if type(handle) is not p.PrimVar or not isinstance(place, p.IntImm) or not _is_zero(index):
+        return None
+    whole = name(handle)
+    lengths = f"{whole}[{HEAD}:{HEAD} + {whole}[{NDIM}]]"
+    if call.dtype is HANDLE:
+        return {SHAPE: lengths, STRIDES: f"{whole}[{HEAD} + {whole}[{NDIM}]:]"}.get(place.value)
+    return f"np.{call.dtype}({whole}[{place.value}])" if NDIM <= place.value <= DEVICE_TYPE else None
+
+
+def _is_zero(index: p.PrimExpr) -> bool:
+    return isinstance(index, p.IntImm) and index.value == 0
+
+
+def element_of(pointer: p.PrimExpr, known: dict[p.PrimVar, DType]) -> DType | None:
+    """The dtype of what lies at a pointer; `known` are those of pointer variables."""
+    if isinstance(pointer, BufferPtr):
+        return pointer.buffer.dtype
+    if type(pointer) is p.PrimVar:
+        return known.get(pointer)
+    last = pointer.args[-1] if isinstance(pointer, p.PrimCall) and pointer.args else None
+    return last.element if isinstance(last, PointerType) else None
+
+
+def view(buffer: Buffer, flat: str, text: Callable[[p.PrimExpr], str]) -> str:
+    """A buffer over flat memory, as Python text: its elements from `elem_offset` on, in its shape."""
+    start = "0" if buffer.elem_offset is None else text(buffer.elem_offset)
+    lengths = [text(dim) for dim in buffer.shape]
+    size = " * ".join(lengths) or "1"
+    shape = f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
+    return f"{flat}[{start}:{start} + {size}].reshape({shape})"
+
+
