@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import inf, isnan
 
+import numpy as np
 import pytest
 
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, INT64, dtype
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64, dtype
 
 N, M = p.PrimVar("n"), p.PrimVar("m")
 X = p.PrimVar("x", FLOAT32)
@@ -50,7 +51,9 @@ def test_each_dtype_has_its_limits(expr: p.PrimExpr, least: int, most: int) -> N
 
 
 def test_floats_follow_their_own_rules() -> None:
-    assert evaluate(X * p.FloatImm(2.0), {X: 1e300}) == 2e300
+    assert evaluate(X * p.FloatImm(2.0), {X: 1e30}) == float(np.float32(2e30))
+    assert evaluate(X * p.FloatImm(2.0), {X: 3e38}) == inf
+    assert evaluate(p.Div(p.Cast(FLOAT64, N), p.FloatImm(0.1, FLOAT64)), {N: 3}) == 3 / 0.1
     assert isnan(evaluate(X - X, {X: inf}))
     assert evaluate(p.Div(X, p.FloatImm(2.0)), {X: 3.0}) == 1.5
     assert evaluate(p.Cast(BOOL, N), {N: 3}) is True
@@ -58,6 +61,18 @@ def test_floats_follow_their_own_rules() -> None:
     for value in (inf, float("nan"), 1e19):
         with pytest.raises(Undefined):
             evaluate(p.Cast(INT64, X), {X: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rounded"),
+    [("ceil", 2.1, 3), ("floor", -2.1, -3), ("trunc", -2.9, -2), ("round", 2.5, 2), ("nearbyint", 3.5, 4)],
+)
+def test_floats_are_rounded_to_whole_ones(name: str, value: float, rounded: int) -> None:
+    expr = p.PrimCall(name, (X,), X.dtype)
+    assert evaluate(expr, {X: value}) == rounded
+    assert evaluate(p.Cast(INT64, expr), {X: value}) == rounded
+    assert evaluate(expr, {X: inf}) == inf
+    assert evaluate(expr, {}) is None
 
 
 def test_a_long_sum_needs_no_recursion() -> None:

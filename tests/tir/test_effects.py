@@ -16,9 +16,18 @@ BODIES = {
     "writes its own buffer": ("B = T.alloc_buffer((4,), 'int32')\nB[0] = A[0] + 1\nreturn B[0]", False),
     "writes what it was given": ("A[0] = 1\nreturn A[0]", True),
     "writes it in a loop": ("for i in range(4):\n    A[i] = 1\nreturn A[0]", True),
-    "writes its own through a view": ("B = T.alloc_buffer((4,), 'int32')\nC = T.decl_buffer((2,), 'int32', data=B.data)\nC[0] = 1\nreturn B[0]", True),
-    "writes what it was given through a view": ("B = T.decl_buffer((4,), 'int32', data=A.data)\nB[0] = 1\nreturn A[0]", True),
-    "writes it through a pointer": ("p: T.let[T.handle('int32', 'global')] = A.data\nB = T.decl_buffer((4,), 'int32', data=p)\nB[0] = 1\nreturn A[0]", True),
+    "writes its own through a view": (
+        "B = T.alloc_buffer((4,), 'int32')\nC = T.decl_buffer((2,), 'int32', data=B.data)\nC[0] = 1\nreturn B[0]",
+        True,
+    ),
+    "writes what it was given through a view": (
+        "B = T.decl_buffer((4,), 'int32', data=A.data)\nB[0] = 1\nreturn A[0]",
+        True,
+    ),
+    "writes it through a pointer": (
+        "p: T.let[T.handle('int32', 'global')] = A.data\nB = T.decl_buffer((4,), 'int32', data=p)\nB[0] = 1\nreturn A[0]",
+        True,
+    ),
     "reads its description": ("return T.tvm_struct_get(A.data, 0, 4, 'int32')", False),
     "calls anything": ('T.call_packed("lib.f", n)\nreturn A[0]', True),
 }

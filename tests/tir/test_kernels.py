@@ -190,7 +190,9 @@ def test_a_view_beyond_its_memory_is_refused() -> None:
 def test_a_view_that_has_no_translation_is_refused(options: str) -> None:
     dtype = "float32" if "strides" not in options else "int32"
     text = view_program(f"B = T.decl_buffer((3,), '{dtype}', {options})\nB[0] = T.{dtype}(1)")
-    fn = rxe.parse(text.replace('"int32"))', '"int32"), H: T.handle)').replace('"int32"):', '"int32"), H: T.handle):'))["f"]
+    fn = rxe.parse(
+        text.replace('"int32"))', '"int32"), H: T.handle)').replace('"int32"):', '"int32"), H: T.handle):')
+    )["f"]
     with pytest.raises(rxe.Failure, match="B, a view with strides or of another dtype, has no translation"):
         compile_prim_func(fn)
 

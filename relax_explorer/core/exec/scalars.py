@@ -6,9 +6,12 @@ the taken side of a selection, the second operand of `and` and `or` if the first
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code
@@ -60,7 +63,12 @@ def _operator(expr: p.Binary, dims: Dims) -> Any:
 
 
 def checked(expr: p.PrimExpr, value: Any, dims: Dims) -> Any:
-    """`value`, if the dtype of `expr` can hold it."""
+    """`value`, if the dtype of `expr` can hold it; a float is rounded to it."""
+    if expr.dtype.is_float:
+        if expr.dtype.bits == 64:
+            return float(value)
+        with np.errstate(over="ignore"):  # what is beyond a float's limits is infinite
+            return float(expr.dtype.to_numpy().type(value))
     if not expr.dtype.is_int:
         return value
     low, high = limits(expr.dtype)
@@ -123,7 +131,7 @@ def _taken(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr, dims: Dims) -
 def _cast(expr: p.Cast, dims: Dims) -> Any:
     value = evaluate(expr.value, dims)
     if value is None or expr.dtype.is_float:
-        return None if value is None else float(value)
+        return None if value is None else checked(expr, value, dims)
     if expr.dtype.is_bool:
         return bool(value)
     if not isfinite(value):
@@ -141,8 +149,18 @@ def _call(expr: p.PrimCall, dims: Dims) -> Any:
         if b == 0:
             raise Undefined(codes.BAD_ARITHMETIC, expr, "divides by zero", dims)
         return checked(expr, -(-a // b), dims)
+    if expr.op in _ROUNDING and len(expr.args) == 1:
+        value = evaluate(expr.args[0], dims)
+        return (
+            value if value is None or not isfinite(value) else checked(expr, _ROUNDING[expr.op](value), dims)
+        )
     return None
 
+
+# To whole numbers, of the dtype they had; halves to the even one.
+_ROUNDING: dict[str, Callable[[Any], Any]] = {
+    "ceil": math.ceil, "floor": math.floor, "trunc": math.trunc, "round": round, "nearbyint": round,
+}  # fmt: skip
 
 _RULES: dict[type, Callable[[Any, Dims], Any]] = {
     p.And: _junction,

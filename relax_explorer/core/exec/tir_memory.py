@@ -73,5 +73,3 @@ def view(buffer: Buffer, flat: str, text: Callable[[p.PrimExpr], str]) -> str:
     size = " * ".join(lengths) or "1"
     shape = f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
     return f"{flat}[{start}:{start} + {size}].reshape({shape})"
-
-

@@ -28,7 +28,8 @@ from relax_explorer.core.ops.decl import (
     operand,
 )
 from relax_explorer.core.ops.legalize import Emitter
-from relax_explorer.core.ops.te import Te, Tensor, call as te_call, cast, where
+from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.te import call as te_call
 
 
 def _shape_info(at: Site, shape: s.StructInfo, dtype: DType | None) -> s.StructInfo:
@@ -284,7 +285,9 @@ class Arange(Op, name="relax.arange"):
         count = emit.bind("count", emit.kernel("arange_count", _count, call.args, infos, pair), pair)
         out = s.TensorStructInfo(emit.named_lengths(count, 1), dtype)
 
-        def numbers(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, own: s.TensorStructInfo) -> Tensor:
+        def numbers(
+            te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, own: s.TensorStructInfo
+        ) -> Tensor:
             assert own.dims is not None  # as `out` is
             return _numbers(te, start, step, own.dims[0], dtype)
 
@@ -310,7 +313,9 @@ def _count(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, out: s.
 
 
 def _wide(item: p.PrimExpr) -> p.PrimExpr:
-    return p.FloatImm(item.value, FLOAT64) if isinstance(item, (p.FloatImm, p.IntImm)) else cast(item, FLOAT64)
+    return (
+        p.FloatImm(item.value, FLOAT64) if isinstance(item, (p.FloatImm, p.IntImm)) else cast(item, FLOAT64)
+    )
 
 
 def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.PrimExpr | None:

@@ -59,8 +59,8 @@ class Inspected(Op):
         return emit.direct(f"_get_{cls.name.rpartition('.')[2]}", fn, call.args, kind)
 
     @classmethod
-    def reading(cls, handle: p.PrimVar) -> list[t.Stmt]:
-        """The statements of that PrimFunc."""
+    def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:
+        """The statements of that PrimFunc, of its parameters."""
         return _returned("value", _field(handle, cls.place, cls.result))
 
 
@@ -151,8 +151,9 @@ class AtAxis(Inspected):
         return s.PrimStructInfo(INT64)
 
     @classmethod
-    def reading(cls, handle: p.PrimVar, axis: p.PrimVar) -> list[t.Stmt]:
+    def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:
         """The axis is checked before anything is read at it."""
+        (axis,) = rest
         rank = p.PrimVar("ndim", INT32)
         return [
             loops.check(p.LE(rules.ZERO, axis), "axis is below 0, it counts from 0"),
@@ -261,7 +262,7 @@ class ElemOffset(Offset, name="relax.inspect.tensor_elem_offset"):
         return np.uint64(byte_offset(tensor) // tensor.dtype.itemsize)
 
     @classmethod
-    def reading(cls, handle: p.PrimVar) -> list[t.Stmt]:
+    def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:
         """The bytes before it, divided by those of an element."""
         bits, lanes = p.PrimVar("bits", UINT8), p.PrimVar("lanes", UINT16)
         width = p.Mul(p.Cast(UINT64, bits), p.Cast(UINT64, lanes))

@@ -71,8 +71,7 @@ class Emitter:
         te = Te()
         inputs: list[Tensor] = []
         operands = [
-            _operand(arg, substitute_info(info, fresh), inputs)
-            for arg, info in zip(args, infos, strict=True)
+            _operand(arg, substitute_info(info, fresh), inputs) for arg, info in zip(args, infos, strict=True)
         ]
         result = build(te, *operands, substitute_info(out, fresh))
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
@@ -81,7 +80,9 @@ class Emitter:
         fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
         numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
         target = e.GlobalVar(self._add(name, fn))
-        tensors = [arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)]
+        tensors = [
+            arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)
+        ]
         return e.Call(
             e.op_ref("relax.call_tir"),
             (target, e.Tuple((*tensors, *numbers))),
@@ -89,7 +90,6 @@ class Emitter:
             struct_info=out,
             span=self._span,
         )
-
 
     def direct(self, name: str, fn: PrimFunc, args: Sequence[e.Expr], info: s.StructInfo) -> e.Call:
         """A call of a PrimFunc that returns a scalar."""
