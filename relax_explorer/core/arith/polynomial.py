@@ -101,10 +101,18 @@ def split(poly: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial]:
 
 
 def divide_exactly(numerator: Polynomial, denominator: Polynomial) -> Polynomial | None:
-    """The quotient by a single term (which is not zero where the division has a value); None when there is a remainder."""
+    """The quotient by a single term, or where it is a literal; None when there is a remainder, or none was found.
+
+    The denominator is not zero where the division has a value.
+    """
+    if denominator and numerator.keys() <= denominator.keys():
+        one, coefficient = next(iter(denominator.items()))
+        times, remainder = divmod(numerator.get(one, 0), coefficient)
+        if not remainder and not combine(numerator, denominator, -times):
+            return {(): times} if times else {}
     if len(denominator) != 1:
         return None
-    ((atoms, coefficient),) = denominator.items()
+    ((atoms, factor),) = denominator.items()
     out: Polynomial = {}
     for monomial, c in numerator.items():
         left = list(monomial)
@@ -112,9 +120,9 @@ def divide_exactly(numerator: Polynomial, denominator: Polynomial) -> Polynomial
             if atom not in left:
                 return None
             left.remove(atom)
-        if c % coefficient:
+        if c % factor:
             return None
-        out[tuple(left)] = c // coefficient
+        out[tuple(left)] = c // factor
     return out
 
 

@@ -108,11 +108,14 @@ def _broadcast(at: Site, infos: Sequence[Any], result: Tensor, attrs: Mapping[st
 
 
 def _product(at: Site, infos: Sequence[Any], result: Tensor, attrs: Mapping[str, Any]) -> Runs:
-    """The batch, the rows of the left matrix and the columns of the right one."""
+    """The axes of the batch that both have, the rows of the left matrix and the columns of the right one."""
     whole = _lengths(at, result, "the result")
     batch = len(whole) - sum(x.ndim >= 2 for x in infos)
+    shared = max(0, min(x.ndim for x in infos) - 2)
     for number, x in enumerate(infos):
-        yield from _aligned(number, _lengths(at, x)[:-2], whole[:batch])
+        for _, axis, place in _aligned(number, _lengths(at, x)[:-2], whole[:batch]):
+            if place >= batch - shared:  # TVM does not divide by the axes that only one operand has
+                yield number, axis, place
         if x.ndim >= 2:
             yield (0, x.ndim - 2, batch) if number == 0 else (1, x.ndim - 1, len(whole) - 1)
 

@@ -238,10 +238,14 @@ def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules
 
 
 class SliceScatter(Op, name="relax.slice_scatter"):
-    """The data with a slice along an axis replaced, in the shape of the data (torch.slice_scatter)."""
+    """The data with a slice along an axis replaced, in the shape of the data (torch.slice_scatter).
+
+    Start and end are not moved into the axis, as torch does: src has an element for every position from start to end by
+    step, and those for positions outside the axis are left out.
+    """
 
     input_tensor: Tensor = operand("the tensor")
-    src: Tensor = operand("the new slice")
+    src: Tensor = operand("the new slice, along the axis (end - start) / step long, rounded up")
     start: Prim = operand("first index; negative counts from the end")
     end: Prim = operand("index after the last")
     step: Prim = operand("step, at least 1")
@@ -251,7 +255,7 @@ class SliceScatter(Op, name="relax.slice_scatter"):
     examples = (
         "f32[8,n] f32[3,n] 2 5 1 -> f32[8,n]",
         "f32[2,8] f32[2,3] 1 7 2 axis=1 -> f32[2,8]",
-        "f32[6] f32[1] 5 6 1 axis=-1 -> f32[6]",
+        "f32[6] f32[3] 5 8 1 axis=-1 -> f32[6]",
     )
 
     @staticmethod
@@ -288,16 +292,20 @@ class SliceScatter(Op, name="relax.slice_scatter"):
 
     @staticmethod
     def evaluate(input_tensor: Any, src: Any, start: Any, end: Any, step: Any, axis: int) -> Any:
-        """numpy assignment to a slice, of whose length src must be."""
+        """src at start, start + step, …; what lies outside the axis is left out."""
         if step < 1:
             raise BadValue(f"step is {step}, at least 1 is needed")
-        made = input_tensor.copy()
-        part = np.moveaxis(made, axis, 0)[int(start) : int(end) : int(step)]
-        if len(part) != src.shape[axis]:
+        length = input_tensor.shape[axis]
+        first, last = (int(item) + (length if item < 0 else 0) for item in (start, end))
+        found = range(first, last, int(step))
+        if len(found) != src.shape[axis]:
             ends = f"start {start} to end {end} by step {step}"
-            text = f"axis {axis} of input_tensor has length {input_tensor.shape[axis]}: {ends} is {len(part)} long"
+            text = f"axis {axis} of input_tensor has length {length}: {ends} is {len(found)} long"
             raise BadValue(f"src has length {src.shape[axis]}; {text}")
-        part[...] = np.moveaxis(src, axis, 0)
+        places = np.array(found, dtype=np.int64)
+        there = (places >= 0) & (places < length)
+        made = input_tensor.copy()
+        np.moveaxis(made, axis, 0)[places[there]] = np.moveaxis(src, axis, 0)[there]
         return made
 
     @staticmethod
@@ -394,17 +402,16 @@ def _in_turn(made: Any, index: tuple[Any, ...], updates: Any, combine: Callable[
 
 
 def _counted(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
-    """A position counted from 0 and moved into [0, length]."""
+    """A position counted from 0; it may lie outside the axis."""
     if isinstance(place, p.IntImm):
-        return rules.bounded(place, length) if place.value >= 0 else p.Max(p.Add(length, place), rules.ZERO)
-    counted = where(p.LT(place, rules.ZERO), p.Add(place, length), place)
-    return p.Min(p.Max(counted, rules.ZERO), length)
+        return p.Add(length, place) if place.value < 0 else place
+    return where(p.LT(place, rules.ZERO), p.Add(place, length), place)
 
 
 def _extent(
     length: p.PrimExpr, start: s.StructInfo, end: s.StructInfo, step: p.PrimExpr | None
 ) -> p.PrimExpr | None:
-    """How long a slice is that stays inside; None when it is not known."""
+    """How many positions there are from start to end by step, outside the axis too; None when it is not known."""
     first, last = (item.value if isinstance(item, s.PrimStructInfo) else None for item in (start, end))
     if first is None or last is None or not isinstance(step, p.IntImm):
         return None
