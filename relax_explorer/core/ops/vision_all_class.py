@@ -11,9 +11,9 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32, INT64
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.dynamic_slice import sliced
 from relax_explorer.core.ops.legalize import Emitter, need_known
 from relax_explorer.core.ops.sort import order, order_stage
@@ -124,9 +124,6 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         for q, info in zip(AllClassNonMaxSuppression.operands, infos, strict=True):
             need_known(info, q.name)
         known = [info for info in infos if isinstance(info, s.TensorStructInfo)]
-        assert known[0].dtype is not None  # it was looked at
-        if not known[0].dtype.is_float:
-            raise NotLowered(f"the boxes are {known[0].dtype}: what whole numbers share is 0 or all")
         if call.attrs["output_format"] == "tensorflow":
             out = call.struct_info
             assert out is not None  # it was inferred
@@ -173,7 +170,8 @@ def _start(kept: Tensor, ranked: Tensor, score_limit: p.PrimExpr, share_limit: p
     """Boxes are left when they score enough, and dropped otherwise."""
 
     def start(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
-        enough = p.LT(cast(score_limit, ranked.dtype), ranked[(b, c, j)])
+        marks = ranked.dtype if ranked.dtype.is_float else FLOAT64
+        enough = p.LT(cast(score_limit, marks), cast(ranked[(b, c, j)], marks))
         good = p.And(enough, p.LT(p.as_prim(0, share_limit.dtype), share_limit))
         return loops.store(kept, (b, c, j), where(good, rules.ZERO, p.IntImm(-1)))
 
@@ -192,17 +190,18 @@ def _selected(
     limit, share_limit, score_limit = (x[(rules.ZERO,) * x.ndim] for x in (most, near, least))
 
     start = _start(kept, ranked, score_limit, share_limit)
+    # What whole numbers have in common is no whole number.
+    kind = boxes.dtype if boxes.dtype.is_float else FLOAT64
 
     def one(b: p.PrimExpr, c: p.PrimExpr) -> Stmt:
         def drop(j: p.PrimExpr, k: p.PrimExpr) -> Stmt:
-            share = share_of(
-                lambda n: corners[(b, c, j, n)], lambda n: corners[(b, c, k, n)], p.as_prim(0.0, boxes.dtype)
-            )
+            one_, other = (lambda n, i=i: cast(corners[(b, c, i, n)], kind) for i in (j, k))
+            share = share_of(one_, other, p.as_prim(0.0, kind))
             rival = p.And(
                 p.And(p.LT(j, k), p.EQ(kept[(b, c, k)], rules.ZERO)),
                 p.LT(p.as_prim(0, scores.dtype), ranked[(b, c, k)]),
             )
-            close = p.LE(cast(share_limit, boxes.dtype), share)
+            close = p.LE(cast(share_limit, kind), share)
             return loops.when(rival, loops.when(close, loops.store(kept, (b, c, k), -1)))
 
         def step(j: p.PrimVar) -> Stmt:

@@ -11,7 +11,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.gather import inside
@@ -20,11 +20,16 @@ from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.tir.stmt import Stmt
 
 
-def _need_floats(data: Tensor, rois: Tensor) -> None:
-    """TVM has no lowering of others either that runs."""
-    for name, x in (("images", data), ("regions", rois)):
-        if not x.dtype.is_float:
-            raise NotLowered(f"the {name} are {x.dtype}, no floats")
+def _places(data: Tensor, rois: Tensor) -> DType:
+    """The dtype that places are computed in: that of the regions, of the images where regions are whole numbers."""
+    return next((x.dtype for x in (rois, data) if x.dtype.is_float), FLOAT64)
+
+
+def _regions(data: Any, rois: Any) -> Any:
+    """The regions in that dtype."""
+    if rois.dtype.kind not in "iub":
+        return wide(rois)
+    return rois.astype(np.float64 if data.dtype.kind in "iub" else wide(data).dtype)
 
 
 def _pair(call_: e.Call, infos: list[s.StructInfo]) -> e.Call:
@@ -107,7 +112,8 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         mode: str,
     ) -> Any:
         """Weights of the pixels for every sample along each axis, then one product for all."""
-        images, regions = wide(np.transpose(data, [layout.index(axis) for axis in "NCHW"])), wide(rois)
+        images = wide(np.transpose(data, [layout.index(axis) for axis in "NCHW"]))
+        regions = _regions(data, rois)
         number = images[inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")]
         ends = regions[:, 1:] * regions.dtype.type(spatial_scale)
         vertical = _samples(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0], sample_ratio, aligned)
@@ -130,8 +136,9 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         layout: str, mode: str,
     ) -> Tensor:  # fmt: skip
         """A loop over the samples of each bin."""
-        _need_floats(data, rois)
-        kind, axes = rois.dtype, {axis: n for n, axis in enumerate(layout)}
+        if not data.dtype.is_float:
+            raise NotLowered(f"the images are {data.dtype}, and what lies between pixels is no whole number")
+        kind, axes = _places(data, rois), {axis: n for n, axis in enumerate(layout)}
         bins = (p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         lengths = dict(zip("NCHW", (rois.shape[0], data.shape[axes["C"]], *bins), strict=True))
         made = loops.tensor(te, "T_roi_align", [lengths[axis] for axis in layout], data.dtype)
@@ -144,7 +151,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
             region = place["N"]
             image = cast(rois[(region, 0)], INT64)
             left, top, right, bottom = (
-                p.Mul(rois[(region, n)], p.as_prim(spatial_scale, kind)) for n in range(1, 5)
+                p.Mul(cast(rois[(region, n)], kind), p.as_prim(spatial_scale, kind)) for n in range(1, 5)
             )
             rows, y_at = _axis(top, bottom, place["H"], pooled_size[0], sample_ratio, aligned)
             columns, x_at = _axis(left, right, place["W"], pooled_size[1], sample_ratio, aligned)
@@ -260,7 +267,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     @staticmethod
     def evaluate(data: Any, rois: Any, pooled_size: Any, spatial_scale: float, layout: str) -> Any:
         """The maximum along one axis for all bins, then along the other."""
-        images, regions = wide(data), wide(rois)
+        images, regions = wide(data), _regions(data, rois)
         number = images[inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")]
         ends = np.floor(regions[:, 1:] * regions.dtype.type(spatial_scale) + regions.dtype.type(0.5))
         rows = _bins(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0])
@@ -276,8 +283,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
         te: Te, data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, layout: str
     ) -> Tensor:
         """A loop over the pixels of each bin."""
-        _need_floats(data, rois)
-        kind = rois.dtype
+        kind = _places(data, rois)
         shape = (rois.shape[0], data.shape[1], p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         made = loops.tensor(te, "T_roi_pool", shape, data.dtype)
 
@@ -285,7 +291,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
 
         def bin_(*i: p.PrimExpr) -> Stmt:
             image = cast(rois[(i[0], 0)], INT64)
-            scaled = [p.Mul(rois[(i[0], n)], p.as_prim(spatial_scale, kind)) for n in range(1, 5)]
+            scaled = [p.Mul(cast(rois[(i[0], n)], kind), p.as_prim(spatial_scale, kind)) for n in range(1, 5)]
             corner = [cast(call("floor", p.Add(x, p.as_prim(0.5, kind))), INT64) for x in scaled]
             found = (
                 *_ends(corner[1], corner[3], i[2], data.shape[2], pooled_size[0], kind),
@@ -298,7 +304,8 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
                 return loops.store(made, i, p.Max(made[i], value))
 
             empty = p.Or(p.LE(bottom, top), p.LE(right, left))
-            start = where(empty, p.as_prim(0.0, data.dtype), p.FloatImm(float("-inf"), data.dtype))
+            low = p.FloatImm(float("-inf"), data.dtype) if data.dtype.is_float else lowest(data.dtype)
+            start = where(empty, p.as_prim(0, data.dtype), low)
             area = (p.Max(p.Sub(bottom, top), rules.ZERO), p.Max(p.Sub(right, left), rules.ZERO))
             known = [loops.store(edges, (*i, n), value) for n, value in enumerate(found)]
             return loops.seq(
