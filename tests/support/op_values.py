@@ -268,17 +268,19 @@ def apart(a: Any, b: Any, *, added_up: bool = False) -> str:
     for n, (x, y) in enumerate(zip(as_tuple(a), as_tuple(b), strict=True)):
         if x.shape != y.shape or x.dtype != y.dtype:
             return f"result {n}: {x.dtype}{x.shape} and {y.dtype}{y.shape}"
-        limit = LOOSE.get(x.dtype.name, 0)
-        left, right = x.astype(np.float64), y.astype(np.float64)
-        wide = (
-            limit * max(1.0, np.abs(right[np.isfinite(right)]).max(initial=0))
-            if added_up and limit > 1e-3
-            else limit
-        )
-        wrong = ~np.isclose(left, right, rtol=limit, atol=wide, equal_nan=True)
+        left, right, wrong = x, y, x != y
+        if x.dtype.kind not in "iub":
+            left, right = x.astype(np.float64), y.astype(np.float64)
+            wrong = _too_far(left, right, LOOSE[x.dtype.name], added_up)
         if wrong.any():
             return f"result {n}, {wrong.sum()} of {wrong.size}: {left[wrong][:6]} and {right[wrong][:6]}"
     return ""
+
+
+def _too_far(left: Any, right: Any, limit: float, added_up: bool) -> Any:
+    """Where floats differ by more than `limit`, see LOOSE."""
+    largest = np.abs(right[np.isfinite(right)]).max(initial=0) if added_up and limit > 1e-3 else 0.0
+    return ~np.isclose(left, right, rtol=limit, atol=limit * max(1.0, largest), equal_nan=True)
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
