@@ -185,6 +185,7 @@ AT_RUN_TIME = [
     ('x: R.Tensor((2,), "float32"), v: R.Tensor((1,), "int64")', "R.reshape(x, R.tensor_to_shape(v))", (2, [-5]), "RX0507"),
     ('x: R.Tensor(("n",), "float32"), i: R.Prim("int64")', "R.inspect.tensor_shape_i(x, i)", (4, "scalar 7"), "RX0508"),
     ('x: R.Tensor(("n",), "int32"), y: R.Tensor(("n",), "int32")', "R.floor_divide(x, y)", ([1, 2], [0, 0]), "RX0509"),
+    ('x: R.Tensor(("n",), "bool"), y: R.Tensor(("n",), "bool")', "R.subtract(x, y)", ([1, 0], [0, 0]), "RX0519"),
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,18 +83,34 @@ def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> It
                 yield Outcome(call, REFUSED)
             continue
         try:
-            made = run(at)
-            ours = _with_numba(at) if numba else None
-        except rxe.Failure:
-            made = ours = None  # refused when it runs; TVM must not compute it either
+            made, ours, stops = _twice(at, numba)
         except Exception as fault:  # noqa: BLE001  # a fault is an answer too
             yield Outcome(call, UNEXPLAINED, f"fault: {' '.join(repr(fault).split())[:300]}")
+            continue
+        if made is None and ours is not None:
+            yield explained(call, f"numba: {as_tuple(ours)[0].ravel()[:6]}, evaluate refuses it")
+            continue
+        if made is not None and stops:
+            yield explained(call, f"numba refuses it: {stops}")
             continue
         if ours is not None and (text := apart(ours, made)):
             yield explained(call, f"numba and evaluate: {text}")
             continue
         runs.append((call, at, made))
     yield from _on_tvm(runs, oracle)
+
+
+def _twice(at: Setting, numba: bool) -> tuple[Any, Any, str]:
+    """What the machine makes of the call, and its lowering if there is one; None where the run stops, and why the lowering's does."""
+    made = ours = None
+    with suppress(rxe.Failure):  # TVM must not compute it either
+        made = run(at)
+    try:
+        if numba:
+            ours = _with_numba(at)
+    except (rxe.Failure, ZeroDivisionError) as stop:
+        return made, None, " ".join(str(stop).split())[:300]
+    return made, ours, ""
 
 
 def _has_edges(call: Example) -> bool:
@@ -227,9 +244,9 @@ def main() -> int:
         counts = Counter(item.kind for item in found)
         total += counts
         print(f"{short(op):<40}" + "".join(f"{counts[kind]:>15}" for kind in OUTCOMES), flush=True)
-        for item in found:
-            if item.kind == UNEXPLAINED or (arguments.v and item.kind == NO_TVM):
-                print(f"    {item}", flush=True)
+        told = [item for item in found if item.kind == UNEXPLAINED or (arguments.v and item.kind == NO_TVM)]
+        for text in dict.fromkeys(map(str, told)):
+            print(f"    {text}", flush=True)
     oracle.close()
     print(f"{len(chosen):<40}" + "".join(f"{total[kind]:>15}" for kind in OUTCOMES))
     return int(bool(total[UNEXPLAINED]))

@@ -18,6 +18,7 @@ from relax_explorer.core.ops.binary_math import (
     as_floats,
     bits,
     checked,
+    difference,
     divide,
     floated,
     floor_divide,
@@ -32,6 +33,7 @@ from relax_explorer.core.ops.binary_math import (
     raised,
     shifted,
     smaller,
+    subtract,
     truth,
 )
 from relax_explorer.core.ops.broadcasting import index, result_shape
@@ -188,7 +190,11 @@ _INTS = ("i32[n,4] i32[4] -> i32[n,4]", "u8[] u8[2,n] -> u8[2,n]")
 _BOOLS = ("bool[n,4] bool[4] -> bool[n,4]", "i32[2,1] i32[n] -> i32[2,n]")
 Add = _binary("relax.add", Arithmetic, np.add, p.Add, "Sum, element by element (numpy.add).")
 Subtract = _binary(
-    "relax.subtract", Arithmetic, np.subtract, p.Sub, "Difference, element by element (numpy.subtract)."
+    "relax.subtract",
+    Arithmetic,
+    subtract,
+    difference,
+    "Difference, element by element (numpy.subtract); truth values have none.",
 )
 Multiply = _binary(
     "relax.multiply", Arithmetic, np.multiply, p.Mul, "Product, element by element (numpy.multiply)."

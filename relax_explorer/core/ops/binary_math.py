@@ -9,11 +9,29 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT64, INT64, from_numpy
-from relax_explorer.core.ops.special import need_bits, wide
+from relax_explorer.core.ops.decl import NotLowered
+from relax_explorer.core.ops.special import NotDefined, need_bits, wide
 from relax_explorer.core.ops.te import call, cast, where
 
 Element = Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]
 Function = Callable[[Any, Any], Any]
+
+
+def subtract(a: Any, b: Any) -> Any:
+    """The difference; truth values have none, as numpy has it."""
+    if a.dtype.kind == "b":
+        raise NotDefined(
+            "x1 is bool, and truth values have no difference",
+            "R.not_equal says where they differ; convert them with R.astype to subtract numbers",
+        )
+    return np.subtract(a, b)
+
+
+def difference(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """`subtract` in a kernel."""
+    if a.dtype.is_bool:
+        raise NotLowered("truth values have no difference")
+    return p.Sub(a, b)
 
 
 def divide(a: Any, b: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64, DType
-from relax_explorer.core.ops.te import Te, Tensor, cast, is_inside
+from relax_explorer.core.ops.te import Te, Tensor, is_inside, stored
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, Range
 
@@ -51,7 +51,7 @@ def ordered(
 def store(made: Tensor, index: Index, value: p.PrimExpr | float) -> t.Stmt:
     """`made[index] = value`, converted to the dtype of the tensor."""
     where = tuple([p.as_prim(item, INT64) for item in index])
-    return t.BufferStore(made.buffer, where, cast(p.as_prim(value), made.dtype))
+    return t.BufferStore(made.buffer, where, stored(p.as_prim(value), made.dtype))
 
 
 def seq(*statements: t.Stmt) -> t.Stmt:

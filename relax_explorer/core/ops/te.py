@@ -79,7 +79,7 @@ class Te:
         value = body(*inner)
         buffer = Buffer(self.fresh(name), tuple(shape), dtype or value.dtype)
         iters = tuple([t.IterVar(v, Range(p.IntImm(0), n)) for v, n in zip(inner, shape, strict=True)])
-        store = t.BufferStore(buffer, tuple(inner), cast(value, buffer.dtype))
+        store = t.BufferStore(buffer, tuple(inner), stored(value, buffer.dtype))
         return self._stage(buffer, iters, axes, store, None, annotations)
 
     def reduce(
@@ -103,7 +103,7 @@ class Te:
         )
         place = tuple(inner[: len(shape)])
         old = BufferLoad(buffer, place)
-        store = t.BufferStore(buffer, place, combine(old, cast(value, buffer.dtype)))
+        store = t.BufferStore(buffer, place, stored(combine(old, cast(value, buffer.dtype)), buffer.dtype))
         return self._stage(
             buffer, iters, axes, store, t.BufferStore(buffer, place, cast(start, buffer.dtype))
         )
@@ -176,6 +176,23 @@ def cast(value: p.PrimExpr, dtype: DType) -> p.PrimExpr:
     if isinstance(value, p.IntImm) and dtype.is_int:
         return wrapped(value.value, dtype)
     return p.Cast(dtype, value)
+
+
+_OF_TRUTH: dict[type, type[p.Binary]] = {p.Add: p.Or, p.Max: p.Or, p.Mul: p.And, p.Min: p.And}
+
+
+def stored(value: p.PrimExpr, dtype: DType) -> p.PrimExpr:
+    """`value` as it is written to a tensor of a dtype; truth values are combined by `or` and `and`: TVM adds up none."""
+    return _logical(value) if value.dtype is dtype and dtype.is_bool else cast(value, dtype)
+
+
+def _logical(value: p.PrimExpr) -> p.PrimExpr:
+    if isinstance(value, p.PrimCall) and value.op == "if_then_else":
+        condition, *sides = value.args
+        return where(condition, *map(_logical, sides))
+    if not value.dtype.is_bool or not isinstance(value, p.Binary):
+        return value
+    return _OF_TRUTH.get(type(value), type(value))(_logical(value.a), _logical(value.b))
 
 
 def wrapped(value: int, dtype: DType) -> p.IntImm:
