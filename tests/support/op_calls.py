@@ -6,8 +6,9 @@ otherwise on purpose; the pattern is searched in the operands and attributes of 
     stricter: sort|argsort /axis=1/ TVM does not check the axis of a scalar
 
 `stricter` rows are about calls that only we refuse, `laxer` rows about those that only TVM refuses, `crashes` rows about those that
-end TVM's process, `differs` rows about types, `values` rows about what comes out when they run. `forward` rows are `stricter` ones
-about gradients: TVM, too, refuses the operator that they are of, with the same operands, or a result of the gradient's shape.
+end TVM's process, `differs` rows about types, `weaker` rows about types of which TVM's
+say more, `values` rows about what comes out when they run. `instead` rows are `stricter`
+ones about operators whose rules look at little: TVM refuses what it is asked instead (`tests/oracle/instead.py`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from relax_explorer.core.ops.decl import Op
 from tests.support.op_examples import Example, examples, read
 
 FOLDER = Path(__file__).resolve().parent.parent / "oracle" / "op_calls"
-_ROW = re.compile(r"(differs|stricter|laxer|crashes|forward|values): (\S+) /(.*?)/ (.*)")
-_KINDS = ("differs:", "stricter:", "laxer:", "crashes:", "forward:", "values:")
+_ROW = re.compile(r"(differs|weaker|stricter|laxer|crashes|instead|values): (\S+) /(.*?)/ (.*)")
+_KINDS = ("differs:", "weaker:", "stricter:", "laxer:", "crashes:", "instead:", "values:")
 
 
 @dataclass(frozen=True)
