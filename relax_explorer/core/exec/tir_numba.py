@@ -89,7 +89,9 @@ class Kernel:
             raise self._fail(codes.ASSERTION, problem_text(self.fn, error)) from None
         for param, own, given in zip(self.fn.params, passed, args, strict=True):
             if own is not given and param in self.written:
-                with np.errstate(all="ignore"):  # what is too large for a narrow float becomes infinite or NaN
+                with np.errstate(
+                    all="ignore"
+                ):  # what is too large for a narrow float becomes infinite or NaN
                     given[...] = own.astype(given.dtype)
         kind = self.fn.ret_type
         if isinstance(kind, PrimStructInfo) and result is not None:

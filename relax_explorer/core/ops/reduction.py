@@ -103,7 +103,9 @@ def _axes(axis: Any) -> Any:
 
 
 class Sum(Reduction, name="relax.sum"):
-    """Sum over axes (numpy.sum)."""
+    """Sum over axes (numpy.sum), in the dtype of the tensor: of truth values whether one of them is true."""
+
+    examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -117,7 +119,7 @@ class Sum(Reduction, name="relax.sum"):
 
 
 class Prod(Reduction, name="relax.prod"):
-    """Product over axes (numpy.prod)."""
+    """Product over axes (numpy.prod), in the dtype of the tensor: of truth values whether all of them are true."""
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
