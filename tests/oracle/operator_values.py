@@ -54,8 +54,9 @@ class Outcome:
 
 
 def in_dtype(example: Example, dtype: str) -> Example | None:
-    """The example with the dtype of its first tensor replaced wherever it occurs; None when it has no tensor."""
-    found = next((m[1] for text in example.operands for m in re.finditer(r"\b([a-z]+\d*)\[", text)), None)
+    """The example with the dtype of its first tensor, after conditions, replaced wherever it occurs; None when it has no tensor."""
+    kinds = [m[1] for text in example.operands for m in re.finditer(r"\b([a-z]+\d*)\[", text)]
+    found = next((kind for kind in kinds if kind != "bool"), kinds[0] if kinds else None)
     if found is None or found in _LEAVES:
         return example if dtype == "f32" else None
     operands = tuple(re.sub(rf"\b{found}\[", f"{dtype}[", text) for text in example.operands)

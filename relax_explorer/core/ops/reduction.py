@@ -30,7 +30,7 @@ class Reduction(Op):
     axis: Axes | None = attr(None, "the axes; all when None")
     keepdims: bool = attr(False, "keep the reduced axes with length 1")
     fusion = Fusion.REDUCE
-    examples = (
+    examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] axis=[1] -> f32[n]",
         "f32[n,4] axis=[1] keepdims=True -> f32[n,1]",
         "f32[n,4] -> f32[]",
