@@ -113,7 +113,7 @@ REFUSED = [
     ("matmul f32[] f32[4,8]", "RX0207", "rank"),
     ("nn.conv2d f32[n,3,8] f32[4,3,3,3]", "RX0207", "3.*4|4.*3"),
     ("nn.softmax i32[n,4]", "RX0210", "floating point"),
-    ("add f32[4] i32[4]", "RX0202", "float32 and int32"),
+    ("add f32[4] i32[4]", "RX0202", "x1 is float32, x2 is int32"),
     ("exp object", "RX0201", "not known to be a tensor"),
     ("concat f32[4]", "RX0201", "tuple"),
     ("reshape f32[4] f32[2]", "RX0201", "shape"),

@@ -43,10 +43,10 @@ from relax_explorer.core.ops.te import Te, Tensor, cast
 
 
 class Arithmetic(Op):
-    """Base of the element-wise operators on two tensors of one dtype; a scalar beside a tensor takes its dtype."""
+    """Base of the element-wise operators on two tensors of one dtype; a scalar counts as a tensor of rank 0."""
 
-    x1: Tensor = operand("left tensor")
-    x2: Tensor = operand("right tensor")
+    x1: Tensor = operand("left tensor, or a scalar")
+    x2: Tensor = operand("right tensor, or a scalar")
     fusion = Fusion.BROADCAST
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] f32[4] -> f32[n,4]",
@@ -56,7 +56,7 @@ class Arithmetic(Op):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The broadcast shape, the common dtype; a scalar of two scalars."""
+        """The shape that both broadcast to, their common dtype (beside bool, that of x1); a scalar of two scalars."""
         left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
         _need_one_device(at, left, right)
         kind = rules.common_dtype(at, x1=left, x2=right)
@@ -96,7 +96,7 @@ class Compare(Arithmetic):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The broadcast shape, bool; a scalar of two scalars."""
+        """The shape that both broadcast to, bool; a scalar of two scalars."""
         left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
         _need_one_device(at, left, right)
         return _both_scalars(x1, x2, BOOL) or rules.broadcast_info(at, left, right, BOOL)
@@ -188,98 +188,147 @@ def _binary(
 
 _INTS = ("i32[n,4] i32[4] -> i32[n,4]", "u8[] u8[2,n] -> u8[2,n]")
 _BOOLS = ("bool[n,4] bool[4] -> bool[n,4]", "i32[2,1] i32[n] -> i32[2,n]")
-Add = _binary("relax.add", Arithmetic, np.add, p.Add, "Sum, element by element (numpy.add).")
+_WRAP = "Integers wrap where a result does not fit their dtype."
+_BY_ZERO = "A run stops where an integer is divided by 0."
+_NO_FLOATS = (
+    "Floating point tensors pass inference, as in TVM, but can't be computed: they have no bits to speak of."
+)
+_NO_SHIFT = "Other tensors than of integers pass inference, as in TVM, but can't be computed: they have no bits to move."
+_WIDTH = "A run stops where x2 is negative, or not below the number of bits of x1."
+_KINDS = "The dtypes may differ: integers beside floats are converted to these, else a dtype that holds both is taken."
+Add = _binary("relax.add", Arithmetic, np.add, p.Add, f"x1 plus x2, element by element (numpy.add).\n{_WRAP}")
 Subtract = _binary(
     "relax.subtract",
     Arithmetic,
     subtract,
     difference,
-    "Difference, element by element (numpy.subtract); truth values have none.",
+    f"x1 minus x2, element by element (numpy.subtract).\n{_WRAP} Truth values have no difference.",
 )
 Multiply = _binary(
-    "relax.multiply", Arithmetic, np.multiply, p.Mul, "Product, element by element (numpy.multiply)."
+    "relax.multiply",
+    Arithmetic,
+    np.multiply,
+    p.Mul,
+    f"x1 times x2, element by element (numpy.multiply).\n{_WRAP}",
 )
 Divide = _binary(
     "relax.divide",
     Arithmetic,
     divide,
     p.Div,
-    "Quotient; that of integers is cut off towards zero (TVM).",
+    "x1 divided by x2, element by element; the quotient of integers is cut off towards zero (TVM)."
+    f"\n{_BY_ZERO}",
 )
 FloorDivide = _binary(
     "relax.floor_divide",
     Arithmetic,
     checked(floor_quotient),
     floor_divide,
-    "Quotient rounded down (numpy.floor_divide).",
+    "x1 divided by x2, element by element, the quotient rounded down (numpy.floor_divide)."
+    f"\n{_BY_ZERO} Floats are divided first and rounded then: 1 by 0.1 gives 10, where numpy gives 9.",
 )
 Power = _binary(
     "relax.power",
     Arithmetic,
     power,
     raised,
-    "x1 to the power of x2 (numpy.power).",
+    "x1 to the power of x2, element by element (numpy.power)."
+    "\nIntegers are computed as float64 and cut off, so that 2 to the power of -1 is 0, and large ones lose digits.",
 )
 Atan2 = _binary(
     "relax.atan2",
     Arithmetic,
     as_floats(np.arctan2),
     floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
-    "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi (numpy.arctan2).",
+    "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi (numpy.arctan2)."
+    "\nThe angle of integers is cut off to their dtype.",
 )
 LogAddExp = _binary(
     "relax.log_add_exp",
     Arithmetic,
     log_add_exp,
     log_sum,
-    "Logarithm of exp(x1) + exp(x2), which does not overflow (numpy.logaddexp).",
+    "Natural logarithm of exp(x1) + exp(x2), computed without overflow (numpy.logaddexp).",
 )
-Mod = _binary("relax.mod", Arithmetic, checked(np.fmod), p.Mod, "Remainder with the sign of x1 (numpy.fmod).")
+Mod = _binary(
+    "relax.mod",
+    Arithmetic,
+    checked(np.fmod),
+    p.Mod,
+    f"What x1 divided by x2 leaves, with the sign of x1, as C's % does (numpy.fmod).\n{_BY_ZERO}",
+)
 FloorMod = _binary(
     "relax.floor_mod",
     Arithmetic,
     checked(floor_rest),
     floor_mod,
-    "Remainder with the sign of x2 (numpy.mod).",
+    "What x1 divided by x2 leaves, with the sign of x2, as Python's % does (numpy.mod)."
+    f"\n{_BY_ZERO} Beside an infinite x2 it is NaN, unlike numpy's.",
 )
 Maximum = _binary(
     "relax.maximum",
     Arithmetic,
     larger,
     p.Max,
-    "The larger element; x2 where either is NaN (TVM; unlike numpy.maximum).",
+    "The larger of two elements; that of x2 where either is NaN (TVM; unlike numpy.maximum).",
 )
 Minimum = _binary(
     "relax.minimum",
     Arithmetic,
     smaller,
     p.Min,
-    "The smaller element; x2 where either is NaN (TVM; unlike numpy.minimum).",
+    "The smaller of two elements; that of x2 where either is NaN (TVM; unlike numpy.minimum).",
 )
-Equal = _binary("relax.equal", Compare, np.equal, p.EQ, "Whether elements are equal (numpy.equal).")
+Equal = _binary(
+    "relax.equal",
+    Compare,
+    np.equal,
+    p.EQ,
+    f"Whether x1 equals x2, element by element (numpy.equal).\nNaN equals nothing, not even NaN. {_KINDS}",
+)
 NotEqual = _binary(
-    "relax.not_equal", Compare, np.not_equal, p.NE, "Whether elements differ (numpy.not_equal)."
+    "relax.not_equal",
+    Compare,
+    np.not_equal,
+    p.NE,
+    f"Whether x1 differs from x2, element by element (numpy.not_equal).\nNaN differs from NaN. {_KINDS}",
 )
-Less = _binary("relax.less", Compare, np.less, p.LT, "Whether x1 is smaller (numpy.less).")
+Less = _binary(
+    "relax.less",
+    Compare,
+    np.less,
+    p.LT,
+    f"Whether x1 is less than x2, element by element; false of NaN (numpy.less).\n{_KINDS}",
+)
 LessEqual = _binary(
-    "relax.less_equal", Compare, np.less_equal, p.LE, "Whether x1 is not larger (numpy.less_equal)."
+    "relax.less_equal",
+    Compare,
+    np.less_equal,
+    p.LE,
+    "Whether x1 is less than x2 or equal to it, element by element; false of NaN (numpy.less_equal)."
+    f"\n{_KINDS}",
 )
 Greater = _binary(
-    "relax.greater", Compare, np.greater, lambda a, b: p.LT(b, a), "Whether x1 is larger (numpy.greater)."
+    "relax.greater",
+    Compare,
+    np.greater,
+    lambda a, b: p.LT(b, a),
+    f"Whether x1 is greater than x2, element by element; false of NaN (numpy.greater).\n{_KINDS}",
 )
 GreaterEqual = _binary(
     "relax.greater_equal",
     Compare,
     np.greater_equal,
     lambda a, b: p.LE(b, a),
-    "Whether x1 is not smaller (numpy.greater_equal).",
+    "Whether x1 is greater than x2 or equal to it, element by element; false of NaN (numpy.greater_equal)."
+    f"\n{_KINDS}",
 )
 LogicalAnd = _binary(
     "relax.logical_and",
     Arithmetic,
     np.logical_and,
     truth(p.And),
-    "Whether both are true (numpy.logical_and).",
+    "Whether x1 and x2 are both true, or not 0, as 1 or 0 in their dtype (numpy.logical_and).",
     _BOOLS,
 )
 LogicalOr = _binary(
@@ -287,7 +336,7 @@ LogicalOr = _binary(
     Arithmetic,
     np.logical_or,
     truth(p.Or),
-    "Whether one is true (numpy.logical_or).",
+    "Whether x1 or x2 or both are true, or not 0, as 1 or 0 in their dtype (numpy.logical_or).",
     _BOOLS,
 )
 LogicalXor = _binary(
@@ -295,7 +344,8 @@ LogicalXor = _binary(
     Arithmetic,
     lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind in "iub" else np.logical_xor(a, b),
     lambda a, b: (truth(bits("bitwise_xor")) if a.dtype.is_float else bits("bitwise_xor"))(a, b),
-    "Whether just one is true (numpy.logical_xor); of integers their bits, as TVM has it.",
+    "Whether only one of x1 and x2 is true, or not 0, as 1 or 0 in their dtype (numpy.logical_xor)."
+    "\nOf integers it is `bitwise_xor`, as TVM has it: of 2 and 1 it is 3.",
     _BOOLS,
 )
 BitwiseAnd = _binary(
@@ -303,7 +353,7 @@ BitwiseAnd = _binary(
     Bits,
     of_bits(np.bitwise_and),
     bits("bitwise_and"),
-    "Bits set in both (numpy.bitwise_and).",
+    f"The bits that are set in both x1 and x2 (numpy.bitwise_and).\n{_NO_FLOATS}",
     _INTS,
 )
 BitwiseOr = _binary(
@@ -311,7 +361,7 @@ BitwiseOr = _binary(
     Bits,
     of_bits(np.bitwise_or),
     bits("bitwise_or"),
-    "Bits set in one (numpy.bitwise_or).",
+    f"The bits that are set in x1 or x2 or both (numpy.bitwise_or).\n{_NO_FLOATS}",
     _INTS,
 )
 BitwiseXor = _binary(
@@ -319,7 +369,7 @@ BitwiseXor = _binary(
     Bits,
     of_bits(np.bitwise_xor),
     bits("bitwise_xor"),
-    "Bits set in just one (numpy.bitwise_xor).",
+    f"The bits that are set in only one of x1 and x2 (numpy.bitwise_xor).\n{_NO_FLOATS}",
     _INTS,
 )
 LeftShift = _binary(
@@ -327,7 +377,7 @@ LeftShift = _binary(
     Shift,
     shifted(np.left_shift),
     bits("shift_left"),
-    "Bits moved left (numpy.left_shift).",
+    f"The bits of x1 moved left by x2 places, zeros moving in (numpy.left_shift).\n{_WIDTH} {_NO_SHIFT}",
     _INTS,
 )
 RightShift = _binary(
@@ -335,6 +385,7 @@ RightShift = _binary(
     Shift,
     shifted(np.right_shift),
     bits("shift_right"),
-    "Bits moved right, with the sign (numpy.right_shift).",
+    "The bits of x1 moved right by x2 places, the sign of a signed integer moving in (numpy.right_shift)."
+    f"\n{_WIDTH} {_NO_SHIFT}",
     _INTS,
 )

@@ -27,13 +27,14 @@ class ByMachine(Op):
 
     by_machine = True
     by_info = False
-    no_legalize = "it is no computation on elements"
+    no_legalize = "it computes no elements: the machine runs it as it stands"
 
 
 class Stated(ByMachine):
     """Base of the calls whose result is stated in the call (`out_ty`, `ty_args`)."""
 
     takes_sinfo = True
+    no_legalize = "it is a call already, of a function that is given"
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
@@ -96,11 +97,13 @@ class InDestination(Stated):
     """Base of the calls in destination-passing style: outputs are allocated as `out_ty` says, and the callee fills them."""
 
     func: Function = operand("the function that fills the outputs, which it takes after the arguments")
-    args: Arguments = operand("its inputs: tensors, scalars and shapes")
+    args: Arguments = operand(
+        "the inputs, a tuple of tensors, scalars and shapes; one value stands for a tuple of it"
+    )
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
-        """What `out_ty` says."""
+        """What out_ty says: a tensor of written shape and dtype, or a tuple of such."""
         func, inputs = args[:2]
         need_function(at, func, "func")
         need_tuple(at, inputs)
@@ -119,7 +122,7 @@ class CallKernel(InDestination):
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
-        """What `out_ty` says; the callee is a function of the module."""
+        """What out_ty says: a tensor of written shape and dtype, or a tuple of such."""
         given = at.arg("func")
         if given is not None and not isinstance(given, e.GlobalVar):
             what = "a packed function" if isinstance(given, e.ExternFunc) else str(given.struct_info)
@@ -131,7 +134,7 @@ class CallKernel(InDestination):
 
 
 class CallTir(CallKernel, name="relax.call_tir"):
-    """A PrimFunc called in destination-passing style: results are allocated as `out_ty` says, and it fills them (TVM)."""
+    """A call of a PrimFunc in destination-passing style: results are allocated as out_ty says, and it fills them (TVM)."""
 
 
 def _overwritten(
@@ -219,7 +222,7 @@ class CallTirWithGrad(CallKernel, name="relax.call_tir_with_grad"):
 
 
 class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
-    """A packed function called in destination-passing style: it fills its results (TVM).
+    """A call of a packed function in destination-passing style: results are allocated as out_ty says, and it fills them (TVM).
 
     It is pure in TVM, while the specification says it may have side effects.
     """
@@ -228,49 +231,47 @@ class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
 
 
 class CallPyFunc(Stated, name="relax.call_py_func"):
-    """A Python function that was registered by name, called with tensors; it returns the result (TVM).
+    """A call of a Python function that was registered by name, which returns the result (TVM).
 
     Python is never executed from a program's text: the function is one that was registered here as a packed function.
     """
 
-    func_name: str = operand("the name it was registered by")
-    args: Arguments = operand("its arguments")
+    func_name: str = operand("the name that it was registered by, a literal")
+    args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
 
     @staticmethod
     def infer(at: Site, func_name: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What `out_ty` says: tensors."""
+        """What out_ty says: a tensor of written shape and dtype, or a tuple of such."""
         if type(at.arg("func_name")) is not e.StringImm:
-            raise at.fail(
-                codes.WRONG_KIND, "func_name is no string literal", func_name=f"this is {func_name}"
-            )
+            raise at.fail(codes.WRONG_KIND, "func_name is no string literal", func_name='write R.str("…")')
         need_tuple(at, args)
         _allocated(at)
         return stated(at)
 
 
 class CallPurePacked(Stated, name="relax.call_pure_packed"):
-    """A packed function that the author says has no side effects (TVM)."""
+    """A call of a packed function that has no side effects, as the program promises (TVM)."""
 
-    func: Function = operand("the packed function; its arguments follow")
+    func: Function = operand("the packed function, by its name; its arguments follow")
     variadic = True
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """What `ty_args` say."""
+        """What ty_args say."""
         _need_packed(at, func)
         return stated(at)
 
 
 class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
-    """A packed function that overwrites some of its arguments and returns them (TVM)."""
+    """A call of a packed function that overwrites some of its arguments and returns them (TVM)."""
 
-    func: Function = operand("the packed function; its arguments follow")
+    func: Function = operand("the packed function, by its name; its arguments follow")
     inplace_indices: Ints = attr(REQUIRED, "for each result the argument it is, -1 for a new one")
     variadic = True
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, inplace_indices: Any = ()) -> s.StructInfo:
-        """What `ty_args` say."""
+        """What ty_args say."""
         _need_packed(at, func)
         whole = stated(at)
         outputs: tuple[s.StructInfo, ...] = (whole,)
@@ -281,37 +282,39 @@ class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
 
 
 class InvokeClosure(Stated, name="relax.invoke_closure"):
-    """A closure called with a tuple of arguments; it may have side effects (TVM)."""
+    """A call of a closure that may have side effects (TVM)."""
 
     closure: Function = operand("what make_closure made, or any function value")
-    args: Arguments = operand("the arguments after those it captured")
+    args: Arguments = operand(
+        "the arguments before those that it captured, a tuple; one value stands for a tuple of it"
+    )
     pure = False
 
     @staticmethod
     def infer(at: Site, closure: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What `ty_args` say."""
+        """What ty_args say."""
         need_function(at, closure, "closure")
         need_tuple(at, args)
         return stated(at)
 
 
 class InvokePureClosure(InvokeClosure, name="relax.invoke_pure_closure"):
-    """A closure without side effects called with a tuple of arguments (TVM)."""
+    """A call of a closure that has no side effects, as the program promises (TVM)."""
 
     pure = True
 
 
 class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
-    """A builtin of the virtual machine, which is passed the machine itself before its arguments (TVM)."""
+    """A call of a builtin of the virtual machine, which is passed the machine itself before its arguments (TVM)."""
 
     func: Function = operand("the builtin, by its name")
-    args: Arguments = operand("its arguments")
+    args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
     pure = False
     phase = "vm"
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What `ty_args` say, one StructInfo; nothing when they say none."""
+        """What ty_args say, one StructInfo; an empty tuple when they say none."""
         need_function(at, func, "func")
         need_tuple(at, args)
         if len(at.call.sinfo_args) > 1:
@@ -321,10 +324,12 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
 
 
 class MakeClosure(ByMachine, name="relax.make_closure"):
-    """A closure: a global function with values for its last parameters, as LambdaLift makes it (TVM)."""
+    """A closure: a function of the module with values for its last parameters, as LambdaLift makes it (TVM)."""
 
     func: Function = operand("the function")
-    args: Arguments = operand("what it captured")
+    args: Arguments = operand(
+        "the values for its last parameters, a tuple; one value stands for a tuple of it"
+    )
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:

@@ -16,7 +16,7 @@ class Collective(Op):
     """Base of the operators that need several workers."""
 
     no_evaluate = "it needs several workers, and there is one here; run it with TVM's Disco"
-    no_legalize = "it is no computation on elements: the runtime sends them"
+    no_legalize = "it computes no elements: the runtime sends them between workers"
 
 
 def need_workers(at: Site, count: int) -> None:
@@ -56,7 +56,7 @@ class Allreduce(Collective, name="relax.ccl.allreduce"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, op_type: str, in_group: bool) -> s.StructInfo:
-        """The tensor's own."""
+        """The shape and dtype of x."""
         if op_type not in KINDS:
             text = f"op_type is {op_type!r}, it must be one of {', '.join(KINDS)}"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help=f"use {', '.join(KINDS)}")
@@ -92,7 +92,7 @@ class BroadcastFromWorker0(Collective, name="relax.ccl.broadcast_from_worker0"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """The tensor's own."""
+        """The shape and dtype of x."""
         return rules.tensor(at, x, "x")
 
 

@@ -18,17 +18,22 @@ from relax_explorer.core.ops.te import Te, Tensor
 
 
 class CollapseSumLike(Op, name="relax.collapse_sum_like"):
-    """Sums of what was repeated when the target was broadcast to the data, in the shape of the target (TVM)."""
+    """The data summed along the axes that broadcasting the target to it repeats or adds (TVM).
+
+    So the gradient of a broadcast comes back to the shape before it.
+    """
 
     data: Tensor = operand("the tensor")
-    collapse_target: Tensor = operand("the tensor that gives the shape; it broadcasts to that of the data")
+    collapse_target: Tensor = operand(
+        "the target, of which the shape alone counts; it must broadcast to that of data"
+    )
     kernel = "collapse_sum"
     fusion = Fusion.REDUCE
     examples = ("f32[n,4] f32[4] -> f32[4]", "f32[2,n,4] f32[n,1] -> f32[n,1]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, collapse_target: s.StructInfo) -> s.StructInfo:
-        """The shape of the target, the dtype of the data."""
+        """The shape of collapse_target, the dtype of data."""
         info = rules.tensor(at, data, "data")
         target = rules.tensor(at, collapse_target, "collapse_target")
         _need_collapsible(at, info, target.dims, target.ndim, "collapse_target")
@@ -46,17 +51,20 @@ class CollapseSumLike(Op, name="relax.collapse_sum_like"):
 
 
 class CollapseSumTo(Op, name="relax.collapse_sum_to"):
-    """Sums of what was repeated when a tensor of a shape was broadcast to the data, in that shape (TVM)."""
+    """The data summed along the axes that broadcasting a shape to that of the data repeats or adds (TVM).
+
+    So the gradient of a broadcast comes back to the shape before it.
+    """
 
     data: Tensor = operand("the tensor")
-    shape: Shape = operand("the shape of the result; it broadcasts to that of the data")
+    shape: Shape = operand("the shape of the result; it must broadcast to that of data")
     kernel = "collapse_sum"
     fusion = Fusion.REDUCE
     examples = ("f32[n,4] (4,) -> f32[4]", "f32[2,n,4] (n,1) -> f32[n,1]", "i32[3,4] () -> i32[]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
-        """The shape asked for, the dtype of the data."""
+        """The shape asked for, the dtype of data."""
         info = rules.tensor(at, data, "data")
         shape = rules.shape(at, shape, "shape")
         _need_collapsible(at, info, shape.values, shape.ndim, "shape")
@@ -106,13 +114,18 @@ def _need_collapsible(
 ) -> None:
     """Refuse a shape that is not known to broadcast to that of the data."""
     if 0 <= data.ndim < ndim:
-        text = f"{name} has rank {ndim}, the data only {data.ndim}"
+        text = f"{name} has rank {ndim}, at most {data.ndim}, that of data, is needed"
         raise at.fail(codes.RANK_WRONG, text, data=f"this is {data}")
     if data.dims is None or shape is None:
         return
     own = data.dims[len(data.dims) - len(shape) :]
     for length, given in zip(own, shape, strict=True):
         if given is not rules.ONE and at.equal(length, given) is not Answer.YES:
-            text = f"the length {given} is not known to broadcast to {length}"
+            known = (
+                "does not"
+                if isinstance(given, p.IntImm) and isinstance(length, p.IntImm)
+                else "is not known to"
+            )
+            text = f"{name} has the length {given}, which {known} broadcast to {length}, that of data"
             labels = {"data": f"shape {rules.text(data.dims)}", name: f"shape {rules.text(shape)}"}
             raise at.fail(codes.NOT_BROADCASTABLE, text, **labels)

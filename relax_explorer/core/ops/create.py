@@ -40,8 +40,8 @@ def _shape_info(at: Site, shape: s.StructInfo, dtype: DType | None) -> s.StructI
 class Filled(Op):
     """Base of the tensors full of one number."""
 
-    shape: Shape = operand("the shape")
-    dtype: DType = attr(REQUIRED, "the dtype")
+    shape: Shape = operand("the shape of the result")
+    dtype: DType = attr(REQUIRED, "the dtype of the result")
     fusion = Fusion.ELEMENTWISE
     examples = ('(2,4) dtype="float32" -> f32[2,4]', '(n,) dtype="int8" -> i8[n]')
 
@@ -83,19 +83,19 @@ class FilledLike(Op):
     """Base of the tensors of another one's shape, full of one number."""
 
     x: Tensor = operand("the tensor that gives the shape")
-    dtype: DType | None = attr(None, "the dtype; that of x when None")
+    dtype: DType | None = attr(None, "the dtype of the result; that of x when None")
     fusion = Fusion.ELEMENTWISE
     examples = ("f32[n,4] -> f32[n,4]", 'f32[n] dtype="int32" -> i32[n]')
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-        """The shape of x."""
+        """The shape of x, the dtype asked for."""
         info = rules.tensor(at, x, "x")
         return rules.like(info, dtype or info.dtype)
 
 
 class ZerosLike(FilledLike, name="relax.zeros_like"):
-    """Zeros in the shape of a tensor (numpy.zeros_like)."""
+    """A tensor of zeros in the shape of another one (numpy.zeros_like)."""
 
     kernel = "zeros"
 
@@ -111,7 +111,7 @@ class ZerosLike(FilledLike, name="relax.zeros_like"):
 
 
 class OnesLike(FilledLike, name="relax.ones_like"):
-    """Ones in the shape of a tensor (numpy.ones_like)."""
+    """A tensor of ones in the shape of another one (numpy.ones_like)."""
 
     kernel = "ones"
 
@@ -130,18 +130,19 @@ def _fill_kind(at: Site, fill_value: s.StructInfo) -> DType | None:
     """The dtype of a fill value, which is a tensor of rank 0."""
     info = rules.tensor(at, fill_value, "fill_value")
     if info.ndim != 0:
-        raise at.fail(
-            codes.RANK_WRONG, "fill_value is not known to have rank 0", fill_value=f"this is {info}"
-        )
+        has = f"has rank {info.ndim}" if info.ndim > 0 else "has no known rank"
+        raise at.fail(codes.RANK_WRONG, f"fill_value {has}, 0 is needed", fill_value=f"this is {info}")
     return info.dtype
 
 
 class Full(Op, name="relax.full"):
-    """A tensor of one value (numpy.full)."""
+    """A tensor full of one value (numpy.full)."""
 
-    shape: Shape = operand("the shape")
-    fill_value: Value = operand("a tensor of rank 0")
-    dtype: DType | None = attr(None, "the dtype; that of the value when None")
+    shape: Shape = operand("the shape of the result")
+    fill_value: Value = operand("the value, a tensor of rank 0")
+    dtype: DType | None = attr(
+        None, "the dtype of the result, which the value is converted to; that of the value when None"
+    )
     fusion = Fusion.BROADCAST
     examples = (
         "(2,4) f32[] -> f32[2,4]",
@@ -151,7 +152,7 @@ class Full(Op, name="relax.full"):
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-        """The shape asked for."""
+        """The shape and dtype asked for."""
         kind = _fill_kind(at, fill_value)
         return _shape_info(at, shape, dtype or kind)
 
@@ -169,18 +170,18 @@ class Full(Op, name="relax.full"):
 
 
 class FullLike(Op, name="relax.full_like"):
-    """A tensor of one value in the shape of another (numpy.full_like)."""
+    """A tensor full of one value in the shape of another one (numpy.full_like)."""
 
     kernel = "full"
     x: Tensor = operand("the tensor that gives the shape")
-    fill_value: Value = operand("a tensor of rank 0")
-    dtype: DType | None = attr(None, "the dtype; that of x when None")
+    fill_value: Value = operand("the value, a tensor of rank 0; it is converted to the dtype of the result")
+    dtype: DType | None = attr(None, "the dtype of the result; that of x when None")
     fusion = Fusion.BROADCAST
     examples = ("f32[n,4] f32[] -> f32[n,4]", 'f32[n,4] i32[] dtype="int32" -> i32[n,4]')
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-        """The shape of x."""
+        """The shape of x, the dtype asked for."""
         info = rules.tensor(at, x, "x")
         _fill_kind(at, fill_value)
         return rules.like(info, dtype or info.dtype)
@@ -198,12 +199,19 @@ class FullLike(Op, name="relax.full_like"):
 
 
 class Arange(Op, name="relax.arange"):
-    """Numbers from start to end by a step (numpy.arange)."""
+    """The numbers from start to before end, in steps (numpy.arange).
 
-    start: Prim = operand("the first number; the end when it stands alone, and 0 is the first")
-    end: Prim | None = operand("the end, left out", default=None)
-    step: Prim | None = operand("the step; 1 when not given", default=None)
-    dtype: DType | None = attr(None, "the dtype; int64 or float32 by the numbers when None")
+    In an integer dtype start and step are cut off first, and each number is start plus so many steps.
+    """
+
+    start: Prim = operand("the first number; when it is given alone it is the end, and 0 is the first")
+    end: Prim | None = operand(
+        "the end, which no number reaches; when left out, start is the end", default=None
+    )
+    step: Prim | None = operand("the step, not 0; negative goes down; 1 when left out", default=None)
+    dtype: DType | None = attr(
+        None, "the dtype of the result; when None, float32 if a number is a float, else int64"
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         "0 8 1 -> i64[8]",
@@ -236,7 +244,7 @@ class Arange(Op, name="relax.arange"):
         step: s.StructInfo | None,
         dtype: DType | None,
     ) -> s.StructInfo:
-        """As many numbers as fit."""
+        """A vector of ceil((end - start) / step) elements, none if that is negative, in dtype."""
         given = (s.PrimStructInfo(INT64, rules.ZERO), start) if end is None else (start, end)
         values = [info.value if isinstance(info, s.PrimStructInfo) else None for info in (*given, step)]
         values[2] = rules.ONE if step is None else values[2]
@@ -244,7 +252,8 @@ class Arange(Op, name="relax.arange"):
         if first is None or last is None or by is None:
             return s.TensorStructInfo(None, dtype or INT64, 1)
         if isinstance(by, (p.IntImm, p.FloatImm)) and by.value == 0:
-            raise at.fail(codes.BAD_ATTRIBUTE, "a step of 0 never arrives", step="this is 0")
+            text = "step is 0, and such a step never arrives; a number other than 0 is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, step="this is 0")
         floating = any(item.dtype.is_float for item in (first, last, by))
         try:
             length = arange_length(first, last, by)
@@ -340,9 +349,9 @@ def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.Pri
 class Triangle(Op):
     """Base of the triangles of matrices."""
 
-    x: Tensor = operand("matrices in the last two axes")
+    x: Tensor = operand("matrices in the last two axes; the axes before them may be any")
     k: Prim | None = operand(
-        "the diagonal: 0, also when left out, is the main one, above it positive", default=None
+        "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None
     )
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] 0 -> f32[n,4]", "f32[2,3,4] -1 -> f32[2,3,4]")
@@ -358,7 +367,7 @@ class Triangle(Op):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, k: s.StructInfo | None) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of x."""
         info = rules.tensor(at, x, "x")
         if 0 <= info.ndim < 2:
             raise at.fail(
@@ -378,7 +387,7 @@ def _triangle(te: Te, x: Tensor, k: p.PrimExpr, lower: bool) -> Tensor:
 
 
 class Tril(Triangle, name="relax.tril"):
-    """The part on and below a diagonal, zeros elsewhere (numpy.tril)."""
+    """The elements of matrices on and below a diagonal, zeros above it (numpy.tril)."""
 
     @staticmethod
     def evaluate(x: Any, k: Any) -> Any:
@@ -392,7 +401,7 @@ class Tril(Triangle, name="relax.tril"):
 
 
 class Triu(Triangle, name="relax.triu"):
-    """The part on and above a diagonal, zeros elsewhere (numpy.triu)."""
+    """The elements of matrices on and above a diagonal, zeros below it (numpy.triu)."""
 
     @staticmethod
     def evaluate(x: Any, k: Any) -> Any:

@@ -20,14 +20,14 @@ _TURN = 6.283185307179586
 
 
 class Eye(Op, name="relax.eye"):
-    """Ones on a diagonal of a matrix, zeros elsewhere (numpy.eye, ONNX EyeLike)."""
+    """A matrix of ones on a diagonal and zeros elsewhere (numpy.eye)."""
 
-    n: Prim = operand("rows")
-    m: Prim | None = operand("columns; as many as rows when not given", default=None)
+    n: Prim = operand("how many rows, an integer of at least 0")
+    m: Prim | None = operand("how many columns, an integer of at least 0; n when left out", default=None)
     k: Prim | None = operand(
-        "the diagonal: 0 the main one, above it positive; 0 when not given", default=None
+        "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None
     )
-    dtype: DType = attr(FLOAT32, "the dtype")
+    dtype: DType = attr(FLOAT32, "the dtype of the result")
     fusion = Fusion.INJECTIVE
     examples = ("3 4 1 -> f32[3,4]", 'n m -1 dtype="int32" -> i32[n,m]', 'n dtype="bool" -> bool[n,n]')
 
@@ -44,7 +44,7 @@ class Eye(Op, name="relax.eye"):
     def infer(
         at: Site, n: s.StructInfo, m: s.StructInfo | None, k: s.StructInfo | None, dtype: DType
     ) -> s.StructInfo:
-        """Rows and columns."""
+        """A matrix of n rows and m columns, the dtype asked for."""
         rows, columns = _length(at, n, "n"), _length(at, n if m is None else m, "m")
         if k is not None:
             _integer(at, k, "k")
@@ -64,13 +64,13 @@ class Eye(Op, name="relax.eye"):
 
 
 class EyeLike(Op, name="relax.eye_like"):
-    """Ones on a diagonal, zeros elsewhere, in the shape of a matrix (ONNX EyeLike)."""
+    """A matrix of ones on a diagonal and zeros elsewhere, in the shape of another one (ONNX EyeLike)."""
 
     x: Tensor = operand("the matrix that gives the shape")
     k: Prim | None = operand(
-        "the diagonal: 0 the main one, above it positive; 0 when not given", default=None
+        "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None
     )
-    dtype: DType | None = attr(None, "the dtype; that of x when None")
+    dtype: DType | None = attr(None, "the dtype of the result; that of x when None")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] 0 -> f32[n,4]", 'f32[3,m] 2 dtype="int32" -> i32[3,m]', "i32[n,n] -> i32[n,n]")
 
@@ -84,7 +84,7 @@ class EyeLike(Op, name="relax.eye_like"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, k: s.StructInfo | None, dtype: DType | None) -> s.StructInfo:
-        """The shape of x."""
+        """The shape of x, the dtype asked for."""
         info = rules.tensor(at, x, "x")
         rules.need_known_rank(at, info, 2, "x")
         rules.need_shape(at, info, "x")
@@ -110,13 +110,18 @@ def _diagonal(te: Te, shape: rules.Dims, k: p.PrimExpr, dtype: DType) -> Tensor:
 
 
 class HammingWindow(Op, name="relax.hamming_window"):
-    """alpha - beta * cos(2 pi i / N): weights that fade out at both ends (torch.hamming_window, ONNX HammingWindow)."""
+    """The weights alpha - beta * cos(2 pi i / N) for i from 0 to window_size - 1 (torch.hamming_window).
 
-    window_size: Prim = operand("how many elements")
-    periodic: Prim = operand("whether N is the size, else the size - 1")
-    alpha: Prim = operand("the middle of the weights")
-    beta: Prim = operand("how far they go up and down")
-    dtype: DType = attr(REQUIRED, "a floating point dtype")
+    A window of one element is 1. The weights are computed in float32, for float64 in float64.
+    """
+
+    window_size: Prim = operand("how many elements, an integer of at least 1")
+    periodic: Prim = operand(
+        "1 for N = window_size, 0 for N = window_size - 1, which makes the window symmetric"
+    )
+    alpha: Prim = operand("the mean of the weights, such as 0.54")
+    beta: Prim = operand("how far they go up and down from it, such as 0.46")
+    dtype: DType = attr(REQUIRED, "the dtype of the result, a floating point one")
     fusion = Fusion.INJECTIVE
     examples = (
         '10 1 0.54 0.46 dtype="float32" -> f32[10]',
@@ -133,17 +138,17 @@ class HammingWindow(Op, name="relax.hamming_window"):
         beta: s.StructInfo,
         dtype: DType,
     ) -> s.StructInfo:
-        """A vector of the window's size."""
+        """A vector of window_size elements, the dtype asked for."""
         if not dtype.is_float:
-            raise at.fail(codes.DTYPE_WRONG, f"a window has a floating point dtype, not {dtype}")
+            raise at.fail(codes.DTYPE_WRONG, f"dtype is {dtype}, a floating point one is needed")
         length = _length(at, window_size, "window_size")
         for name, given in (("periodic", periodic), ("alpha", alpha), ("beta", beta)):
             if not isinstance(given, s.PrimStructInfo):
-                raise at.fail(codes.WRONG_KIND, f"{name} is a scalar", **{name: f"this is {given}"})
+                text = f"{name} is {given}, a scalar is needed"
+                raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
         if isinstance(length, p.IntImm) and length.value < 1:
-            raise at.fail(
-                codes.BAD_ATTRIBUTE, f"a window of {length} elements has none", window_size="not positive"
-            )
+            text = f"window_size is {length}, at least 1 is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, window_size=f"this is {length}")
         return s.TensorStructInfo(None if length is None else (length,), dtype, 1)
 
     @staticmethod
@@ -184,7 +189,9 @@ class HammingWindow(Op, name="relax.hamming_window"):
 def _integer(at: Site, info: s.StructInfo, name: str) -> p.PrimExpr | None:
     """The value of an integer scalar, None when it is not known."""
     if not isinstance(info, s.PrimStructInfo) or (info.dtype is not None and not info.dtype.is_int):
-        raise at.fail(codes.WRONG_KIND, f"{name} is an integer", **{name: f"this is {info}"})
+        raise at.fail(
+            codes.WRONG_KIND, f"{name} is {info}, an integer is needed", **{name: f"this is {info}"}
+        )
     return info.value
 
 
@@ -195,6 +202,6 @@ def _length(at: Site, info: s.StructInfo, name: str) -> p.PrimExpr | None:
         return None
     if isinstance(value, p.IntImm):
         if value.value < 0:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value.value}, a length is not negative")
+            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value.value}, at least 0 is needed")
         return p.IntImm(value.value)
     return cast(value, INT64)

@@ -19,13 +19,18 @@ from relax_explorer.core.ops.te import Te, Tensor, where
 
 
 class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
-    """A slice along each axis, from begin to before end in steps, all three being tensors (numpy slicing, TVM)."""
+    """A slice along each axis: from begin to before end in steps, which are known when it runs (numpy slicing; TVM).
+
+    A begin or end outside is moved to the nearest end.
+    """
 
     x: Tensor = operand("the tensor")
-    begin: Tensor = operand("int64, first index along each axis; negative counts from the end")
-    end: Tensor = operand("int64, index after the last along each axis")
+    begin: Tensor = operand("first index along each axis, a vector of int64; negative counts from the end")
+    end: Tensor = operand(
+        "index after the last along each axis, a vector of int64; negative counts from the end"
+    )
     strides: Tensor = operand(
-        "int64, step along each axis; negative goes backwards, 0 is refused when it runs"
+        "step along each axis, a vector of int64; negative goes backwards; a run stops where one is 0"
     )
     fusion = Fusion.OPAQUE
     examples = ("f32[n,4] i64[2] i64[2] i64[2] -> f32[?,?]", "i32[8] i64[1] i64[1] i64[1] -> i32[?]")
@@ -34,20 +39,22 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
     def infer(
         at: Site, x: s.StructInfo, begin: s.StructInfo, end: s.StructInfo, strides: s.StructInfo
     ) -> s.StructInfo:
-        """The rank of x; the lengths depend on values."""
+        """The rank and dtype of x; the lengths are known when it runs."""
         info = rules.tensor(at, x, "x")
         for name, given in (("begin", begin), ("end", end), ("strides", strides)):
             numbers = rules.tensor(at, given, name)
             if numbers.dtype not in (None, INT64):
-                raise at.fail(codes.DTYPE_WRONG, f"{name} is int64", **{name: f"dtype {numbers.dtype}"})
+                text = f"{name} is {numbers.dtype}, int64 is needed"
+                raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {numbers.dtype}"})
             rules.need_rank(at, numbers, 1, name)
             if info.ndim < 0:
                 continue
             count = numbers.dims[0] if numbers.dims else None
             if not isinstance(count, p.IntImm) or count.value != info.ndim:
                 has = "has no known length" if count is None else f"has {count} numbers"
-                text = f"{name} {has}, x has rank {info.ndim}"
-                raise at.fail(codes.DIMS_DIFFER, text, x=f"this is {info}", **{name: f"{count} numbers"})
+                text = f"{name} {has}, {info.ndim} are needed, one for each axis of x"
+                labels = {"x": f"this is {info}", name: f"this is {numbers}"}
+                raise at.fail(codes.DIMS_DIFFER, text, **labels, help=f"give {info.ndim} numbers")
         return s.TensorStructInfo(None, info.dtype, info.ndim)
 
     @staticmethod

@@ -14,9 +14,9 @@ from relax_explorer.core.ops.te import Tensor
 
 
 class Print(ByMachine, name="relax.print"):
-    """Print values, `{}` in the format standing for each in turn (TVM; str.format of Python).
+    """Prints values, each {} in the format standing for one in turn (TVM; str.format of Python).
 
-    The values are the operands, as many as there are. Without a format they are printed with a space between.
+    The values are the operands. Without a format they are printed with a space between.
     """
 
     format: str = attr("", "the text, with {} where a value goes")
@@ -25,14 +25,14 @@ class Print(ByMachine, name="relax.print"):
 
     @staticmethod
     def infer(at: Site, *values: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """Nothing."""
+        """An empty tuple."""
         return s.VOID
 
 
 class AssertOp(ByMachine, name="relax.assert_op"):
-    """Stop with a message unless a scalar bool holds (TVM).
+    """Stops the run with a message unless a condition is true (TVM).
 
-    What the message mentions follows the condition, `{}` in the format standing for each in turn.
+    The values after the condition go into the message, each {} in the format standing for one in turn.
     """
 
     condition: Value = operand("one bool: a tensor of rank 0, or a scalar")
@@ -44,35 +44,40 @@ class AssertOp(ByMachine, name="relax.assert_op"):
     def infer(
         at: Site, condition: s.StructInfo | None = None, *values: s.StructInfo, **attrs: Any
     ) -> s.StructInfo:
-        """Nothing; the condition is one bool."""
+        """An empty tuple."""
         if condition is None:
-            raise at.fail(codes.ARGUMENT_COUNT, "a condition is needed")
+            raise at.fail(codes.ARGUMENT_COUNT, "no condition is given, one bool is needed")
         dtype = condition.dtype if isinstance(condition, (s.TensorStructInfo, s.PrimStructInfo)) else None
         rank = condition.ndim if isinstance(condition, s.TensorStructInfo) else 0
         unknown = isinstance(condition, s.TensorStructInfo) and dtype is None
         if rank > 0 or not (unknown or (dtype is not None and dtype.is_bool)):
             text = f"condition is {condition}, one bool is needed"
-            raise at.fail(
-                codes.DTYPE_WRONG, text, condition=f"this is {condition}", help="reduce it: R.all(x)"
-            )
+            hint = 'make one of all: R.astype(R.min(R.astype(x, "int32")), "bool")'
+            hint = hint if rank > 0 else 'compare it, or convert it: R.astype(x, "bool")'
+            raise at.fail(codes.DTYPE_WRONG, text, condition=f"this is {condition}", help=hint)
         return s.VOID
 
 
 class NullValue(ByMachine, name="relax.null_value"):
-    """The null object, where an optional value is left out (TVM)."""
+    """The null object, which stands where an optional value is left out (TVM)."""
 
     examples = ("-> object",)
 
 
 class ToVdevice(ByMachine, name="relax.to_vdevice"):
-    """The tensor on another device; here all values lie in one memory (TVM)."""
+    """The tensor, copied to another device (TVM).
+
+    Here all values lie in one memory, so nothing is copied.
+    """
 
     data: Tensor = operand("the tensor")
-    dst_vdevice: Any = attr(REQUIRED, "the device: a name of one of the module's, such as llvm:0")
+    dst_vdevice: Any = attr(
+        REQUIRED, "the device, one of the module's by its name and number, such as llvm:0"
+    )
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, dst_vdevice: Any) -> s.StructInfo:
-        """The tensor, placed there."""
+        """The shape and dtype of data, on the device."""
         info = rules.tensor(at, data, "data")
         where = dst_vdevice if isinstance(dst_vdevice, str) else info.vdevice
         if where is not None:
@@ -83,14 +88,14 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
 
 
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):
-    """The tensor itself, and a hint for RealizeVDevice where it should lie (TVM)."""
+    """The tensor itself, and a hint for the pass RealizeVDevice where it should lie (TVM)."""
 
     data: Tensor = operand("the tensor")
     dst_vdevice: Any = attr(REQUIRED, "the device, R.device(…), R.cpu(…) or R.cuda(…)")
-    memory_scope: str = attr("global", "the memory there")
+    memory_scope: str = attr("global", "the kind of memory there, such as global or shared")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """The tensor."""
+        """What data is."""
         info = rules.tensor(at, data, "data")
         return info

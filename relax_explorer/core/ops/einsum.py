@@ -65,7 +65,7 @@ def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
     """The labels of operands of known rank and of the result, ellipses written out; raises BadEquation."""
     inputs, result = equation(text)
     if len(inputs) != len(ranks):
-        raise BadEquation(f"subscripts name {len(inputs)} operands, {len(ranks)} are given")
+        raise BadEquation(f"subscripts names {len(inputs)} operands, {len(ranks)} are given")
     most, found = 0, []
     for number, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
         more = rank - len(labels) + (DOTS in labels)
@@ -86,7 +86,10 @@ def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
 
 
 class Einsum(Op, name="relax.einsum"):
-    """Products over axes that letters name, summed over those the result lacks (numpy.einsum, Einstein 1916)."""
+    """Products of elements along axes that letters name, summed over the letters that the result lacks (numpy.einsum).
+
+    Axes of one letter have one length, or length 1, which is repeated. A letter twice in one operand takes its diagonal.
+    """
 
     # named as TVM names it; the tuple of all operands, which has that name in the base, is made from it
     operands: Tensors = operand(  # type: ignore[misc]
@@ -94,7 +97,8 @@ class Einsum(Op, name="relax.einsum"):
     )
     subscripts: str = attr(
         REQUIRED,
-        'a letter for each axis, as in "ij,jk->ik"; ... for further axes; letters that occur once when no -> is there',
+        'a letter for each axis of each operand, then those of the result: "ij,jk->ik"; ... stands for further axes; '
+        "without -> the result has the letters that occur once, in alphabetical order",
     )
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
@@ -107,19 +111,21 @@ class Einsum(Op, name="relax.einsum"):
 
     @staticmethod
     def infer(at: Site, operands: s.StructInfo, subscripts: str) -> s.StructInfo:
-        """The lengths of the axes that the result names."""
+        """The lengths of the axes that the result names, the dtype of the operands."""
         infos = rules.tensors(at, operands, "operands")
         if not infos:
-            raise at.fail(codes.ARGUMENT_COUNT, "there are no operands", operands="an empty tuple")
+            text = "operands is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, operands="an empty tuple", help="give a tensor")
         kind = infos[0].dtype
         if any(info.dtype is not kind for info in infos):
-            kinds = " and ".join(dict.fromkeys(str(info.dtype or "unknown") for info in infos))
-            raise at.fail(codes.DTYPES_DIFFER, f"the operands are {kinds}")
+            kinds = ", ".join(dict.fromkeys(str(info.dtype or "unknown") for info in infos))
+            text = f"the fields of operands are {' and '.join(kinds.split(', '))}, one dtype is needed"
+            raise at.fail(codes.DTYPES_DIFFER, text, operands=f"dtypes {kinds}")
         try:
             inputs, result = equation(subscripts)
             if any(info.ndim < 0 for info in infos):
                 if len(inputs) != len(infos):
-                    raise BadEquation(f"subscripts name {len(inputs)} operands, {len(infos)} are given")
+                    raise BadEquation(f"subscripts names {len(inputs)} operands, {len(infos)} are given")
                 return s.TensorStructInfo(None, kind, -1 if DOTS in result else len(result))
             inputs, result = assigned(subscripts, [info.ndim for info in infos])
         except BadEquation as error:

@@ -31,20 +31,28 @@ class Unary(Op):
     x: Tensor = operand("the tensor")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
-    floating = True
-    intrinsic = ""
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """The shape and dtype of the operand."""
+        """The shape and dtype of x."""
         info = rules.tensor(at, x, "x")
-        if at.op is not None and at.op.floating:  # type: ignore[attr-defined]  # every Unary has it
-            rules.need_float(at, info, "x")
         return rules.like(info, info.dtype)
 
 
+class Floating(Unary):
+    """Base of those that only floating point tensors have."""
+
+    x: Tensor = operand("the tensor, floating point")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """The shape and dtype of x."""
+        rules.need_float(at, rules.tensor(at, x, "x"), "x")
+        return Unary.infer(at, x)
+
+
 def _unary(
-    name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, floating: bool = True
+    name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, base: type[Unary] = Floating
 ) -> type[Unary]:
     """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
 
@@ -59,44 +67,114 @@ def _unary(
         "__doc__": doc,
         "__module__": __name__,
         "kernel": "" if intrinsic == "erf" else f"tir_{name.removeprefix('relax.')}",
-        "floating": floating,
         "evaluate": staticmethod(evaluate),
         "legalize": staticmethod(legalize),
     }
-    return type(name.split(".")[-1].title().replace("_", ""), (Unary,), members, name=name)
+    return type(name.split(".")[-1].title().replace("_", ""), (base,), members, name=name)
 
 
 Exp = _unary("relax.exp", np.exp, "exp", "e to the power of each element (numpy.exp).")
-Log = _unary("relax.log", np.log, "log", "Natural logarithm (numpy.log).")
-Sqrt = _unary("relax.sqrt", np.sqrt, "sqrt", "Square root (numpy.sqrt).")
-Rsqrt = _unary(
-    "relax.rsqrt", lambda x: 1 / np.sqrt(x), "rsqrt", "One over the square root (ONNX Reciprocal of Sqrt)."
+Log = _unary(
+    "relax.log",
+    np.log,
+    "log",
+    "Natural logarithm of each element (numpy.log).\n-inf of 0, NaN of what is negative.",
 )
-Sin = _unary("relax.sin", np.sin, "sin", "Sine of radians (numpy.sin).")
-Cos = _unary("relax.cos", np.cos, "cos", "Cosine of radians (numpy.cos).")
-Tan = _unary("relax.tan", np.tan, "tan", "Tangent of radians (numpy.tan).")
-Asin = _unary("relax.asin", np.arcsin, "asin", "Inverse sine, in radians (numpy.arcsin).")
-Acos = _unary("relax.acos", np.arccos, "acos", "Inverse cosine, in radians (numpy.arccos).")
-Atan = _unary("relax.atan", np.arctan, "atan", "Inverse tangent, in radians (numpy.arctan).")
-Sinh = _unary("relax.sinh", np.sinh, "sinh", "Hyperbolic sine (numpy.sinh).")
-Cosh = _unary("relax.cosh", np.cosh, "cosh", "Hyperbolic cosine (numpy.cosh).")
-Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent (numpy.tanh).")
-Asinh = _unary("relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine (numpy.arcsinh).")
-Acosh = _unary("relax.acosh", np.arccosh, "acosh", "Inverse hyperbolic cosine (numpy.arccosh).")
-Atanh = _unary("relax.atanh", np.arctanh, "atanh", "Inverse hyperbolic tangent (numpy.arctanh).")
-Sigmoid = _unary("relax.sigmoid", sigmoid, "sigmoid", "Logistic function 1 / (1 + exp(-x)) (ONNX Sigmoid).")
-Erf = _unary("relax.erf", erf, "erf", "Error function (DLMF 7.2.1).")
-Ceil = _unary("relax.ceil", np.ceil, "ceil", "Smallest integer not below (numpy.ceil).", False)
-Floor = _unary("relax.floor", np.floor, "floor", "Largest integer not above (numpy.floor).", False)
-Round = _unary("relax.round", np.rint, "nearbyint", "Nearest integer, halves to even (numpy.rint).", False)
-Trunc = _unary("relax.trunc", np.trunc, "trunc", "Integer part (numpy.trunc).", False)
+Sqrt = _unary(
+    "relax.sqrt", np.sqrt, "sqrt", "Square root of each element (numpy.sqrt).\nNaN of what is negative."
+)
+Rsqrt = _unary(
+    "relax.rsqrt",
+    lambda x: 1 / np.sqrt(x),
+    "rsqrt",
+    "1 divided by the square root of each element (torch.rsqrt).\ninf of 0, NaN of what is negative.",
+)
+Sin = _unary("relax.sin", np.sin, "sin", "Sine of each element, an angle in radians (numpy.sin).")
+Cos = _unary("relax.cos", np.cos, "cos", "Cosine of each element, an angle in radians (numpy.cos).")
+Tan = _unary("relax.tan", np.tan, "tan", "Tangent of each element, an angle in radians (numpy.tan).")
+Asin = _unary(
+    "relax.asin",
+    np.arcsin,
+    "asin",
+    "Inverse sine of each element, in radians from -pi/2 to pi/2 (numpy.arcsin).\nNaN of what is below -1 or above 1.",
+)
+Acos = _unary(
+    "relax.acos",
+    np.arccos,
+    "acos",
+    "Inverse cosine of each element, in radians from 0 to pi (numpy.arccos).\nNaN of what is below -1 or above 1.",
+)
+Atan = _unary(
+    "relax.atan",
+    np.arctan,
+    "atan",
+    "Inverse tangent of each element, in radians from -pi/2 to pi/2 (numpy.arctan).",
+)
+Sinh = _unary("relax.sinh", np.sinh, "sinh", "Hyperbolic sine of each element (numpy.sinh).")
+Cosh = _unary("relax.cosh", np.cosh, "cosh", "Hyperbolic cosine of each element (numpy.cosh).")
+Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent of each element (numpy.tanh).")
+Asinh = _unary("relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine of each element (numpy.arcsinh).")
+Acosh = _unary(
+    "relax.acosh",
+    np.arccosh,
+    "acosh",
+    "Inverse hyperbolic cosine of each element (numpy.arccosh).\nNaN of what is below 1.",
+)
+Atanh = _unary(
+    "relax.atanh",
+    np.arctanh,
+    "atanh",
+    "Inverse hyperbolic tangent of each element (numpy.arctanh).\nInfinite of -1 and 1, NaN of what is below or above these.",
+)
+Sigmoid = _unary(
+    "relax.sigmoid",
+    sigmoid,
+    "sigmoid",
+    "Logistic function of each element: 1 / (1 + exp(-x)) (ONNX Sigmoid).",
+)
+Erf = _unary(
+    "relax.erf",
+    erf,
+    "erf",
+    "Error function of each element: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x (DLMF 7.2.1).",
+)
+Ceil = _unary(
+    "relax.ceil",
+    np.ceil,
+    "ceil",
+    "Smallest integer not below each element, in the dtype of x (numpy.ceil).",
+    Unary,
+)
+Floor = _unary(
+    "relax.floor",
+    np.floor,
+    "floor",
+    "Largest integer not above each element, in the dtype of x (numpy.floor).",
+    Unary,
+)
+Round = _unary(
+    "relax.round",
+    np.rint,
+    "nearbyint",
+    "Integer nearest to each element, of two the even one, in the dtype of x (numpy.rint).",
+    Unary,
+)
+Trunc = _unary(
+    "relax.trunc",
+    np.trunc,
+    "trunc",
+    "Each element cut off to an integer, towards zero, in the dtype of x (numpy.trunc).",
+    Unary,
+)
 
 
 class Abs(Unary, name="relax.abs"):
-    """Absolute value; the smallest integer stays itself, as two's complement has it (numpy.abs)."""
+    """Absolute value of each element (numpy.abs).
+
+    The smallest integer of a signed dtype stays itself: int8 has -128 but no 128.
+    """
 
     kernel = "tir_abs"
-    floating = False
     evaluate = staticmethod(keep_dtype(np.abs))
 
     @staticmethod
@@ -109,10 +187,12 @@ class Abs(Unary, name="relax.abs"):
 
 
 class Negative(Unary, name="relax.negative"):
-    """Minus each element (numpy.negative)."""
+    """Each element with the other sign (numpy.negative).
+
+    Unsigned integers wrap: 1 becomes the largest. Truth values stay as they are.
+    """
 
     kernel = "tir_negative"
-    floating = False
     evaluate = staticmethod(keep_dtype(lambda x: x if x.dtype.kind == "b" else np.negative(x)))
 
     @staticmethod
@@ -131,7 +211,6 @@ class Square(Unary, name="relax.square"):
     """Each element times itself (numpy.square)."""
 
     kernel = "tir_square"
-    floating = False
     evaluate = staticmethod(keep_dtype(np.square))
 
     @staticmethod
@@ -141,10 +220,12 @@ class Square(Unary, name="relax.square"):
 
 
 class Sign(Unary, name="relax.sign"):
-    """-1, 0 or 1 by the sign of each element (numpy.sign); 0 of NaN, as TVM compares."""
+    """-1, 0 or 1 by the sign of each element, in the dtype of x (numpy.sign).
+
+    NaN gives 0, while numpy gives NaN.
+    """
 
     kernel = "tir_sign"
-    floating = False
     evaluate = staticmethod(keep_dtype(lambda x: np.subtract(x > 0, x < 0, dtype=np.int8)))
 
     @staticmethod
@@ -162,10 +243,9 @@ class Sign(Unary, name="relax.sign"):
 
 
 class LogicalNot(Unary, name="relax.logical_not"):
-    """Whether each element is false, or 0, in the tensor's dtype (numpy.logical_not)."""
+    """Whether each element is 0, or false, as 1 or 0 in the dtype of x (numpy.logical_not)."""
 
     kernel = "tir_logical_not"
-    floating = False
     examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]", "i32[2,n] -> i32[2,n]")
     evaluate = staticmethod(keep_dtype(np.logical_not))
 
@@ -179,10 +259,12 @@ class LogicalNot(Unary, name="relax.logical_not"):
 
 
 class BitwiseNot(Unary, name="relax.bitwise_not"):
-    """Each bit inverted (numpy.invert)."""
+    """Each element with all its bits inverted, the opposite of a truth value (numpy.invert).
+
+    A floating point tensor passes inference, as in TVM, but can't be computed: it has no bits to speak of.
+    """
 
     kernel = "tir_bitwise_not"
-    floating = False
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
 
     @staticmethod
@@ -206,7 +288,7 @@ class Test(Unary):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """A bool tensor of the operand's shape."""
+        """The shape of x, bool."""
         return rules.like(rules.tensor(at, x, "x"), BOOL)
 
 
@@ -224,26 +306,43 @@ def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str) -
     return type(name.split(".")[-1].title(), (Test,), members, name=name)
 
 
-IsNan = _test("relax.isnan", np.isnan, "isnan", "Whether each element is NaN (numpy.isnan).")
-IsInf = _test("relax.isinf", np.isinf, "isinf", "Whether each element is infinite (numpy.isinf).")
+IsNan = _test(
+    "relax.isnan",
+    np.isnan,
+    "isnan",
+    "Whether each element is NaN (numpy.isnan).\nIntegers never are.",
+)
+IsInf = _test(
+    "relax.isinf",
+    np.isinf,
+    "isinf",
+    "Whether each element is infinite, positive or negative (numpy.isinf).\nIntegers never are.",
+)
 IsFinite = _test(
-    "relax.isfinite", np.isfinite, "isfinite", "Whether each element is finite (numpy.isfinite)."
+    "relax.isfinite",
+    np.isfinite,
+    "isfinite",
+    "Whether each element is neither infinite nor NaN (numpy.isfinite).\nIntegers always are.",
 )
 
 
 class Clip(Op, name="relax.clip"):
-    """Each element moved into the interval from `min` to `max` (numpy.clip)."""
+    """Each element, but `min` where it is smaller and `max` where it is larger (numpy.clip).
+
+    Both bounds are converted to the dtype of x first, so those of integers are cut off. Unlike numpy, as TVM has it, NaN becomes
+    `max`, and where `min` is above `max` all become `min`.
+    """
 
     kernel = "tir_clip"
     x: Tensor = operand("the tensor")
-    min: Prim = operand("the smallest result")
-    max: Prim = operand("the largest result")
+    min: Prim = operand("the lower bound")
+    max: Prim = operand("the upper bound")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n] 0.0 6.0 -> f32[n]", "i32[n,4] -1 1 -> i32[n,4]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, min: s.StructInfo, max: s.StructInfo) -> s.StructInfo:
-        """The operand's own, whatever it is."""
+        """The shape and dtype of x; an object when no more is known of x."""
         if x is s.OBJECT:
             return x
         info = rules.tensor(at, x, "x")
@@ -264,7 +363,11 @@ class Clip(Op, name="relax.clip"):
 
 
 class Astype(Op, name="relax.astype"):
-    """Each element converted to another dtype (numpy.ndarray.astype)."""
+    """Each element converted to another dtype (numpy.ndarray.astype).
+
+    On the way to integers floats are cut off towards zero, and integers wrap; a float that does not fit becomes what the
+    processor makes of it. As bool all but 0 is true.
+    """
 
     kernel = "cast"
     x: Tensor = operand("the tensor")
@@ -277,7 +380,7 @@ class Astype(Op, name="relax.astype"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, dtype: Any) -> s.StructInfo:
-        """The shape of the operand, the dtype asked for."""
+        """The shape of x, the dtype asked for."""
         return rules.like(rules.tensor(at, x, "x"), dtype)
 
     @staticmethod
@@ -292,7 +395,7 @@ class Astype(Op, name="relax.astype"):
 
 
 class WrapParam(Op, name="relax.wrap_param"):
-    """A parameter converted to the dtype that the program computes in (TVM)."""
+    """A parameter converted to the dtype that the program computes in, as `astype` does (TVM)."""
 
     data: Tensor = operand("the parameter")
     dtype: DType = attr(FLOAT32, "the dtype to convert to")
@@ -302,7 +405,7 @@ class WrapParam(Op, name="relax.wrap_param"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, dtype: Any) -> s.StructInfo:
-        """The shape of the parameter, the dtype asked for."""
+        """The shape of data, the dtype asked for."""
         return rules.like(rules.tensor(at, data, "data"), dtype)
 
     @staticmethod

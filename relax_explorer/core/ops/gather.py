@@ -17,11 +17,14 @@ from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
 class GatherElements(Op, name="relax.gather_elements"):
-    """Elements along an axis by index, in the shape of the indices (ONNX GatherElements, numpy.take_along_axis)."""
+    """For each index the element there along an axis, at the same place of the other axes (ONNX GatherElements).
+
+    A negative index counts from the end; a run stops at one outside. Along the other axes indices may be shorter than data.
+    """
 
     data: Tensor = operand("the tensor")
-    indices: Tensor = operand("integers, of the rank of the data")
-    axis: int = attr(0, "the axis")
+    indices: Tensor = operand("signed integers, of the rank of data")
+    axis: int = attr(0, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[6,4] i64[n,4] axis=0 -> f32[n,4]",
@@ -31,7 +34,7 @@ class GatherElements(Op, name="relax.gather_elements"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, indices: s.StructInfo, axis: int) -> s.StructInfo:
-        """The shape of the indices."""
+        """The shape of indices, the dtype of data."""
         info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
         need_int(at, places, "indices")
         if info.ndim < 0 or places.ndim < 0:
@@ -60,11 +63,15 @@ class GatherElements(Op, name="relax.gather_elements"):
 
 
 class GatherNd(Op, name="relax.gather_nd"):
-    """Parts of the data at indices of several axes, [*batch, …, depth] to [*batch, …, *rest of data] (ONNX GatherND)."""
+    """The elements, or slices, of data at rows of indices, one index for each of its first axes (ONNX GatherND).
+
+    Indices [*batch, …, k] of data [*batch, i1, …, ik, *rest] give [*batch, …, *rest]. A negative index counts from the end; a
+    run stops at one outside.
+    """
 
     data: Tensor = operand("the tensor")
-    indices: Tensor = operand("int64; the last axis has one index for each axis of the data")
-    batch_dims: int = attr(0, "how many first axes both have in common")
+    indices: Tensor = operand("int64; each row of the last axis is the indices of one element or slice")
+    batch_dims: int = attr(0, "how many first axes data and indices have in common, at least 0")
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[5,6,n] i64[m,2] -> f32[m,n]",
@@ -74,15 +81,18 @@ class GatherNd(Op, name="relax.gather_nd"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, indices: s.StructInfo, batch_dims: int) -> s.StructInfo:
-        """The shape of the indices without the last axis, then what no index is given for."""
+        """The shape of indices without the last axis, then the axes of data without an index; the dtype of data."""
         info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
         if places.dtype is not None and places.dtype is not INT64:
-            raise at.fail(codes.DTYPE_WRONG, "indices are int64", indices=f"dtype {places.dtype}")
+            text = f"indices is {places.dtype}, int64 is needed"
+            raise at.fail(codes.DTYPE_WRONG, text, indices=f"dtype {places.dtype}")
         if places.ndim == 0:
-            raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"this is {places}")
+            text = "indices has rank 0, at least 1 is needed"
+            raise at.fail(codes.RANK_WRONG, text, indices=f"this is {places}")
         for name, given, most in (("data", info, info.ndim), ("indices", places, places.ndim - 1)):
             if batch_dims < 0 or (given.ndim >= 0 and batch_dims > most):
-                message = f"batch_dims is {batch_dims}, at most {most} axes of {name} can be in common"
+                message = f"batch_dims is {batch_dims}, 0 to {most} axes of {name} can be in common"
+                message = message if most >= 0 else f"batch_dims is {batch_dims}, at least 0 is needed"
                 raise at.fail(codes.BAD_ATTRIBUTE, message, **{name: f"this is {given}"})
         depth = places.dims[-1] if places.dims else None
         if info.ndim < 0 or not isinstance(depth, p.IntImm):
@@ -128,10 +138,15 @@ class GatherNd(Op, name="relax.gather_nd"):
 
 
 class IndexTensor(Op, name="relax.index_tensor"):
-    """data[i0, i1, …] with tensors of indices: their broadcast shape, then the other axes of the data (numpy indexing)."""
+    """data[i0, i1, …]: the elements, or slices, at indices along the first axes (numpy indexing).
+
+    A negative index counts from the end; a run stops at one outside.
+    """
 
     data: Tensor = operand("the tensor")
-    indices: Tensors = operand("a tuple of integer tensors, one for each of the first axes")
+    indices: Tensors = operand(
+        "a tuple of tensors of signed integers, one for each of the first axes; they broadcast"
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[5,6,n] (i64[m],i64[m]) -> f32[m,n]",
@@ -141,11 +156,12 @@ class IndexTensor(Op, name="relax.index_tensor"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, indices: s.StructInfo) -> s.StructInfo:
-        """The broadcast shape of the indices, then the axes that have none."""
+        """The shape that the indices broadcast to, then the axes of data without an index; the dtype of data."""
         info = rules.tensor(at, data, "data")
         places = rules.tensors(at, indices, "indices")
         if not places:
-            raise at.fail(codes.ARGUMENT_COUNT, "there are no indices", indices="an empty tuple")
+            text = "indices is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, indices="an empty tuple", help="give a tensor")
         for place in places:
             need_int(at, place, "indices")
         if 0 <= info.ndim < len(places):
@@ -185,13 +201,16 @@ class IndexTensor(Op, name="relax.index_tensor"):
 
 
 class OneHot(Op, name="relax.one_hot"):
-    """On where the new axis of length depth is at the index, else off (ONNX OneHot)."""
+    """For each index a vector along a new axis: on_value at the index, off_value elsewhere (ONNX OneHot).
+
+    An index below 0 or not below depth gives off_value everywhere, while in ONNX a negative one counts from the end.
+    """
 
     indices: Tensor = operand("integers")
     on_value: Prim = operand("the number at the index")
-    off_value: Prim = operand("the number elsewhere")
-    depth: int = attr(REQUIRED, "length of the new axis")
-    axis: int = attr(-1, "where the new axis is")
+    off_value: Prim = operand("the number elsewhere, of the dtype of on_value")
+    depth: int = attr(REQUIRED, "length of the new axis, at least 1")
+    axis: int = attr(-1, "the place of the new axis in the result; negative counts from its last")
     fusion = Fusion.INJECTIVE
     examples = (
         "i64[n,4] 1 0 depth=5 -> i64[n,4,5]",
@@ -208,16 +227,19 @@ class OneHot(Op, name="relax.one_hot"):
         depth: int,
         axis: int,
     ) -> s.StructInfo:
-        """The shape of the indices with one axis more, the dtype of the numbers."""
+        """The shape of indices with the new axis, the dtype of on_value."""
         places = rules.tensor(at, indices, "indices")
         need_int(at, places, "indices", ("int", "uint"))
         if not (isinstance(on_value, s.PrimStructInfo) and isinstance(off_value, s.PrimStructInfo)):
-            raise at.fail(
-                codes.WRONG_KIND, "on_value and off_value are scalars", on_value=f"this is {on_value}"
+            name, given = (
+                ("off_value", off_value) if isinstance(on_value, s.PrimStructInfo) else ("on_value", on_value)
             )
+            text = f"{name} is {given}, a scalar is needed"
+            raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
         if on_value.dtype is not off_value.dtype:
-            message = f"on_value is {on_value.dtype}, off_value {off_value.dtype}"
-            raise at.fail(codes.DTYPES_DIFFER, message, off_value=f"dtype {off_value.dtype}")
+            message = f"on_value is {on_value.dtype}, off_value is {off_value.dtype}: one dtype is needed"
+            labels = {"on_value": f"dtype {on_value.dtype}", "off_value": f"dtype {off_value.dtype}"}
+            raise at.fail(codes.DTYPES_DIFFER, message, **labels, help=rules.write_scalar(on_value.dtype))
         if depth < 1:
             raise at.fail(codes.BAD_ATTRIBUTE, f"depth is {depth}, at least 1 is needed")
         if places.ndim < 0:

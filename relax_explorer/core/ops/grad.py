@@ -40,53 +40,59 @@ class Mark(Op):
 
 
 class NoGrad(Mark, name="relax.grad.no_grad"):
-    """The operand as it is; no gradient flows through it (TVM)."""
+    """The operand itself, and a mark that no gradient goes through it (TVM)."""
 
     input: Value = operand("any value")
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """The operand's own."""
+        """What input is."""
         return input
 
 
 class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
-    """The operand as it is; what comes of it up to end_checkpoint is computed again for the gradient (Chen and others 2016)."""
+    """The operand itself, and a mark that what is made of it is computed again for the gradient (Chen et al. 2016).
 
-    input: Value = operand("a variable")
+    So memory is saved. It goes up to `grad.end_checkpoint`.
+    """
+
+    input: Value = operand("the value, held by a variable")
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """The operand's own."""
+        """What input is."""
         return _of_variable(at, input)
 
 
 class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
-    """The operand as it is; here ends what start_checkpoint began (Chen and others 2016)."""
+    """The operand itself, and a mark that here ends what `grad.start_checkpoint` began (Chen et al. 2016)."""
 
-    input: Value = operand("a variable")
+    input: Value = operand("the value, held by a variable")
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """The operand's own."""
+        """What input is."""
         return _of_variable(at, input)
 
 
 def _of_variable(at: Site, input: s.StructInfo) -> s.StructInfo:
     if at.call is not None and type(at.call.args[0]).__name__ not in ("Var", "DataflowVar"):
-        raise at.fail(codes.WRONG_KIND, "a checkpoint is put on a variable", input="this is none")
+        hint = "bind the value to a variable first"
+        raise at.fail(codes.WRONG_KIND, "input is no variable", input="this is an expression", help=hint)
     return input
 
 
 class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
     """The gradient of `nn.nll_loss` by its predictions (torch.nn.functional.nll_loss)."""
 
-    output_grad: Tensor = operand("gradient of the loss, of the loss's shape")
-    predictions: Tensor = operand("logarithms of probabilities: [n, classes, …] or [classes]")
-    targets: Tensor = operand("the right classes: [n, …] or a scalar")
-    weights: Tensor | None = operand("weight of each class; 1 when not given", default=None)
-    reduction: str = attr("mean", "none, sum or mean (by weight), as the loss has it")
-    ignore_index: int = attr(-100, "the class of targets that don't count")
+    output_grad: Tensor = operand("gradient by the loss, of the loss's shape")
+    predictions: Tensor = operand("logarithms of probabilities, [batch, classes, …] or [classes]")
+    targets: Tensor = operand("the right classes, [batch, …] or of rank 0: signed integers from 0 on")
+    weights: Tensor | None = operand(
+        "the weight of each class, in the dtype of predictions; 1 when left out", default=None
+    )
+    reduction: str = attr("mean", "none, sum or mean, as the loss has it")
+    ignore_index: int = attr(-100, "targets of this class don't count")
     examples = (
         "f32[] f32[n,5] i64[n] f32[5] -> f32[n,5]",
         'f32[2,3] f32[2,5,3] i32[2,3] reduction="none" ignore_index=1 -> f32[2,5,3]',
@@ -98,11 +104,13 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         at: Site, output_grad: s.StructInfo, predictions: s.StructInfo, targets: s.StructInfo, weights: s.StructInfo | None, reduction: str,
         ignore_index: int,
     ) -> s.StructInfo:  # fmt: skip
-        """The predictions' own."""
+        """The shape and dtype of predictions."""
         given = {"output_grad": output_grad, "predictions": predictions, "targets": targets}
         maybe_tensors(at, **given, **({} if weights is None else {"weights": weights}))
         if reduction not in ("none", "sum", "mean"):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"reduction is {reduction}; it is none, sum or mean")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of none, sum, mean"
+            )
         if s.OBJECT not in (predictions, targets, weights):
             loss = NllLoss.infer(at, predictions, targets, weights, reduction, ignore_index)
             need_shape_of(at, output_grad, loss, "the loss")
@@ -159,13 +167,13 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
 
 
 class TakeBackward(Op, name="relax.grad.take_backward"):
-    """The gradient of `take` by its tensor: the gradients of the taken elements, added where they come from (TVM)."""
+    """The gradient of `take` by its tensor: 0, and at each index the sum of the gradients of what was taken there (TVM)."""
 
-    output_grad: Tensor = operand("gradient of what was taken")
-    x: Tensor = operand("the tensor that it was taken from")
-    indices: Tensor = operand("the positions: integers, of one axis")
-    axis: int | None = attr(None, "the axis; a tensor of one axis needs none")
-    mode: str = attr("", "what take does outside; here nothing may be")
+    output_grad: Tensor = operand("gradient by what was taken, of its shape")
+    x: Tensor = operand("the tensor that it was taken from, of which the shape alone counts")
+    indices: Tensor = operand("the indices, a vector of integers from 0 on; a run stops at one outside")
+    axis: int | None = attr(None, "the axis; negative counts from the last; only a vector needs none")
+    mode: str = attr("", "the mode of take, which is not used: no index may be outside")
     examples = (
         "f32[n,2] f32[n,5] i64[2] axis=1 -> f32[n,5]",
         "f32[m] f32[n] i32[m] -> f32[n]",
@@ -175,13 +183,13 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
     def infer(
         at: Site, output_grad: s.StructInfo, x: s.StructInfo, indices: s.StructInfo, axis: int | None, mode: str
     ) -> s.StructInfo:  # fmt: skip
-        """The tensor's own."""
+        """The shape and dtype of x."""
         maybe_tensors(at, output_grad=output_grad, x=x, indices=indices)
         if not isinstance(x, s.TensorStructInfo):
             return x
         place = 0 if axis is None else rules.axis(at, axis, x.ndim)
         if axis is None and x.ndim not in (-1, 1):
-            text = f"axis is None, which needs a tensor of one axis; x has {x.ndim}"
+            text = f"axis is None, which is for vectors; x has rank {x.ndim}"
             raise at.fail(codes.RANK_WRONG, text, x=f"this is {x}", help="say along which axis was taken")
         if isinstance(indices, s.TensorStructInfo):
             need_int(at, indices, "indices", ("int", "uint"))
@@ -245,5 +253,6 @@ def need_shape_of(at: Site, grad: s.StructInfo, made: s.StructInfo, what: str) -
         rules.need_rank(at, grad, made.ndim, "output_grad")
     pairs = zip(made.dims or (), grad.dims or (), strict=False)
     if made.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
-        text = f"{what} has the shape {rules.text(made.dims)}, and so has its gradient"
+        own = rules.text(grad.dims or ())
+        text = f"output_grad has the shape {own}, {rules.text(made.dims)} is needed, that of {what}"
         raise at.fail(codes.DIMS_DIFFER, text, output_grad=f"this is {grad}")

@@ -43,7 +43,7 @@ class PoolBackward(Pool):
 
     takes_lists = True
     parameters = (
-        Parameter("output_grad", "Tensor", "gradient of the pooling's result, by out_layout", True),
+        Parameter("output_grad", "Tensor", "gradient by the result of the pooling, of its shape", True),
         *[replace(q, kind="IntList") if q.kind == "Ints" else q for q in Pool.parameters],
     )
 
@@ -52,7 +52,7 @@ class PoolBackward(Pool):
         cls, at: Site, output_grad: s.StructInfo, data: s.StructInfo, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool,
         layout: str, out_layout: str | None, **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
-        """The data's own."""
+        """The shape and dtype of data."""
         maybe_tensors(at, output_grad=output_grad, data=data)
         need_layout(at, _AXES, layout=layout, out_layout=out_layout or layout)
         need_window(at, 2, padding, pool_size=pool_size, strides=strides, dilation=dilation)
@@ -115,7 +115,10 @@ class PoolBackward(Pool):
 
 
 class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spatial="HW"):
-    """The gradient of `nn.max_pool2d` by its data: that of a window goes to its first largest element (TVM)."""
+    """The gradient of `nn.max_pool2d` by its data: that by a window goes to its largest element, the first of equals (TVM).
+
+    The attributes are those of the pooling.
+    """
 
     examples = _EXAMPLES
 
@@ -172,7 +175,10 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
 
 
 class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spatial="HW"):
-    """The gradient of `nn.avg_pool2d` by its data: that of a window goes to all its elements in equal shares (TVM)."""
+    """The gradient of `nn.avg_pool2d` by its data: that by a window goes to its elements in equal shares (TVM).
+
+    The attributes are those of the pooling.
+    """
 
     examples = _EXAMPLES
 

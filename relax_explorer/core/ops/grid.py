@@ -18,10 +18,12 @@ from relax_explorer.core.ops.te import Te, Tensor
 
 
 class Meshgrid(Op, name="relax.meshgrid"):
-    """Vectors a[n], b[m], … each spread over the grid [n, m, …] (numpy.meshgrid)."""
+    """Each of the vectors a[n], b[m], … repeated over the whole grid [n, m, …] (numpy.meshgrid)."""
 
-    tensors: Tensors = operand("a tuple of vectors")
-    indexing: str | None = attr("ij", "ij; xy has the first two axes the other way round")
+    tensors: Tensors = operand("a tuple of vectors of one dtype")
+    indexing: str | None = attr(
+        "ij", "ij, also when None, for a grid [n, m, …]; xy, which is numpy's default, for [m, n, …]"
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         "(f32[n],f32[4]) -> (f32[n,4],f32[n,4])",
@@ -30,16 +32,19 @@ class Meshgrid(Op, name="relax.meshgrid"):
 
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, indexing: str | None) -> s.StructInfo:
-        """One grid for each vector."""
+        """A tuple with a tensor for each vector: all have the lengths of the vectors, and their dtype."""
         infos = rules.tensors(at, tensors, "tensors")
         if not infos:
-            raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to spread", tensors="an empty tuple")
+            text = "tensors is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
         if indexing not in (None, "ij", "xy"):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"indexing is {indexing}; it is ij or xy")
+            raise at.fail(codes.BAD_ATTRIBUTE, f"indexing is {indexing!r}, it must be ij or xy")
         kind = rules.same_field_dtype(at, infos, "tensors")
         for info in infos:
             if info.ndim != 1:
-                raise at.fail(codes.RANK_WRONG, "each tensor is a vector", tensors=f"one is {info}")
+                has = f"has rank {info.ndim}" if info.ndim >= 0 else "has no known rank"
+                text = f"a field of tensors {has}, 1 is needed"
+                raise at.fail(codes.RANK_WRONG, text, tensors=f"one is {info}")
         dims = [info.dims[0] for info in infos if info.dims]
         if kind is None:  # then TVM derives no lengths
             known = [info.dtype for info in infos if info.dtype is not None]
@@ -68,10 +73,13 @@ class Meshgrid(Op, name="relax.meshgrid"):
 
 
 class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
-    """[…, c*r*r, h, w] as […, c, h*r, w*r]: channels become pixels (torch.nn.functional.pixel_shuffle)."""
+    """The elements of […, c*r*r, h, w] as […, c, h*r, w*r]: channels become pixels (torch.nn.functional.pixel_shuffle).
 
-    data: Tensor = operand("images, channels before rows and columns")
-    upscale_factor: int = attr(REQUIRED, "r, how many times as high and wide")
+    Of the r*r channels that make one, the first r are the first row of each square of pixels.
+    """
+
+    data: Tensor = operand("images, […, channels, height, width]; channels are a multiple of r * r")
+    upscale_factor: int = attr(REQUIRED, "r, how many times as high and wide the images become, at least 1")
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[n,8,3,w] upscale_factor=2 -> f32[n,2,6,w*2]",
@@ -80,7 +88,7 @@ class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, upscale_factor: int) -> s.StructInfo:
-        """Fewer channels, larger images."""
+        """[…, channels / (r * r), height * r, width * r], the dtype of data."""
         info = rules.tensor(at, data, "data")
         if upscale_factor < 1:
             raise at.fail(codes.BAD_ATTRIBUTE, f"upscale_factor is {upscale_factor}, at least 1 is needed")
@@ -89,12 +97,15 @@ class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
                 codes.RANK_WRONG, f"data has rank {info.ndim}, at least 3 is needed", data=f"this is {info}"
             )
         if info.ndim < 0:
-            raise at.fail(codes.RANK_WRONG, "the rank of the data is not known", data=f"this is {info}")
+            hint = "state it with R.match_cast(…, R.Tensor(ndim=4))"
+            raise at.fail(
+                codes.RANK_WRONG, "the rank of data is not known", data=f"this is {info}", help=hint
+            )
         if info.dims is None:
             return info
         factor, square = p.IntImm(upscale_factor), p.IntImm(upscale_factor * upscale_factor)
         if at.equal(simplify(p.FloorMod(info.dims[-3], square)), rules.ZERO) is Answer.NO:
-            message = f"the channels, {info.dims[-3]}, are no multiple of {square.value}, the square of upscale_factor"
+            message = f"data has {info.dims[-3]} channels, a multiple of {square.value} is needed, the square of upscale_factor"
             raise at.fail(codes.BAD_ATTRIBUTE, message, data=f"this is {info}")
         channels = simplify(p.FloorDiv(info.dims[-3], square))
         large = [simplify(p.Mul(dim, factor)) for dim in info.dims[-2:]]

@@ -53,27 +53,30 @@ ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_c
 class Resize(Spatial):
     """Base of the resizings: one axis after the other, the last first."""
 
-    data: Tensor = operand("images or volumes, by layout")
-    size: Shape = operand("the spatial lengths of the result")
+    data: Tensor = operand("IMAGES, by layout")
+    size: Shape = operand("the lengths of the result along the axes of space")
     roi: Numbers = attr(
         lambda spatial: (p.FloatImm(0.0),) * (2 * len(spatial)),
-        "region of tf_crop_and_resize as shares of the lengths: where it starts in each axis, then where it ends;"
-        " unused otherwise",
+        "for tf_crop_and_resize the region, as shares of the lengths: where it starts in each axis, then where it ends;"
+        " one number stands for all",
     )
-    layout: str = attr(in_order("NC"), "order of the axes of the data")
+    layout: str = attr(
+        in_order("NC"),
+        "order of the axes of data and of the result: N batch, C channels, the others space; tiles such as 4c may follow",
+    )
     method: str = attr("linear", "nearest_neighbor, linear or cubic")
     coordinate_transformation_mode: str = attr(
         "half_pixel", f"where an element comes from: {', '.join(MODES)}"
     )
     rounding_method: str = attr(
         lambda spatial: "round" if spatial == "HW" else "",
-        "round, floor, ceil, round_prefer_floor or round_prefer_ceil, for nearest_neighbor; if empty, round with"
-        " align_corners, floor otherwise",
+        "for nearest_neighbor, what element a place between two takes: round, floor, ceil, round_prefer_floor or"
+        " round_prefer_ceil; when empty, round with align_corners, else floor",
     )
-    cubic_alpha: float = attr(-0.75, "coefficient of cubic")
-    cubic_exclude: int = attr(0, "whether cubic leaves out what is outside")
-    extrapolation_value: float = attr(0.0, "value outside the data, for tf_crop_and_resize")
-    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
+    cubic_alpha: float = attr(-0.75, "for cubic, the coefficient a of its polynomials")
+    cubic_exclude: int = attr(0, "for cubic, 1 to leave out what is outside and scale the others up, else 0")
+    extrapolation_value: float = attr(0.0, "for tf_crop_and_resize, the value outside data")
+    out_dtype: DType | None = attr(None, "dtype of the result; that of data when None")
     fusion = Fusion.INJECTIVE
 
     @classmethod
@@ -94,18 +97,19 @@ class Resize(Spatial):
         cls, at: Site, data: s.StructInfo, size: s.StructInfo, roi: Any, layout: str, method: str, coordinate_transformation_mode: str,
         rounding_method: str, cubic_exclude: int, out_dtype: DType | None, **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
-        """The same channels in the new size."""
+        """As data with the lengths size along the axes of space; the dtype is out_dtype."""
         x, rank = rules.tensor(at, data, "data"), len(cls.spatial)
         need_layout(at, f"NC{cls.spatial}", layout=layout)
         need_layout_rank(at, layout, x, "data")
         if not isinstance(size, s.ShapeStructInfo) or size.ndim not in (-1, rank):
-            text = f"size is no shape of {rank} lengths"
+            text = f"size is {size}, a shape of {rank} lengths is needed"
             raise at.fail(codes.WRONG_KIND, text, size=f"this is {size}")
         if any(isinstance(dim, p.IntImm) and dim.value < 0 for dim in size.values or ()):
-            raise at.fail(codes.BAD_ATTRIBUTE, "a length of size is negative", size=f"this is {size}")
+            text = f"size is {size}, lengths of at least 0 are needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, size=f"this is {size}")
         _check_words(at, method, coordinate_transformation_mode, rounding_method)
         if cubic_exclude not in (0, 1):
-            text = f"cubic_exclude is {cubic_exclude}; it is 0 or 1"
+            text = f"cubic_exclude is {cubic_exclude}, it must be 0 or 1"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="1 leaves out what is outside")
         if coordinate_transformation_mode == "tf_crop_and_resize" and len(roi) != 2 * rank:
             raise at.fail(codes.BAD_ATTRIBUTE, f"roi has {len(roi)} numbers, {2 * rank} are needed")
@@ -240,9 +244,8 @@ def _check_words(at: Site, method: str, mode: str, rounding: str) -> None:
     words["rounding_method"] = (rounding, ROUNDINGS)
     for name, (word, known) in words.items():
         if word not in known:
-            raise at.fail(
-                codes.BAD_ATTRIBUTE, f"{name} is {word!r}; {', '.join(filter(None, known))} are known"
-            )
+            text = f"{name} is {word!r}, it must be one of {', '.join(filter(None, known))}"
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
 
 
 class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):

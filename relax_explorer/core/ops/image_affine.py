@@ -22,12 +22,15 @@ _WAY = 2.0 - 1e-7
 
 
 class AffineGrid(Op, name="relax.image.affine_grid"):
-    """Places x, y (and z) that an affine map sends the points of a grid to (Jaderberg and others 2015).
+    """The places x, y (and z) that an affine map sends the points of a grid to (Jaderberg et al. 2015).
 
-    The points go from -1 to 1 in each axis; the places are those that `image.grid_sample` takes.
+    The points go from -1 to 1 along each axis. The result is what `image.grid_sample` takes; unlike torch's, the places stand
+    in its second axis.
     """
 
-    data: Tensor = operand("a map for each image: [batch, 2, 3], or [batch, 3, 4] for volumes")
+    data: Tensor = operand(
+        "a map for each image, floating point: [batch, 2, 3], or [batch, 3, 4] for volumes; the last column is added"
+    )
     size: Shape = operand("height and width of the grid, or depth, height and width")
     align_corners: bool = attr(
         True, "whether -1 and 1 are the middles of the first and last element, or their outer borders"
@@ -41,19 +44,21 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, size: s.StructInfo, align_corners: bool) -> s.StructInfo:
-        """A place for each point."""
+        """[batch, 2, *size], or [batch, 3, *size] for volumes, the dtype of data."""
         x = rules.tensor(at, data, "data")
         rules.need_rank(at, x, 3, "data")
         rules.need_float(at, x, "data")
         if not isinstance(size, s.ShapeStructInfo) or size.ndim not in (-1, 2, 3):
-            raise at.fail(codes.WRONG_KIND, "size is no shape of 2 or 3 lengths", size=f"this is {size}")
+            text = f"size is {size}, a shape of 2 or 3 lengths is needed"
+            raise at.fail(codes.WRONG_KIND, text, size=f"this is {size}")
         if any(isinstance(dim, p.IntImm) and dim.value < 0 for dim in size.values or ()):
-            raise at.fail(codes.BAD_ATTRIBUTE, "a length of size is negative", size=f"this is {size}")
+            text = f"size is {size}, lengths of at least 0 are needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, size=f"this is {size}")
         rank = size.ndim
         wanted = (rank, rank + 1)
         for have, length in zip((x.dims or ())[1:], wanted, strict=False):
             if rank > 0 and at.equal(have, p.IntImm(length)) is Answer.NO:
-                text = f"maps into {rank} axes are made of {wanted[0]} rows and {wanted[1]} columns"
+                text = f"data has maps of shape {rules.text(x.dims[1:] if x.dims else ())}, ({wanted[0]}, {wanted[1]}) is needed for size"
                 raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {x}", size=f"{rank} lengths")
         if x.dims is None or size.values is None:
             return s.TensorStructInfo(None, x.dtype, rank + 2 if rank > 0 else -1)

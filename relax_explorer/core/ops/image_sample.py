@@ -40,16 +40,21 @@ _CUBIC_ALPHA = -0.75
 
 
 class GridSample(Op, name="relax.image.grid_sample"):
-    """Elements of images at given places, or mixtures of the elements around these (torch.nn.functional.grid_sample).
+    """The elements of images at given places, or mixtures of those around them (torch.nn.functional.grid_sample).
 
-    A place counts from -1 to 1 in each axis. It stands in the second axis of the grid: x, y (and z).
+    A place goes from -1 to 1 along each axis. Its x, y (and z) stand in the second axis of the grid, in torch they stand in the
+    last.
     """
 
     data: Tensor = operand("images or volumes, by layout")
-    grid: Tensor = operand("places: [batch, 2, height, width], or [batch, 3, depth, height, width]")
-    method: str = attr("bilinear", "bilinear (of volumes trilinear), nearest, or of images bicubic")
-    layout: str = attr("NCHW", "order of the axes of the images; NCDHW for volumes")
-    padding_mode: str = attr("zeros", "what is outside: zeros, the border's elements, or a reflection")
+    grid: Tensor = operand(
+        "places, [batch, 2, height, width], or [batch, 3, depth, height, width] of volumes"
+    )
+    method: str = attr("bilinear", "bilinear (trilinear of volumes), nearest, or bicubic, of images only")
+    layout: str = attr("NCHW", "order of the axes of data and of the result; of volumes NCDHW")
+    padding_mode: str = attr(
+        "zeros", "what is outside data: zeros, border (the nearest element) or reflection"
+    )
     align_corners: bool = attr(
         False, "whether -1 and 1 are the middles of the first and last element, or their outer borders"
     )
@@ -64,7 +69,7 @@ class GridSample(Op, name="relax.image.grid_sample"):
     def infer(
         at: Site, data: s.StructInfo, grid: s.StructInfo, method: str, layout: str, padding_mode: str, align_corners: bool
     ) -> s.StructInfo:  # fmt: skip
-        """The channels of the data at each place."""
+        """As data with the lengths of grid along the axes of space."""
         x, places = rules.tensor(at, data, "data"), rules.tensor(at, grid, "grid")
         volumes = layout == "NCDHW"
         spatial = "DHW" if volumes else "HW"
@@ -77,17 +82,17 @@ class GridSample(Op, name="relax.image.grid_sample"):
         }
         for name, (word, known) in words.items():
             if word not in known:
-                raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {word!r}; {', '.join(known)} are known")
+                raise at.fail(
+                    codes.BAD_ATTRIBUTE, f"{name} is {word!r}, it must be one of {', '.join(known)}"
+                )
         if places.dims is not None and at.equal(places.dims[1], p.IntImm(len(spatial))) is Answer.NO:
-            text = (
-                f"a place is made of {len(spatial)} numbers, the grid has {places.dims[1]} in its second axis"
-            )
+            text = f"grid has {places.dims[1]} numbers in its second axis, {len(spatial)} for each place are needed"
             raise at.fail(codes.DIMS_DIFFER, text, grid=f"this is {places}")
         if x.dims is None or places.dims is None:
             return s.TensorStructInfo(None, x.dtype, rank_of(layout))
         size = lengths_of(layout, x.dims)
         if at.equal(size["N"], places.dims[0]) is Answer.NO:
-            text = f"there are {size['N']} images and {places.dims[0]} grids"
+            text = f"data has a batch of {size['N']}, and grid of {places.dims[0]}"
             raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {x}", grid=f"this is {places}")
         made = {**size, **by_axis(spatial, places.dims[2:])}
         return s.TensorStructInfo(dims_of(layout, made), x.dtype)

@@ -22,16 +22,17 @@ _MODES = ("fast", "clip", "wrap", "nan")
 
 
 class Take(Op, name="relax.take"):
-    """Elements along an axis by index (numpy.take).
+    """The elements, or slices, at given indices along an axis (numpy.take).
 
-    `mode` says what an index outside does, and one below 0 is outside: `fast` promises that there is none, and the run stops
-    where there is; `clip` takes the nearest end, `wrap` counts on, `nan` gives NaN. No mode ever reads outside the tensor.
+    An index from 0 to the length - 1 is inside; unlike numpy's, a negative one is outside. `mode` says what one outside gives:
+    `fast` promises that there is none, and a run stops where there is; `clip` takes the nearest end, `wrap` begins again at the
+    other end, `nan` gives NaN. No mode ever reads outside the tensor.
     """
 
     x: Tensor = operand("the tensor")
-    indices: Tensor = operand("integers")
-    axis: int | None = attr(None, "the axis; only a vector needs none")
-    mode: str = attr("fast", "fast, clip, wrap or nan")
+    indices: Tensor = operand("integers: a tensor, or a scalar")
+    axis: int | None = attr(None, "the axis; negative counts from the last; only a vector needs none")
+    mode: str = attr("fast", "fast, clip, wrap, or nan, which needs floating point elements")
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[8,4] i32[n] axis=0 -> f32[n,4]",
@@ -42,7 +43,7 @@ class Take(Op, name="relax.take"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, indices: s.StructInfo, axis: int | None, mode: str) -> s.StructInfo:
-        """The axis replaced by the shape of the indices."""
+        """The shape of x with the shape of the indices in place of the axis, the dtype of x."""
         info = rules.tensor(at, x, "x")
         places = (
             s.TensorStructInfo((), indices.dtype)
@@ -50,15 +51,16 @@ class Take(Op, name="relax.take"):
             else rules.tensor(at, indices, "indices")
         )
         if places.dtype is not None and not places.dtype.is_int:
-            raise at.fail(codes.DTYPE_WRONG, "indices are integers", indices=f"dtype {places.dtype}")
+            text = f"indices is {places.dtype}, integers are needed"
+            raise at.fail(codes.DTYPE_WRONG, text, indices=f"dtype {places.dtype}")
         if axis is None and info.ndim != 1:
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
-                "an axis is needed, for x is not known to be a vector",
+                "axis is None, and x is not known to be a vector",
                 x=f"this is {info}",
             )
         if mode not in _MODES:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}; it is one of {', '.join(_MODES)}")
+            raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}, it must be one of {', '.join(_MODES)}")
         if mode == "nan" and info.dtype is not None and not info.dtype.is_float:
             text = f"x is {info.dtype}, which has no NaN, and mode is 'nan'"
             raise at.fail(codes.DTYPE_WRONG, text, x=f"dtype {info.dtype}", help="use fast, clip or wrap")
@@ -114,14 +116,21 @@ class Take(Op, name="relax.take"):
 
 
 class StridedSlice(Op, name="relax.strided_slice"):
-    """A slice along axes, from begin to end by steps (numpy slicing)."""
+    """A slice along some axes: from begin to before end in steps (numpy slicing).
+
+    A begin or end outside is moved to the nearest end. Axes that are not named stay whole.
+    """
 
     x: Tensor = operand("the tensor")
-    axes: Prims = operand("the axes")
-    begin: Prims = operand("first index of each axis; negative counts from the end")
-    end: Prims = operand("index after the last")
-    strides: Prims | None = operand("steps; 1 when not given", default=None)
-    assume_inbound: bool = attr(False, "whether begin and end are known to be inside")
+    axes: Prims = operand("the axes, literals; negative count from the last")
+    begin: Prims = operand("first index along each of the axes; negative counts from the end")
+    end: Prims = operand("index after the last along each of the axes; negative counts from the end")
+    strides: Prims | None = operand(
+        "step along each of the axes, a literal; negative goes backwards; 1 when not given", default=None
+    )
+    assume_inbound: bool = attr(
+        False, "whether begin and end are inside, so that nothing moves them and lengths are simpler"
+    )
     fusion = Fusion.INJECTIVE
     by_info = False
     examples = (
@@ -135,12 +144,12 @@ class StridedSlice(Op, name="relax.strided_slice"):
     def infer(
         at: Site, x: s.StructInfo, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool
     ) -> s.StructInfo:
-        """The lengths of the slices."""
+        """The shape of x with the lengths of the slices, the dtype of x."""
         info = rules.tensor(at, x, "x")
         given = {"axes": axes, "begin": begin, "end": end, "strides": strides}
         lengths = {name: len(i.fields) for name, i in given.items() if isinstance(i, s.TupleStructInfo)}
         if len(set(lengths.values())) > 1:
-            text = " and ".join(f"{name} has {n}" for name, n in lengths.items())
+            text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
             raise at.fail(codes.BAD_ATTRIBUTE, f"one number is needed for each axis: {text}")
         numbers = {name: _numbers(item) for name, item in given.items()}
         places = numbers["axes"]
@@ -148,7 +157,8 @@ class StridedSlice(Op, name="relax.strided_slice"):
             return s.TensorStructInfo(None, info.dtype, info.ndim)
         open_ = next((axis for axis in places if not isinstance(axis, p.IntImm)), None)
         if open_ is not None:
-            raise at.fail(codes.BAD_ATTRIBUTE, "axes are literal numbers", axes=f"one is {open_}")
+            text = f"axes has {open_}, a literal number is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, axes=f"one is {open_}")
         found = rules.axes(
             at, tuple([axis.value for axis in places if isinstance(axis, p.IntImm)]), info.ndim
         )
@@ -209,7 +219,9 @@ def _numbers(info: Any) -> Sequence[p.PrimExpr] | None:
 def _steps(at: Site, given: Sequence[p.PrimExpr] | None, count: int) -> list[int]:
     steps = [step.value for step in given if isinstance(step, p.IntImm)] if given is not None else [1] * count
     if len(steps) != count or 0 in steps:
-        raise at.fail(codes.BAD_ATTRIBUTE, "a step is a literal other than 0", strides="see here")
+        said = ", ".join(map(str, given or ()))
+        text = f"strides is ({said}), literal numbers other than 0 are needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, strides="one is 0 or no literal")
     return steps
 
 

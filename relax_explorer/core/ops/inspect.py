@@ -69,7 +69,7 @@ class AboutDtype(Inspected):
 
     @classmethod
     def infer(cls, at: Site, tensor: s.StructInfo) -> s.StructInfo:
-        """A scalar, of the dtype that the runtime gives it."""
+        """A scalar, of the dtype that the runtime gives it: that of the examples."""
         if not isinstance(tensor, (s.TensorStructInfo, s.ObjectStructInfo)):
             text = f"tensor is {tensor}, a tensor is needed"
             raise at.fail(codes.WRONG_KIND, text, tensor=f"this is {tensor}")

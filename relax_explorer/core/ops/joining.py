@@ -23,17 +23,18 @@ class Concat(Op, name="relax.concat"):
     """Tensors one after another along an axis (numpy.concatenate)."""
 
     kernel = "concatenate"
-    tensors: Tensors = operand("a tuple of tensors")
-    axis: int | None = attr(0, "the axis")
+    tensors: Tensors = operand("a tuple of tensors of one dtype, of equal lengths but along the axis")
+    axis: int | None = attr(0, "the axis; negative counts from the last; None is for vectors only")
     fusion = Fusion.INJECTIVE
     examples = ("(f32[n,4],f32[n,2]) axis=1 -> f32[n,6]", "(i8[n],i8[m],i8[1]) -> i8[n+m+1]")
 
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int | None) -> s.StructInfo:
-        """The lengths along the axis added; the others must agree."""
+        """The lengths along the axis added, the others as they are, the common dtype."""
         infos = rules.tensors(at, tensors, "tensors")
         if not infos:
-            raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to concatenate", tensors="an empty tuple")
+            text = "tensors is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
         kind = rules.same_field_dtype(at, infos, "tensors")
         rank = rules.same_rank(at, infos, "tensors")
         if axis is None and rank > 1:
@@ -111,17 +112,18 @@ def _total(lengths: Sequence[p.PrimExpr]) -> p.PrimExpr:
 class Stack(Op, name="relax.stack"):
     """Tensors of one shape along a new axis (numpy.stack)."""
 
-    tensors: Tensors = operand("a tuple of tensors")
-    axis: int = attr(0, "the place of the new axis")
+    tensors: Tensors = operand("a tuple of tensors of one shape and dtype")
+    axis: int = attr(0, "the place of the new axis in the result; negative counts from its last")
     fusion = Fusion.INJECTIVE
     examples = ("(f32[n,4],f32[n,4]) axis=1 -> f32[n,2,4]", "(i8[n],i8[n],i8[n]) axis=-1 -> i8[n,3]")
 
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int) -> s.StructInfo:
-        """The number of tensors at the new axis."""
+        """The shape of each with the number of tensors at the new axis, the common dtype."""
         infos = rules.tensors(at, tensors, "tensors")
         if not infos:
-            raise at.fail(codes.ARGUMENT_COUNT, "there is nothing to stack", tensors="an empty tuple")
+            text = "tensors is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
         kind = rules.same_field_dtype(at, infos, "tensors")
         rank = rules.same_rank(at, infos, "tensors")
         place = rules.axis(at, axis, rank + 1 if rank >= 0 else -1)
@@ -163,7 +165,9 @@ def _same_shapes(at: Site, infos: Sequence[s.TensorStructInfo]) -> bool:
             answer = at.equal(a, b)
             if answer is Answer.NO:
                 raise at.fail(
-                    codes.DIMS_DIFFER, f"the lengths {a} and {b} differ", tensors="the tensors need one shape"
+                    codes.DIMS_DIFFER,
+                    f"the tensors have the lengths {a} and {b}",
+                    tensors="the tensors need one shape",
                 )
             agree = agree and answer is Answer.YES
         agree = agree and info.dims is not None
@@ -171,11 +175,17 @@ def _same_shapes(at: Site, infos: Sequence[s.TensorStructInfo]) -> bool:
 
 
 class Split(Op, name="relax.split"):
-    """A tensor cut into several along an axis (numpy.split)."""
+    """A tensor cut into parts along an axis (numpy.split).
+
+    Where the length can't be divided into equal parts the last ones are shorter, or empty, while numpy refuses that. A cut beyond
+    the end is at the end. One part alone is no tuple but the tensor itself.
+    """
 
     x: Tensor = operand("the tensor")
-    indices_or_sections: int | Ints = attr(REQUIRED, "how many equal parts, or the places of the cuts")
-    axis: int = attr(0, "the axis")
+    indices_or_sections: int | Ints = attr(
+        REQUIRED, "how many equal parts, at least 1; or the places of the cuts, in ascending order"
+    )
+    axis: int = attr(0, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[n,6] indices_or_sections=3 axis=1 -> (f32[n,2],f32[n,2],f32[n,2])",
@@ -184,7 +194,7 @@ class Split(Op, name="relax.split"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, indices_or_sections: Any, axis: int) -> s.StructInfo:
-        """A tuple of the parts; of equal parts the last is shorter when the length does not divide."""
+        """A tuple of the parts, each of the dtype of x; x itself when there is one part."""
         info = rules.tensor(at, x, "x")
         place = rules.axis(at, axis, info.ndim)
         count = indices_or_sections if isinstance(indices_or_sections, int) else len(indices_or_sections) + 1
@@ -259,18 +269,18 @@ class Repeat(Op, name="relax.repeat"):
     """Each element several times along an axis (numpy.repeat)."""
 
     data: Tensor = operand("the tensor")
-    repeats: int = attr(REQUIRED, "how many times")
-    axis: int | None = attr(None, "the axis; the flattened tensor when None")
+    repeats: int = attr(REQUIRED, "how many times, at least 0")
+    axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
     fusion = Fusion.BROADCAST
     examples = ("f32[n,4] repeats=2 axis=0 -> f32[n*2,4]", "i8[n,2] repeats=3 -> i8[n*6]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, repeats: int, axis: int | None) -> s.StructInfo:
-        """The length of the axis multiplied."""
+        """The shape of data with the length of the axis times repeats, the dtype of data; a vector when axis is None."""
         info = rules.tensor(at, data, "data")
         if repeats < 0:
             text = f"repeats is {repeats}, at least 0 is needed"
-            raise at.fail(codes.BAD_ATTRIBUTE, text, help="say how often each element is repeated")
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
         place = 0 if axis is None else rules.axis(at, axis, info.ndim)
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, 1 if axis is None else info.ndim)
@@ -305,17 +315,20 @@ class Tile(Op, name="relax.tile"):
     """The whole tensor several times along each axis (numpy.tile)."""
 
     data: Tensor = operand("the tensor")
-    repeats: Ints = attr(REQUIRED, "how many times, for each of the last axes")
+    repeats: Ints = attr(
+        REQUIRED,
+        "how many times along each of the last axes, at least 0; more numbers than axes make new first axes",
+    )
     fusion = Fusion.BROADCAST
     examples = ("f32[n,4] repeats=[2,1] -> f32[n*2,4]", "i8[n] repeats=[2,3] -> i8[2,n*3]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, repeats: Any) -> s.StructInfo:
-        """The lengths multiplied, aligned from the right."""
+        """The lengths of data times the repeats, aligned from the right, the dtype of data."""
         info = rules.tensor(at, data, "data")
         times = repeats if isinstance(repeats, tuple) else (repeats,)
         if min(times, default=0) < 0:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"repeats is {repeats}, no number may be below 0")
+            raise at.fail(codes.BAD_ATTRIBUTE, f"repeats is {list(times)}, numbers of at least 0 are needed")
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, max(info.ndim, len(times)) if info.ndim >= 0 else -1)
         return s.TensorStructInfo(_tiled(info.dims, times), info.dtype)

@@ -29,17 +29,23 @@ class Unplaceable(ValueError):
 
 
 class LayoutTransform(Op, name="relax.layout_transform"):
-    """The elements at other places, as a map of their indices says; what no element goes to is padding (TVM)."""
+    """The elements at other places, as a map of their indices says; places that get none are padding (TVM).
+
+    The result is the smallest box from 0 on that has all the places.
+    """
 
     x: Tensor = operand("the tensor")
     index_map: IndexMap = attr(
-        REQUIRED, "where the element at some indices goes: T.index_map(lambda i, j: (j, i))"
+        REQUIRED, "from the indices of an element to those of its place: T.index_map(lambda i, j: (j, i))"
     )
-    pad_value: Expr | None = attr(None, "what fills the rest, in the dtype of x; 0 when None")
+    pad_value: Expr | None = attr(
+        None, "what fills the places that get no element, in the dtype of x; 0 when None"
+    )
     axis_separators: Ints = attr(
-        (), "where the axes of the result are divided into groups that are flattened apart (TVM 0.19)"
+        (),
+        "where the axes of the result are divided into groups, each flattened by itself for memory of several axes",
     )
-    input_axis_separators: Ints = attr((), "the same of the tensor (TVM 0.19)")
+    input_axis_separators: Ints = attr((), "where those of x are divided")
     kernel = "te_layout_transform"
     fusion = Fusion.INJECTIVE
     examples = (
@@ -81,21 +87,24 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         axis_separators: Any,
         input_axis_separators: Any,
     ) -> s.StructInfo:
-        """The box of the places that elements go to."""
+        """The lengths of the box of places, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if not isinstance(index_map, IndexMap):
             text = f"index_map is {index_map!r}, which is no map of indices"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="write T.index_map(lambda i, j: (j, i))")
         if info.ndim not in (-1, len(index_map.names)):
-            text = f"the map takes {len(index_map.names)} indices, x has rank {info.ndim}"
+            text = f"index_map takes {len(index_map.names)} indices, x has rank {info.ndim}"
             raise at.fail(codes.RANK_WRONG, text, x=f"this is {info}")
         if pad_value is not None:
             kind = getattr(pad_value, "dtype", type(pad_value).__name__)
             if info.dtype is None:
-                raise at.fail(codes.DTYPE_WRONG, "padding needs a known dtype of x", x="dtype unknown")
+                raise at.fail(codes.DTYPE_WRONG, "pad_value needs a known dtype of x", x="dtype unknown")
             if kind is not info.dtype:
                 raise at.fail(
-                    codes.DTYPES_DIFFER, f"the padding is {kind}, x is {info.dtype}", x=f"dtype {info.dtype}"
+                    codes.DTYPES_DIFFER,
+                    f"pad_value is {kind}, x is {info.dtype}: one dtype is needed",
+                    x=f"dtype {info.dtype}",
+                    help=rules.write_scalar(info.dtype),
                 )
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, len(index_map.results))

@@ -18,30 +18,31 @@ from relax_explorer.core.ops.te import Te, Tensor, cast
 
 
 class Matmul(Op, name="relax.matmul"):
-    """Matrix product of the last two axes; leading axes broadcast (numpy.matmul).
+    """Matrix product of the last two axes; the axes before them broadcast (numpy.matmul).
 
-    A vector on the left is one row, a vector on the right one column; that axis is then left out of the result.
+    [..., n, k] by [..., k, m] gives [..., n, m]. A vector on the left is one row, a vector on the right one column; that axis
+    is then left out of the result.
     """
 
-    x1: Tensor = operand("left matrix")
-    x2: Tensor = operand("right matrix")
+    x1: Tensor = operand("left matrices, or a vector")
+    x2: Tensor = operand("right matrices, or a vector")
     out_dtype: DType | None = attr(
-        None, "dtype to accumulate in and to return; that of the operands when None"
+        None, "dtype to multiply and add in and of the result; that of the operands when None"
     )
     fusion = Fusion.OUT_ELEMENTWISE
     examples = ("f32[n,4] f32[4,8] -> f32[n,8]", "f32[b,n,4] f32[4] -> f32[b,n]", "f32[4] f32[4] -> f32[]")
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo, out_dtype: DType | None) -> s.StructInfo:
-        """Leading axes broadcast; the inner lengths must agree."""
+        """The axes before the last two as they broadcast, the rows of x1, the columns of x2; the dtype is out_dtype."""
         left, right = rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
         kind = out_dtype if out_dtype is not None else rules.common_dtype(at, x1=left, x2=right)
         for name, info in (("x1", left), ("x2", right)):
             if info.ndim == 0:
                 raise at.fail(
                     codes.RANK_WRONG,
-                    f"{name} is a scalar; a product needs at least vectors",
-                    **{name: "rank 0"},
+                    f"{name} has rank 0, at least 1 is needed",
+                    **{name: f"this is {info}"},
                 )
         if left.dims is None or right.dims is None:
             return s.TensorStructInfo(None, kind, _rank(left.ndim, right.ndim))
@@ -98,7 +99,7 @@ def _rank(a: int, b: int) -> int:
 
 
 class Outer(Op, name="relax.outer"):
-    """Outer product of two vectors (numpy.outer)."""
+    """The product of each element of x1 with each of x2 (numpy.outer)."""
 
     x1: Tensor = operand("left vector")
     x2: Tensor = operand("right vector")
@@ -107,7 +108,7 @@ class Outer(Op, name="relax.outer"):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """A matrix with a row for each element of x1."""
+        """A matrix with a row for each element of x1 and a column for each of x2, in the dtype of x1."""
         left, right = rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
         rules.need_rank(at, left, 1, "x1")
         rules.need_rank(at, right, 1, "x2")

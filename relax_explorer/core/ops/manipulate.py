@@ -30,17 +30,19 @@ from relax_explorer.core.ops.te import Te, Tensor, flat_index, unflatten
 
 
 class PermuteDims(Op, name="relax.permute_dims"):
-    """Axes in another order (numpy.transpose)."""
+    """The same elements with the axes in another order (numpy.transpose)."""
 
     kernel = "transpose"
     x: Tensor = operand("the tensor")
-    axes: IntList | None = attr(None, "for each axis of the result the axis of x it is; reversed when None")
+    axes: IntList | None = attr(
+        None, "for each axis of the result the axis of x that it is; the reverse order when None"
+    )
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] -> f32[4,n]", "f32[2,3,4] axes=[1,0,2] -> f32[3,2,4]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axes: tuple[int, ...] | None) -> s.StructInfo:
-        """The lengths in the new order."""
+        """The lengths of x in the new order, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if axes is None:
             order = list(range(info.ndim))[::-1] if info.ndim >= 0 else []
@@ -79,16 +81,19 @@ def reshape_stage(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
 
 
 class Reshape(Op, name="relax.reshape"):
-    """The same elements in row-major order, in another shape (numpy.reshape); one length may be -1."""
+    """The same elements in row-major order, in another shape (numpy.reshape).
+
+    One length may be -1: it is what is left over. A length of 0 is that of x at the same place, as in ONNX, unlike numpy.
+    """
 
     x: Tensor = operand("the tensor")
-    shape: Shape = operand("the new shape")
+    shape: Shape = operand("the new shape, of as many elements")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] (n*4,) -> f32[n*4]", "f32[2,6] (3,4) -> f32[3,4]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
-        """The new shape; the numbers of elements must agree."""
+        """The new shape, the dtype of x."""
         info = rules.tensor(at, x, "x")
         shape = rules.shape(at, shape, "shape")
         if shape.values is None:
@@ -169,7 +174,7 @@ def _left_over(dims: list[p.PrimExpr], others: list[p.PrimExpr]) -> p.PrimExpr:
 
 
 class Flatten(Op, name="relax.flatten"):
-    """All elements in one row (numpy.ravel)."""
+    """All elements as a vector, in row-major order (numpy.ravel)."""
 
     kernel = "reshape"
     x: Tensor = operand("the tensor")
@@ -178,7 +183,7 @@ class Flatten(Op, name="relax.flatten"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """A vector with as many elements."""
+        """A vector of as many elements, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if info.dims is None:
             return (
@@ -200,16 +205,19 @@ class Flatten(Op, name="relax.flatten"):
 
 
 class Squeeze(Op, name="relax.squeeze"):
-    """Axes of length 1 left out (numpy.squeeze)."""
+    """The same elements without axes of length 1 (numpy.squeeze).
+
+    An axis that is named and has another length stays, as in PyTorch, unlike numpy.
+    """
 
     x: Tensor = operand("the tensor")
-    axis: Axes | None = attr(None, "the axes; all of length 1 when None")
+    axis: Axes | None = attr(None, "the axes, negative count from the last; all of length 1 when None")
     fusion = Fusion.INJECTIVE
     examples = ("f32[1,n,1] axis=[0] -> f32[n,1]", "f32[1,4,1] -> f32[4]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...] | None) -> s.StructInfo:
-        """The remaining lengths."""
+        """The lengths of the axes that stay, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if axis is None:
             if info.dims is None or not all(isinstance(dim, p.IntImm) for dim in info.dims):
@@ -246,16 +254,16 @@ def _stays(dim: p.PrimExpr) -> bool:
 
 
 class ExpandDims(Op, name="relax.expand_dims"):
-    """New axes of length 1 (numpy.expand_dims)."""
+    """The same elements with new axes of length 1 (numpy.expand_dims)."""
 
     x: Tensor = operand("the tensor")
-    axis: Axes = attr(REQUIRED, "places of the new axes in the result")
+    axis: Axes = attr(REQUIRED, "places of the new axes in the result; negative count from its last")
     fusion = Fusion.BROADCAST
     examples = ("f32[n,4] axis=[1] -> f32[n,1,4]", "f32[4] axis=[-1] -> f32[4,1]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...]) -> s.StructInfo:
-        """A 1 at each new place."""
+        """The lengths of x with a 1 at each new place, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if info.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)
@@ -286,7 +294,7 @@ class ExpandDims(Op, name="relax.expand_dims"):
 
 
 class BroadcastTo(Op, name="relax.broadcast_to"):
-    """Repeated along axes of length 1, and new leading ones, to a shape (numpy.broadcast_to)."""
+    """The tensor repeated along its axes of length 1, and along new first axes, to a shape (numpy.broadcast_to)."""
 
     x: Tensor = operand("the tensor")
     shape: Shape = operand("the shape of the result")
@@ -295,7 +303,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
-        """The shape asked for."""
+        """The shape asked for, the dtype of x."""
         info = rules.tensor(at, x, "x")
         shape = rules.shape(at, shape, "shape")
         if shape.values is None:
@@ -310,7 +318,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
             if own is not rules.ONE and at.equal(own, wanted) is Answer.NO:
                 raise at.fail(
                     codes.NOT_BROADCASTABLE,
-                    f"the length {own} does not become {wanted}, as shape has it",
+                    f"an axis of x has length {own}, shape has {wanted} there; only length 1 can be repeated",
                     x=f"this is {info}",
                 )
         return s.TensorStructInfo(shape.values, info.dtype)
@@ -327,16 +335,16 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
 
 
 class Flip(Op, name="relax.flip"):
-    """The order along an axis reversed (numpy.flip)."""
+    """The elements in reverse order along an axis (numpy.flip)."""
 
     data: Tensor = operand("the tensor")
-    axis: int = attr(REQUIRED, "the axis")
+    axis: int = attr(REQUIRED, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] axis=1 -> f32[n,4]", "i8[2,n,3] axis=-2 -> i8[2,n,3]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:
-        """The shape of the operand."""
+        """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         rules.axis(at, axis, info.ndim)
         return info

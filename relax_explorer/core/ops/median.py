@@ -22,10 +22,15 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class Median(Op, name="relax.median"):
-    """The lower of the middle elements in order, and along one axis where it is (torch.median); NaN counts as largest."""
+    """The middle one of the elements along axes in ascending order, the lower of two middle ones (torch.median).
+
+    NaN counts as the largest. A run stops where there are no elements.
+    """
 
     x: Tensor = operand("the tensor")
-    axis: Axes | None = attr(None, "an axis or several; all when None")
+    axis: Axes | None = attr(
+        None, "the axes to reduce, at least one; negative count from the last; all when None"
+    )
     keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
     fusion = Fusion.OPAQUE
     examples = (
@@ -37,16 +42,16 @@ class Median(Op, name="relax.median"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
-        """The axes gone, or of length 1; the places as well when there is one axis."""
+        """The shape of x without the reduced axes, the dtype of x; if one axis is named, in a tuple with the int64 indices."""
         info = rules.tensor(at, x, "x")
         if axis == ():
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
-                "axis is [], a median is over one axis at least",
+                "axis is [], at least one axis is needed",
                 help="leave axis out, or name one",
             )
         over = rules.axes(at, axis, info.ndim, "axis") if info.ndim >= 0 or axis is not None else []
-        warn_of_nothing(at, "x", info, over)
+        warn_of_nothing(at, x, tuple(over))
         values = _reduced(info, over, axis is None, keepdims)
         if axis is None or len(over) > 1:
             return values

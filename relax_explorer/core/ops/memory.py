@@ -111,7 +111,7 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
     def infer(
         at: Site, shape: s.StructInfo, dtype: Any, runtime_device_index: s.StructInfo, storage_scope: Any
     ) -> s.StructInfo:
-        """The shape and dtype as written; what `ty_args` say wins."""
+        """The shape and dtype as written, or what ty_args say."""
         kind = need_dtype(at)
         need_device(at, runtime_device_index, "runtime_device_index")
         need_text(at, "storage_scope")

@@ -24,21 +24,28 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 class Activation(Op):
     """Base of the activations: the shape and dtype of the operand."""
 
-    data: Tensor = operand("the tensor")
+    data: Tensor = operand("the tensor, floating point")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """The operand's own; all but relu need a floating point tensor."""
+        """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
-        if at.op is not Relu:
-            rules.need_float(at, info, "data")
+        rules.need_float(at, info, "data")
         return rules.like(info, info.dtype)
 
 
 class Relu(Activation, name="relax.nn.relu"):
-    """The element, or 0 where it is negative (Nair and Hinton 2010)."""
+    """Each element, but 0 where it is negative or NaN (Nair and Hinton 2010)."""
+
+    data: Tensor = operand("the tensor")
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info = rules.tensor(at, data, "data")
+        return rules.like(info, info.dtype)
 
     @staticmethod
     def evaluate(data: Any) -> Any:
@@ -54,10 +61,10 @@ class Relu(Activation, name="relax.nn.relu"):
 
 
 class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
-    """The element, or `alpha` times it where it is negative (Maas et al. 2013)."""
+    """Each element x, but alpha * x where it is negative (Maas et al. 2013)."""
 
     kernel = "leaky_relu"
-    alpha: float = attr(0.01, "slope of the negative side")
+    alpha: float = attr(0.01, "factor of negative elements")
     examples = ("f32[n,4] alpha=0.02 -> f32[n,4]", "f32[n] alpha=-0.5 -> f32[n]")
 
     @staticmethod
@@ -75,7 +82,7 @@ class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
 
 
 class Gelu(Activation, name="relax.nn.gelu"):
-    """x times the normal distribution function of x (Hendrycks and Gimpel 2016), by the error function."""
+    """0.5 * x * (1 + erf(x / sqrt(2))) of each element x (Hendrycks and Gimpel 2016)."""
 
     evaluate = staticmethod(keep_dtype(lambda x: 0.5 * x * (1 + erf(x / math.sqrt(2)))))
 
@@ -94,7 +101,10 @@ class Gelu(Activation, name="relax.nn.gelu"):
 
 
 class GeluTanh(Activation, name="relax.nn.gelu_tanh"):
-    """Gelu by its tanh approximation (Hendrycks and Gimpel 2016, section 2)."""
+    """0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) of each element x (Hendrycks and Gimpel 2016).
+
+    An approximation of `nn.gelu`.
+    """
 
     evaluate = staticmethod(
         keep_dtype(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
@@ -116,7 +126,7 @@ class GeluTanh(Activation, name="relax.nn.gelu_tanh"):
 
 
 class Silu(Activation, name="relax.nn.silu"):
-    """x times the logistic function of x (Elfwing and others 2017)."""
+    """x / (1 + exp(-x)) of each element x (Elfwing et al. 2017)."""
 
     evaluate = staticmethod(keep_dtype(lambda x: x * sigmoid(x)))
 
@@ -128,7 +138,10 @@ class Silu(Activation, name="relax.nn.silu"):
 
 
 class Selu(Activation, name="relax.nn.selu"):
-    """scale * x, or scale * alpha * (exp(x) - 1) where x is negative (Klambauer and others 2017)."""
+    """scale * x of each element x, but scale * alpha * (exp(x) - 1) where it is negative (Klambauer et al. 2017).
+
+    The scale is 1.0507009873554805, alpha is 1.6732632423543772.
+    """
 
     evaluate = staticmethod(
         keep_dtype(lambda x: _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0))))
@@ -147,17 +160,20 @@ class Selu(Activation, name="relax.nn.selu"):
 
 
 class Softplus(Activation, name="relax.nn.softplus"):
-    """log(1 + exp(beta * x)) / beta, or x where beta * x is above a threshold (torch.nn.Softplus)."""
+    """log(1 + exp(beta * x)) / beta of each element x, but x where beta * x is above threshold (torch.nn.Softplus)."""
 
-    beta: float = attr(1.0, "how steep the bend is; not 0")
-    threshold: float = attr(20.0, "where beta * x is above it the function is linear")
+    beta: float = attr(1.0, "how sharp the bend at 0 is; not 0")
+    threshold: float = attr(20.0, "where beta * x is above it the result is x itself")
     examples = ("f32[n,4] -> f32[n,4]", "f32[n] beta=2.0 threshold=3.0 -> f32[n]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, beta: float, threshold: float) -> s.StructInfo:  # type: ignore[override]  # attributes are passed by name
-        """The operand's own."""
+        """The shape and dtype of data."""
         if not beta:
-            raise at.fail(codes.BAD_ATTRIBUTE, "beta is 0, the logarithm is divided by it")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                "beta is 0, and the logarithm is divided by it; a number other than 0 is needed",
+            )
         return Activation.infer(at, data)
 
     @staticmethod
@@ -184,28 +200,31 @@ class Softplus(Activation, name="relax.nn.softplus"):
 
 
 class PRelu(Op, name="relax.nn.prelu"):
-    """The element, or where it is negative a slope times it, by channel (He and others 2015)."""
+    """Each element x, but alpha * x where it is negative, with an alpha for each channel (He et al. 2015)."""
 
-    data: Tensor = operand("the tensor")
-    alpha: Tensor = operand("slopes of the negative side: one for each channel, or one for all")
-    axis: int = attr(1, "the axis of channels")
+    data: Tensor = operand("the tensor, float16, float32 or float64")
+    alpha: Tensor = operand(
+        "factors of negative elements: a vector of one for each channel, or of one for all"
+    )
+    axis: int = attr(1, "the axis of channels; negative counts from the last")
     fusion = Fusion.ELEMENTWISE
     examples = ("f32[n,4,3] f32[4] -> f32[n,4,3]", "f32[n,4] f32[1] axis=-1 -> f32[n,4]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, alpha: s.StructInfo, axis: int) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of data."""
         info, slopes = rules.tensor(at, data, "data"), rules.tensor(at, alpha, "alpha")
         rules.need_float(at, info, "data")
         if info.dtype is BFLOAT16:  # TVM takes it for all other activations
-            raise at.fail(codes.DTYPE_WRONG, "TVM has no prelu of bfloat16", data="dtype bfloat16")
+            text = "data is bfloat16, float16, float32 or float64 is needed"
+            raise at.fail(codes.DTYPE_WRONG, text, data="dtype bfloat16")
         place = rules.axis(at, axis, info.ndim)
         rules.need_rank(at, slopes, 1, "alpha")
         length = slopes.dims[0] if slopes.dims else None
         if info.dims is not None and length is not None and length is not rules.ONE:
             channels = info.dims[place]
             if at.equal(channels, length) is Answer.NO:
-                text = f"the axis of channels has length {channels}, there are {length} slopes"
+                text = f"alpha has {length} factors, 1 or {channels}, the length of axis {axis} of data, are needed"
                 raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {info}", alpha=f"this is {slopes}")
         return rules.like(info, info.dtype)
 
@@ -229,16 +248,16 @@ class PRelu(Op, name="relax.nn.prelu"):
 
 
 class BatchFlatten(Op, name="relax.nn.batch_flatten"):
-    """All axes behind the first as one (TVM)."""
+    """The same elements with all axes after the first as one (TVM)."""
 
-    data: Tensor = operand("the tensor, of two axes at least")
+    data: Tensor = operand("the tensor, of rank 2 at least")
     kernel = "reshape"
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,3,4] -> f32[n,12]", "i8[n,m,2] -> i8[n,m*2]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo) -> s.StructInfo:
-        """The first length and the product of the others."""
+        """The first length of data and the product of the others, the dtype of data."""
         info = rules.tensor(at, data, "data")
         if 0 <= info.ndim < 2:
             text = f"data has rank {info.ndim}, at least 2 is needed"
@@ -259,20 +278,20 @@ class BatchFlatten(Op, name="relax.nn.batch_flatten"):
 
 
 class Dropout(Op, name="relax.nn.dropout"):
-    """The tensor as it is, with a mask of ones: dropout has no effect on inference (Srivastava and others 2014)."""
+    """The tensor as it is, and a mask of ones: nothing is dropped but in training (Srivastava et al. 2014)."""
 
     data: Tensor = operand("the tensor")
-    rate: float = attr(0.5, "share of elements that training drops", unit="1")
+    rate: float = attr(0.5, "share of elements that training would drop, from 0 to 1", unit="1")
     examples = ("f32[n,4] rate=0.5 -> (f32[n,4],f32[n,4])", "f32[] rate=0.0 -> (f32[],f32[])")
     fusion = Fusion.ELEMENTWISE
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, rate: float) -> s.StructInfo:
-        """The tensor and its mask."""
+        """A tuple of two tensors, both of the shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         if not 0 <= rate <= 1:
             raise at.fail(
-                codes.BAD_ATTRIBUTE, f"rate is {rate}; it is a share from 0 to 1", help="0.5 is usual"
+                codes.BAD_ATTRIBUTE, f"rate is {rate}, a share from 0 to 1 is needed", help="0.5 is usual"
             )
         return s.TupleStructInfo((info, info))
 

@@ -35,13 +35,16 @@ from relax_explorer.core.ops.windows import Windowed, all_of, each, in_order
 class AdaptiveAvgPool(Windowed):
     """Base of the means of as many, nearly equal regions as the result has elements."""
 
-    data: Tensor = operand("signals, images or volumes, by layout")
+    data: Tensor = operand("IMAGES, by layout")
     output_size: Ints | None = attr(
         None,
-        "lengths of the result, one for all spatial axes or one for each; those of the data when None",
+        "lengths of the result along the axes of space: one number, or one for each; at least 1; those of data when None",
         unit="elements",
     )
-    layout: str = attr(in_order("NC"), "order of the axes of the data")
+    layout: str = attr(
+        in_order("NC"),
+        "order of the axes of data: N batch, C channels, the others space; tiles such as 4c may follow",
+    )
     out_layout: str | None = attr(None, "order of the axes of the result; layout when None")
     fusion = Fusion.OUT_ELEMENTWISE
 
@@ -49,15 +52,16 @@ class AdaptiveAvgPool(Windowed):
     def infer(
         cls, at: Site, data: s.StructInfo, output_size: Any, layout: str, out_layout: str | None
     ) -> s.StructInfo:
-        """The channels in the new size."""
+        """As data with the lengths output_size along the axes of space."""
         x, rank, wanted = rules.tensor(at, data, "data"), len(cls.spatial), out_layout or layout
         need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
         need_layout_rank(at, layout, x, "data")
         if output_size is not None and (
             len(each(output_size, rank)) != rank or min(each(output_size, rank)) < 1
         ):
-            wanted = "a number" if rank == 1 else f"1 or {rank} numbers"
-            text = f"output_size is {output_size}; {wanted} from 1 on is needed"
+            wanted = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
+            given = list(output_size) if isinstance(output_size, tuple) else output_size
+            text = f"output_size is {given}, {wanted} needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="None keeps the lengths of the data")
         if x.dims is None:
             return s.TensorStructInfo(None, x.dtype, rank_of(wanted))
@@ -152,7 +156,10 @@ def _region_sums(x: Any, axis: int, count: int) -> tuple[Any, Any]:
 
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", spatial="W"):
-    """Means of as many, nearly equal parts of signals as asked for (PyTorch's AdaptiveAvgPool1d)."""
+    """The means of as many parts of signals as asked for, of nearly equal size (torch.nn.AdaptiveAvgPool1d).
+
+    Part i goes from i * length // count to (i + 1) * length / count, rounded up, so parts may overlap by an element.
+    """
 
     examples = (
         "f32[n,3,7] output_size=[1] -> f32[n,3,1]",
@@ -162,7 +169,11 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", sp
 
 
 class AdaptiveAvgPool2d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool2d", spatial="HW"):
-    """Means of as many, nearly equal regions of images as asked for (PyTorch's AdaptiveAvgPool2d)."""
+    """The means of as many regions of images as asked for, of nearly equal size (torch.nn.AdaptiveAvgPool2d).
+
+    Along each axis region i goes from i * length // count to (i + 1) * length / count, rounded up, so regions may overlap by an
+    element.
+    """
 
     examples = (
         "f32[n,3,7,7] output_size=[1,1] -> f32[n,3,1,1]",
@@ -173,7 +184,11 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool2d", sp
 
 
 class AdaptiveAvgPool3d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool3d", spatial="DHW"):
-    """Means of as many, nearly equal regions of volumes as asked for (PyTorch's AdaptiveAvgPool3d)."""
+    """The means of as many regions of volumes as asked for, of nearly equal size (torch.nn.AdaptiveAvgPool3d).
+
+    Along each axis region i goes from i * length // count to (i + 1) * length / count, rounded up, so regions may overlap by an
+    element.
+    """
 
     examples = (
         "f32[n,3,4,5,6] output_size=1 -> f32[n,3,1,1,1]",

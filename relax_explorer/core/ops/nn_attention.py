@@ -26,23 +26,24 @@ _MASKS = (None, "TopLeft", "BottomRight")
 
 
 class Attention(Op, name="relax.nn.attention"):
-    """softmax(query · key * scale + bias) · value for each head (Vaswani and others 2017).
+    """softmax(query · key * scale + bias) · value for each head, the softmax over the keys (Vaswani et al. 2017).
 
-    The axes are batch, position, head and element of a head. With a causal mask a query sees the keys up to its own
-    position, counted from the first query and key (TopLeft) or from the last (BottomRight); with a window only so many. A
-    query that sees no key gives zeros. Several heads of queries may share one of keys or of values.
+    The axes are batch, position, head and element of a head: not batch, head and position, as in PyTorch. With a causal mask a
+    query sees the keys up to its own position, counted from the first query and key (TopLeft) or from the last (BottomRight);
+    with a window only so many. A query that sees no key gives zeros. Several heads of queries may share one of keys or of values.
     """
 
-    query: Tensor = operand("queries")
-    key: Tensor = operand("keys")
-    value: Tensor = operand("values")
-    bias: Tensor | None = operand("added to the scores, if given; lengths of 1 are repeated", default=None)
-    scale: float | None = attr(
-        None, "factor of the scores; one over the root of the elements of a head when None"
+    query: Tensor = operand("queries, [batch, queries, heads, elements of a head]")
+    key: Tensor = operand("keys, [batch, keys, heads or a divisor, elements of a head]")
+    value: Tensor = operand("values, [batch, keys, heads or a divisor, elements of a value]")
+    bias: Tensor | None = operand(
+        "added to the scores [batch, heads, queries, keys], if given; its lengths of 1 are repeated",
+        default=None,
     )
+    scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask")
     window_size: int | None = attr(
-        None, "how many keys up to its own a query sees, with a mask", unit="elements"
+        None, "how many keys up to its own a query sees, which needs a mask; all when None", unit="elements"
     )
     fusion = Fusion.OUT_ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = (
@@ -67,7 +68,7 @@ class Attention(Op, name="relax.nn.attention"):
         at: Site, query: s.StructInfo, key: s.StructInfo, value: s.StructInfo, bias: s.StructInfo | None, scale: Any,
         causal_mask: str | None, window_size: int | None,
     ) -> s.StructInfo:  # fmt: skip
-        """A row of values for each query."""
+        """[batch, queries, heads, elements of a value], the dtype of query."""
         parts = four_axes(at, query=query, key=key, value=value)
         rules.common_dtype(at, **parts)
         check_mask(at, causal_mask, window_size)
@@ -150,7 +151,8 @@ def four_axes(at: Site, **given: s.StructInfo) -> dict[str, s.TensorStructInfo]:
     parts = {name: rules.tensor(at, info, name) for name, info in given.items()}
     for name, part in parts.items():
         if part.dims is None or part.ndim != 4:
-            raise at.fail(codes.RANK_WRONG, f"{name} needs four known lengths", **{name: f"this is {part}"})
+            text = f"{name} is {part}, a tensor of four known lengths is needed"
+            raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
         rules.need_float(at, part, name)
     return parts
 
@@ -159,7 +161,7 @@ def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> No
     """Refuse words that are no mask, and windows that show nothing."""
     if causal_mask not in _MASKS:
         raise at.fail(
-            codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}; TopLeft and BottomRight are known"
+            codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}, it must be TopLeft, BottomRight or None"
         )
     if window_size is not None and window_size <= 0:
         raise at.fail(codes.BAD_ATTRIBUTE, f"window_size is {window_size}; a query sees 1 key at least")
@@ -167,31 +169,36 @@ def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> No
 
 def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None:
     """Refuse queries, keys and values that don't belong together."""
-    for a, b, what in (
-        (q[0], k[0], "batches"),
-        (q[3], k[3], "elements of heads"),
-        (k[0], v[0], "batches"),
-        (k[1], v[1], "positions"),
+    names = [q.name for q in at.op.operands] if at.op is not None else ["query", "key", "value"]
+    query, key, value = names[:3]
+    for a, b, left, right, what in (
+        (q[0], k[0], query, key, "the batch"),
+        (q[3], k[3], query, key, "the head size"),
+        (k[0], v[0], key, value, "the batch"),
+        (k[1], v[1], key, value, "the number of positions"),
     ):
         if at.equal(a, b) is Answer.NO:
-            raise at.fail(codes.DIMS_DIFFER, f"the {what} differ: {a} and {b}")
-    for heads, what in ((k[2], "keys"), (v[2], "values")):
+            text = f"{left} has {what} {a}, {right} has {b}: they must agree"
+            raise at.fail(codes.DIMS_DIFFER, text, **{left: f"{what} {a}", right: f"{what} {b}"})
+    for heads, name in ((k[2], key), (v[2], value)):
         both = isinstance(q[2], p.IntImm) and isinstance(heads, p.IntImm)
         if both and (not heads.value or q[2].value % heads.value):  # type: ignore[attr-defined]  # literals
-            text = f"{q[2]} heads of queries don't share {heads} heads of {what} evenly"
-            raise at.fail(codes.DIMS_DIFFER, text)
+            text = f"{name} has {heads} heads, a divisor of {q[2]} is needed, the heads of {query}"
+            raise at.fail(codes.DIMS_DIFFER, text, **{query: f"{q[2]} heads", name: f"{heads} heads"})
 
 
 def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
     if bias.ndim != 4:
         raise at.fail(
-            codes.RANK_WRONG, "the bias needs four axes: batch, head, query, key", bias=f"this is {bias}"
+            codes.RANK_WRONG,
+            f"bias {f'has rank {bias.ndim}' if bias.ndim >= 0 else 'has no known rank'}, 4 is needed: batch, heads, queries, keys",
+            bias=f"this is {bias}",
         )
     for have, wanted in zip(bias.dims or (), scores, strict=False):
         if have is not rules.ONE and at.equal(have, wanted) is Answer.NO:
             raise at.fail(
                 codes.DIMS_DIFFER,
-                f"a length of the bias is {have}, the scores have {wanted}",
+                f"bias has the length {have} where the scores have {wanted}",
                 bias=f"this is {bias}",
             )
 

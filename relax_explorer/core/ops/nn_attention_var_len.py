@@ -31,25 +31,28 @@ from relax_explorer.core.tir import stmt as t
 
 
 class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
-    """Attention of several sequences that follow one another, each only to itself (Dao 2023, FlashAttention's varlen)."""
+    """As `nn.attention`, of several sequences that stand one after another, each seeing only itself (TVM).
 
-    queries: Tensor = operand("queries of all sequences: batch, position, head and element of a head")
-    keys: Tensor = operand("keys of all sequences")
-    values: Tensor = operand("values of all sequences")
-    seqstart_q: Tensor = operand("where each sequence of queries starts, and the end of the last: int32")
-    max_seqlen_q: Tensor = operand("the largest number of queries of a sequence, for kernels that need it")
+    The largest numbers of queries and keys are for kernels of a library; nothing depends on them here.
+    """
+
+    queries: Tensor = operand("queries of all sequences, [1, queries, heads, elements of a head]")
+    keys: Tensor = operand("keys of all sequences, [1, keys, heads or a divisor, elements of a head]")
+    values: Tensor = operand("values of all sequences, [1, keys, heads or a divisor, elements of a value]")
+    seqstart_q: Tensor = operand(
+        "where each sequence of queries starts, and where the last one ends: a vector of integers"
+    )
+    max_seqlen_q: Tensor = operand("the largest number of queries of a sequence: an integer of rank 0")
     seqstart_k: Tensor | None = operand(
-        "as seqstart_q, of keys and values; seqstart_q when not given", default=None
+        "as seqstart_q, of keys and values; seqstart_q when left out", default=None
     )
     max_seqlen_k: Tensor | None = operand(
-        "as max_seqlen_q, of keys; max_seqlen_q when not given", default=None
+        "as max_seqlen_q, of keys; max_seqlen_q when left out", default=None
     )
-    scale: float | None = attr(
-        None, "factor of the scores; one over the root of the elements of a head when None"
-    )
+    scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask, within each sequence")
     window_size: int | None = attr(
-        None, "how many keys up to its own a query sees, with a mask", unit="elements"
+        None, "how many keys up to its own a query sees, which needs a mask; all when None", unit="elements"
     )
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
@@ -73,7 +76,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         at: Site, queries: s.StructInfo, keys: s.StructInfo, values: s.StructInfo, seqstart_q: s.StructInfo, max_seqlen_q: s.StructInfo,
         seqstart_k: s.StructInfo | None, max_seqlen_k: s.StructInfo | None, scale: Any, causal_mask: str | None, window_size: int | None,
     ) -> s.StructInfo:  # fmt: skip
-        """A row of values for each query."""
+        """[1, queries, heads, elements of a value], the dtype of queries."""
         parts = four_axes(at, queries=queries, keys=keys, values=values)
         given = {"seqstart_q": (seqstart_q, 1), "max_seqlen_q": (max_seqlen_q, 0)}
         given |= {
@@ -84,9 +87,8 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
             part = rules.tensor(at, info, name)
             rules.need_rank(at, part, rank, name)
             if part.dtype is not None and not part.dtype.is_int:
-                raise at.fail(
-                    codes.DTYPE_WRONG, f"{name} is made of integers", **{name: f"dtype {part.dtype}"}
-                )
+                text = f"{name} is {part.dtype}, integers are needed"
+                raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {part.dtype}"})
         rules.common_dtype(at, **parts)
         check_mask(at, causal_mask, window_size)
         q, k, v = (part.dims or () for part in parts.values())

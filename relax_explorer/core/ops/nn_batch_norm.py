@@ -19,22 +19,23 @@ from relax_explorer.core.ops.te import Te, Tensor, call
 
 
 class BatchNorm(Op, name="relax.nn.batch_norm"):
-    """Scaled and moved by channel, with given moments, or with those of the batch when training (Ioffe and Szegedy 2015).
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each channel (Ioffe and Szegedy 2015).
 
-    The result is a tuple: the tensor, and the moving mean and variance after the batch.
+    When training, these are the moments of the batch, and the moving moments become (1 - momentum) * old + momentum * new; else
+    they are the moving moments, which stay. The variance is divided by the number of elements, not by one less.
     """
 
-    data: Tensor = operand("the tensor")
-    gamma: Tensor = operand("scale by channel")
-    beta: Tensor = operand("offset by channel")
-    moving_mean: Tensor = operand("mean by channel")
-    moving_var: Tensor = operand("variance by channel")
-    axis: int = attr(REQUIRED, "the axis of channels")
-    epsilon: float = attr(1e-5, "added to the variance")
-    center: bool = attr(True, "whether beta is added")
-    scale: bool = attr(True, "whether gamma is multiplied")
-    momentum: float = attr(0.1, "weight of the batch in the moving moments")
-    training: bool = attr(True, "whether the moments of the batch are used")
+    data: Tensor = operand("the tensor, floating point")
+    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
+    beta: Tensor = operand("an offset for each channel, in the dtype of data")
+    moving_mean: Tensor = operand("the mean of each channel so far, in the dtype of data")
+    moving_var: Tensor = operand("the variance of each channel so far, in the dtype of data")
+    axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
+    epsilon: float = attr(1e-5, "added to the variance, at least 0")
+    center: bool = attr(True, "whether beta is added; else it is not used")
+    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
+    momentum: float = attr(0.1, "weight of the batch in the moving moments, from 0 to 1")
+    training: bool = attr(True, "whether the moments of the batch are taken, else the moving ones")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 training=False -> (f32[n,4,3],f32[4],f32[4])",
@@ -47,9 +48,9 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, moving_mean: s.StructInfo, moving_var: s.StructInfo, axis: int,
         epsilon: float, momentum: float, **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
-        """The tensor, the mean, the variance."""
+        """A tuple: a tensor of the shape and dtype of data, and the moving mean and variance, vectors of the channels."""
         if not 0 <= momentum <= 1:
-            text = f"momentum is {momentum}; the batch has a weight from 0 to 1 in the moving moments"
+            text = f"momentum is {momentum}, a weight from 0 to 1 is needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="0.1 is usual")
         info = rules.tensor(at, data, "data")
         given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
@@ -129,16 +130,19 @@ def _vectors(te: Te, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
 
 
 class InstanceNorm(Op, name="relax.nn.instance_norm"):
-    """Mean 0 and variance 1 over axes for each image and channel, then scaled and moved by channel (Ulyanov and others 2016)."""
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes (Ulyanov et al. 2016).
 
-    data: Tensor = operand("the tensor")
-    gamma: Tensor = operand("scale by channel")
-    beta: Tensor = operand("offset by channel")
-    channel_axis: int = attr(REQUIRED, "the axis of channels")
-    axes: Axes = attr(REQUIRED, "the axes that are normalised")
-    epsilon: float = attr(1e-5, "added to the variance")
-    center: bool = attr(True, "whether beta is added")
-    scale: bool = attr(True, "whether gamma is multiplied")
+    Each image and channel has moments of its own. The variance is divided by the number of elements, not by one less.
+    """
+
+    data: Tensor = operand("the tensor, floating point")
+    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
+    beta: Tensor = operand("an offset for each channel, in the dtype of data")
+    channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
+    axes: Axes = attr(REQUIRED, "the axes that moments are taken over, without that of channels")
+    epsilon: float = attr(1e-5, "added to the variance, at least 0")
+    center: bool = attr(True, "whether beta is added; else it is not used")
+    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4,3,5] f32[4] f32[4] channel_axis=1 axes=[2,3] -> f32[n,4,3,5]",

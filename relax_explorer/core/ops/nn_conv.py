@@ -49,21 +49,41 @@ from relax_explorer.core.ops.windows import (
 class Product(Windowed):
     """What convolutions and transposed ones have in common: operands, attributes, the order of axes."""
 
-    data: Tensor = operand("signals, images or volumes, by data_layout")
+    data: Tensor = operand("IMAGES, by data_layout")
     weight: Tensor = operand("kernels, by kernel_layout")
-    strides: Ints = attr(every(1), "steps between windows", unit="elements")
-    padding: Ints = attr(
-        border(0),
-        "zeros around: one number, one for each axis, or all before and then all after",
+    strides: Ints = attr(
+        every(1),
+        "steps from a window to the next: one number, or one for each axis; at least 1",
         unit="elements",
     )
-    output_padding: Ints = attr(every(0), "elements more at the ends", unit="elements")
-    dilation: Ints = attr(every(1), "steps between kernel elements", unit="elements")
-    groups: int = attr(1, "groups of channels that don't mix")
-    data_layout: str = attr(in_order("NC"), "order of the axes of the data")
-    kernel_layout: str = attr(in_order("OI"), "order of the axes of the kernels")
+    padding: Ints = attr(
+        border(0),
+        "zeros around data: one number, one for each axis, or all before and then all after; at least 0",
+        unit="elements",
+    )
+    output_padding: Ints = attr(
+        every(0),
+        "elements more at the end: one number, or one for each axis; less than the stride",
+        unit="elements",
+    )
+    dilation: Ints = attr(
+        every(1),
+        "steps from a kernel element to the next: one number, or one for each axis; at least 1",
+        unit="elements",
+    )
+    groups: int = attr(1, "groups of channels, each with kernels of its own; at least 1")
+    data_layout: str = attr(
+        in_order("NC"),
+        "order of the axes of data: N batch, C channels, the others space; tiles such as 4c may follow",
+    )
+    kernel_layout: str = attr(
+        in_order("OI"),
+        "order of the axes of weight: O channels of the result, I channels of data, the others space",
+    )
     out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
-    out_dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
+    out_dtype: DType | None = attr(
+        None, "dtype to multiply and add in and of the result; that of the operands when None"
+    )
     same_layout = "data_layout"
     kernel_axes: ClassVar[str] = "OI"
     fusion = Fusion.OUT_ELEMENTWISE
@@ -103,7 +123,9 @@ class Convolution(Product):
         cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str,
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> s.StructInfo:  # fmt: skip
-        """The windows, a channel for each kernel."""
+        """As data with a channel for each kernel and, along each axis of space,
+        (length + padding before and after - dilation * (kernel - 1) - 1) // stride + 1; the dtype is out_dtype.
+        """
         out_layout = out_layout or data_layout
         window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
         x, w = cls.operands_of(at, data, weight, *window)
@@ -183,10 +205,10 @@ class Convolution(Product):
 
 def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, made: p.PrimExpr, groups: int) -> None:
     if at.equal(have, simplify(p.Mul(taken, p.IntImm(groups)))) is Answer.NO:
-        text = f"the data has {have} channels, the kernels take {taken} in each of {groups} groups"
+        text = f"data has {have} channels, and weight takes {taken} in each of {groups} groups"
         raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
     if isinstance(made, p.IntImm) and made.value % groups:
-        text = f"{made} kernels don't divide into {groups} groups"
+        text = f"groups is {groups}, which does not divide the {made} kernels of weight"
         raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{made} kernels")
 
 
@@ -205,7 +227,11 @@ def product(views: Any, w: Any, groups: int) -> Any:
 
 
 class Conv1d(Convolution, name="relax.nn.conv1d", spatial="W"):
-    """Cross-correlation of signals with kernels (Dumoulin and Visin 2016)."""
+    """Cross-correlation of signals with kernels (Dumoulin and Visin 2016).
+
+    Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
+    not flipped.
+    """
 
     examples = (
         "f32[n,3,8] f32[4,3,3] padding=[1,2] -> f32[n,4,9]",
@@ -216,7 +242,11 @@ class Conv1d(Convolution, name="relax.nn.conv1d", spatial="W"):
 
 
 class Conv2d(Convolution, name="relax.nn.conv2d", spatial="HW"):
-    """Cross-correlation of images with kernels (Dumoulin and Visin 2016)."""
+    """Cross-correlation of images with kernels (Dumoulin and Visin 2016).
+
+    Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
+    not flipped.
+    """
 
     examples = (
         "f32[n,3,8,8] f32[4,3,3,3] padding=[1,1,1,1] -> f32[n,4,8,8]",
@@ -228,7 +258,11 @@ class Conv2d(Convolution, name="relax.nn.conv2d", spatial="HW"):
 
 
 class Conv3d(Convolution, name="relax.nn.conv3d", spatial="DHW"):
-    """Cross-correlation of volumes with kernels (Dumoulin and Visin 2016)."""
+    """Cross-correlation of volumes with kernels (Dumoulin and Visin 2016).
+
+    Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
+    not flipped.
+    """
 
     examples = (
         "f32[n,3,5,6,7] f32[4,3,3,3,3] padding=[1,1,1] -> f32[n,4,5,6,7]",

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Site, attr
+from relax_explorer.core.ops.decl import Ints, Site, attr
 from relax_explorer.core.ops.nn_conv import Product, product
 from relax_explorer.core.ops.nn_layout import (
     by_axis,
@@ -31,6 +31,7 @@ from relax_explorer.core.ops.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.windows import (
     Pads,
     all_of,
+    border,
     each,
     in_order,
     need_fit,
@@ -43,7 +44,15 @@ from relax_explorer.core.ops.windows import (
 class Transposed(Product):
     """Base of the transposed convolutions: windows are those of the result, padding is left out of it."""
 
-    kernel_layout: str = attr(in_order("IO"), "order of the axes of the kernels")
+    padding: Ints = attr(
+        border(0),
+        "elements left out around the result: one number, one for each axis, or all before and then all after; at least 0",
+        unit="elements",
+    )
+    kernel_layout: str = attr(
+        in_order("IO"),
+        "order of the axes of weight: I channels of data, O channels of the result, the others space",
+    )
     kernel_axes = "IO"
 
     @classmethod
@@ -51,7 +60,9 @@ class Transposed(Product):
         cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, output_padding: Any, dilation: Any,
         groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> s.StructInfo:  # fmt: skip
-        """The places that the windows of the result come from, a channel for each kernel."""
+        """As data with O * groups channels and, along each axis of space,
+        (length - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padding before and after; the dtype is out_dtype.
+        """
         out_layout = out_layout or data_layout
         window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
         x, w = cls.operands_of(at, data, weight, *window)
@@ -178,7 +189,11 @@ def _product(views: Any, w: Any, groups: int) -> Any:
 
 
 class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W"):
-    """Transposed cross-correlation of signals with kernels (Dumoulin and Visin 2016)."""
+    """Transposed cross-correlation of signals with kernels (Dumoulin and Visin 2016).
+
+    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    `nn.conv1d` by its data.
+    """
 
     examples = (
         "f32[n,3,6] f32[3,4,3] -> f32[n,4,8]",
@@ -188,7 +203,11 @@ class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W")
 
 
 class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"):
-    """Transposed cross-correlation of images with kernels (Dumoulin and Visin 2016)."""
+    """Transposed cross-correlation of images with kernels (Dumoulin and Visin 2016).
+
+    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    `nn.conv2d` by its data.
+    """
 
     examples = (
         "f32[n,3,4,5] f32[3,4,3,3] -> f32[n,4,6,7]",
@@ -199,7 +218,11 @@ class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"
 
 
 class Conv3dTranspose(Transposed, name="relax.nn.conv3d_transpose", spatial="DHW"):
-    """Transposed cross-correlation of volumes with kernels (Dumoulin and Visin 2016)."""
+    """Transposed cross-correlation of volumes with kernels (Dumoulin and Visin 2016).
+
+    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    `nn.conv3d` by its data.
+    """
 
     examples = (
         "f32[n,3,2,3,4] f32[3,4,3,3,3] -> f32[n,4,4,5,6]",

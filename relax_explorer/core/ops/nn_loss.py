@@ -20,16 +20,19 @@ from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
 class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
-    """-sum(predictions * labels), divided by the length of the first of several axes, as a scalar (TVM)."""
+    """Minus the sum of predictions * labels, divided by the first length where there are several axes (TVM).
+
+    No softmax is taken, whatever the name says: the predictions are logarithms of probabilities already.
+    """
 
     predictions: Tensor = operand("logarithms of probabilities")
-    labels: Tensor = operand("probabilities, of the shape of the predictions")
+    labels: Tensor = operand("probabilities, of the shape and dtype of predictions")
     fusion = Fusion.OPAQUE
     examples = ("f32[3,4] f32[3,4] -> f32[]", "f32[n] f32[n] -> f32[]")
 
     @staticmethod
     def infer(at: Site, predictions: s.StructInfo, labels: s.StructInfo) -> s.StructInfo:
-        """A scalar."""
+        """A tensor of rank 0, the dtype of predictions."""
         x, y = rules.tensor(at, predictions, "predictions"), rules.tensor(at, labels, "labels")
         kind = rules.common_dtype(at, predictions=x, labels=y)
         if x.ndim >= 0:
@@ -37,7 +40,8 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
         for a, b in zip(x.dims or (), y.dims or (), strict=False):
             if at.equal(a, b) is Answer.NO:
                 labels_by = {"predictions": f"this is {x}", "labels": f"this is {y}"}
-                raise at.fail(codes.DIMS_DIFFER, f"the lengths {a} and {b} differ", **labels_by)
+                text = f"predictions has length {a}, and labels {b} at the same axis"
+                raise at.fail(codes.DIMS_DIFFER, text, **labels_by)
         return s.TensorStructInfo((), kind)
 
     @staticmethod
@@ -58,13 +62,19 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
 
 
 class NllLoss(Op, name="relax.nn.nll_loss"):
-    """-predictions[n, targets[n, …], …] * weight of the class, [n, classes, …] by [n, …], reduced (torch.nn.functional.nll_loss)."""
+    """Minus the prediction of the right class times its weight, reduced over all targets (torch.nn.functional.nll_loss).
 
-    predictions: Tensor = operand("logarithms of probabilities: [n, classes, …] or [classes]")
-    targets: Tensor = operand("the right classes: [n, …] or a scalar")
-    weights: Tensor | None = operand("weight of each class; 1 when not given", default=None)
-    reduction: str = attr("mean", "none, sum or mean (by weight)")
-    ignore_index: int = attr(-100, "the class of targets that don't count")
+    `mean` is divided by the sum of the weights of the targets that count, so it is NaN where none does. A run stops at a target
+    that is no class and is not ignored.
+    """
+
+    predictions: Tensor = operand("logarithms of probabilities, [batch, classes, …] or [classes]")
+    targets: Tensor = operand("the right classes, [batch, …] or of rank 0: signed integers from 0 on")
+    weights: Tensor | None = operand(
+        "the weight of each class, in the dtype of predictions; 1 when left out", default=None
+    )
+    reduction: str = attr("mean", "none, sum or mean")
+    ignore_index: int = attr(-100, "targets of this class don't count")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[n,5] i64[n] f32[5] -> f32[]",
@@ -77,16 +87,20 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
     def infer(
         at: Site, predictions: s.StructInfo, targets: s.StructInfo, weights: s.StructInfo | None, reduction: str, ignore_index: int
     ) -> s.StructInfo:  # fmt: skip
-        """The shape of the targets, or a scalar."""
+        """Rank 0, the shape of targets when reduction is none; the dtype of predictions."""
         x, y = rules.tensor(at, predictions, "predictions"), rules.tensor(at, targets, "targets")
         w = None if weights is None else rules.tensor(at, weights, "weights")
         kind = x.dtype if w is None else rules.common_dtype(at, predictions=x, weights=w)
         if y.dtype is not None and not y.dtype.is_int:
-            raise at.fail(codes.DTYPE_WRONG, "targets are integers", targets=f"dtype {y.dtype}")
+            text = f"targets is {y.dtype}, signed integers are needed"
+            raise at.fail(codes.DTYPE_WRONG, text, targets=f"dtype {y.dtype}")
         if reduction not in ("none", "sum", "mean"):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"reduction is {reduction}; it is none, sum or mean")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of none, sum, mean"
+            )
         if x.ndim == 0:
-            raise at.fail(codes.RANK_WRONG, "predictions have an axis of classes", predictions=f"this is {x}")
+            text = "predictions has rank 0, at least 1 is needed, for the classes"
+            raise at.fail(codes.RANK_WRONG, text, predictions=f"this is {x}")
         if x.ndim > 0:
             rules.need_rank(at, y, x.ndim - 1, "targets")
         if w is not None:

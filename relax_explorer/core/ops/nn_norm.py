@@ -56,15 +56,18 @@ def normalise(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
 
 
 class LayerNorm(Op, name="relax.nn.layer_norm"):
-    """Mean 0 and variance 1 over axes, then scaled and moved (Ba and others 2016)."""
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes (Ba et al. 2016).
 
-    data: Tensor = operand("the tensor")
-    gamma: Tensor = operand("scale, of the shape of the axes")
-    beta: Tensor = operand("offset, of the shape of the axes")
-    axes: Axes = attr(REQUIRED, "the axes")
-    epsilon: float = attr(1e-5, "added to the variance")
-    center: bool = attr(True, "whether beta is added")
-    scale: bool = attr(True, "whether gamma is multiplied")
+    The variance is divided by the number of elements, not by one less.
+    """
+
+    data: Tensor = operand("the tensor, floating point")
+    gamma: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
+    beta: Tensor = operand("offsets, with the lengths of the axes, in the dtype of data")
+    axes: Axes = attr(REQUIRED, "the axes that moments are taken over; negative count from the last")
+    epsilon: float = attr(1e-5, "added to the variance, at least 0")
+    center: bool = attr(True, "whether beta is added; else it is not used")
+    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",
@@ -82,7 +85,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         center: bool,
         scale: bool,
     ) -> s.StructInfo:
-        """The shape and dtype of the data."""
+        """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
         return check_params(at, info, axes, parts, epsilon)
@@ -139,7 +142,7 @@ def check_params(
 ) -> s.TensorStructInfo:
     """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
     if epsilon < 0:
-        text = f"epsilon is {epsilon}; it keeps a root from that of 0, so it is 0 or more"
+        text = f"epsilon is {epsilon}, at least 0 is needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="1e-5 is usual")
     for name, part in {"data": info, **parts}.items():
         rules.need_float(at, part, name, known=True)
@@ -150,12 +153,13 @@ def check_params(
     fits = True
     for name, part in parts.items():
         if part.ndim != len(places):
-            text = f"{name} has rank {part.ndim if part.ndim >= 0 else 'unknown'}, {len(places)} is needed, as many as there are axes"
+            has = f"has rank {part.ndim}" if part.ndim >= 0 else "has no known rank"
+            text = f"{name} {has}, {len(places)} is needed, one axis for each that {called} names"
             raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
         for n, length, dim in zip(places, wanted, part.dims or (), strict=False):
             answer = at.equal(length, dim)
             if answer is Answer.NO:
-                owner = f"axis {n}" if info.dims is not None else next(iter(parts))
+                owner = f"axis {n} of data" if info.dims is not None else next(iter(parts))
                 text = f"{owner} has length {length}, {name} has {dim}"
                 raise at.fail(codes.DIMS_DIFFER, text, **{name: f"this is {part}"})
             fits = fits and answer is Answer.YES
@@ -163,12 +167,12 @@ def check_params(
 
 
 class RmsNorm(Op, name="relax.nn.rms_norm"):
-    """Divided by the root of the mean square over axes, then scaled (Zhang and Sennrich 2019)."""
+    """data / sqrt(mean of its squares + epsilon) * weight, with the mean over axes (Zhang and Sennrich 2019)."""
 
-    data: Tensor = operand("the tensor")
-    weight: Tensor = operand("scale, of the shape of the axes")
-    axes: Axes = attr((-1,), "the axes")
-    epsilon: float = attr(1e-5, "added to the mean square")
+    data: Tensor = operand("the tensor, floating point")
+    weight: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
+    axes: Axes = attr((-1,), "the axes that the mean is taken over; negative count from the last")
+    epsilon: float = attr(1e-5, "added to the mean of squares, at least 0")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4] f32[4] axes=[-1] -> f32[n,4]",
@@ -177,7 +181,7 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
-        """The shape and dtype of the data."""
+        """The shape and dtype of data."""
         info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
         return check_params(at, info, axes, {"weight": part}, epsilon)
 
@@ -209,17 +213,20 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
 
 
 class GroupNorm(Op, name="relax.nn.group_norm"):
-    """Mean 0 and variance 1 within groups of channels, then scaled and moved by channel (Wu and He 2018)."""
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each group of channels (Wu and He 2018).
 
-    data: Tensor = operand("the tensor")
-    gamma: Tensor = operand("scale by channel")
-    beta: Tensor = operand("offset by channel")
-    num_groups: int = attr(REQUIRED, "number of groups")
-    channel_axis: int = attr(REQUIRED, "the axis of channels")
-    axes: Axes = attr(REQUIRED, "the axes that are normalised beside the channels of a group")
-    epsilon: float = attr(1e-5, "added to the variance")
-    center: bool = attr(True, "whether beta is added")
-    scale: bool = attr(True, "whether gamma is multiplied")
+    The variance is divided by the number of elements, not by one less.
+    """
+
+    data: Tensor = operand("the tensor, floating point")
+    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
+    beta: Tensor = operand("an offset for each channel, in the dtype of data")
+    num_groups: int = attr(REQUIRED, "how many groups of equal size the channels are in, at least 1")
+    channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
+    axes: Axes = attr(REQUIRED, "the axes that moments are taken over beside the channels of a group")
+    epsilon: float = attr(1e-5, "added to the variance, at least 0")
+    center: bool = attr(True, "whether beta is added; else it is not used")
+    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",
@@ -238,7 +245,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         epsilon: float,
         **rest: Any,
     ) -> s.StructInfo:
-        """The shape and dtype of the data."""
+        """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
         if num_groups <= 0:
@@ -251,7 +258,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         if isinstance(length, p.IntImm) and length.value % num_groups:
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
-                f"num_groups is {num_groups}; the {length} channels along channel_axis {channel_axis} don't divide into that many",
+                f"num_groups is {num_groups}, which does not divide the {length} channels along channel_axis {channel_axis}",
                 data=f"this is {info}",
             )
         check_params(at, info, (channel_axis,), parts, epsilon)

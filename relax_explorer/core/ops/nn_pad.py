@@ -18,14 +18,20 @@ from relax_explorer.core.ops.windows import Pads, pad_stage, padded
 
 
 class Pad(Op, name="relax.nn.pad"):
-    """A border around a tensor (numpy.pad): a constant, or elements of the tensor itself."""
+    """The tensor with a border around it: a constant, or elements of the tensor itself (numpy.pad).
+
+    `reflect` mirrors at the first and last element without repeating it, `replicate` repeats it (numpy's edge), `circular` begins
+    again at the other end (numpy's wrap).
+    """
 
     data: Tensor = operand("the tensor")
     pad_width: Ints = attr(
-        REQUIRED, "before and after each axis, in turn; negative numbers cut elements off", unit="elements"
+        REQUIRED,
+        "before and after each axis, in turn: [before 0, after 0, before 1, …]; negative numbers cut elements off",
+        unit="elements",
     )
     pad_mode: str | None = attr("constant", "constant, reflect, replicate or circular")
-    pad_value: float | None = attr(0.0, "the constant")
+    pad_value: float | None = attr(0.0, "the constant, converted to the dtype of data; 0 when None")
     printed_order: ClassVar[tuple[str, ...]] = ("pad_width", "pad_value", "pad_mode")
     fusion = Fusion.INJECTIVE
     examples = (
@@ -41,21 +47,23 @@ class Pad(Op, name="relax.nn.pad"):
     def infer(
         at: Site, data: s.StructInfo, pad_width: Any, pad_mode: str | None, pad_value: float | None
     ) -> s.StructInfo:
-        """The lengths with the border."""
+        """The lengths of data plus those of the border, the dtype of data."""
         info = rules.tensor(at, data, "data")
         if info.ndim < 0 or len(pad_width) != 2 * info.ndim:
-            rank = info.ndim if info.ndim >= 0 else "unknown"
-            text = f"pad_width has {len(pad_width)} numbers, two for each axis are needed; the rank is {rank}"
+            axes = f"the {info.ndim} axes" if info.ndim >= 0 else "the unknown number of axes"
+            text = f"pad_width has {len(pad_width)} numbers, two for each of {axes} of data are needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"this is {info}")
         if pad_mode not in _PAD_MODES:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"pad_mode is {pad_mode!r}; {', '.join(_PAD_MODES)} are known")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"pad_mode is {pad_mode!r}, it must be one of {', '.join(_PAD_MODES)}"
+            )
         if info.dims is None:
             return info
         ends = pads_by_axis(pad_width)
         lengths = [simplify(p.Add(dim, p.IntImm(sum(pad)))) for dim, pad in zip(info.dims, ends, strict=True)]
         for dim, length, pad in zip(info.dims, lengths, ends, strict=True):
             if isinstance(length, p.IntImm) and length.value < 0:
-                text = f"an axis of length {dim} can't lose {-sum(pad)} elements"
+                text = f"pad_width cuts {-sum(pad)} elements off an axis of data that has {dim}"
                 raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"this is {info}")
         return s.TensorStructInfo(tuple(lengths), info.dtype)
 

@@ -62,16 +62,33 @@ _VOLUMES = (
 class Pool(Windowed):
     """Base of the poolings."""
 
-    data: Tensor = operand("signals, images or volumes, by layout")
-    pool_size: Ints = attr(every(1), "size of a window", unit="elements")
-    strides: Ints = attr(every(1), "steps between windows", unit="elements")
-    padding: Ints = attr(
-        border(0), "border: one number, one for each axis, or all before and then all after", unit="elements"
+    data: Tensor = operand("IMAGES, by layout")
+    pool_size: Ints = attr(
+        every(1), "lengths of a window: one number, or one for each axis; at least 1", unit="elements"
     )
-    dilation: Ints = attr(every(1), "steps within a window", unit="elements")
-    ceil_mode: bool = attr(False, "whether a last, partial window counts")
-    count_include_pad: bool = attr(False, "whether the border counts in a mean")
-    layout: str = attr(in_order("NC"), "order of the axes of the data")
+    strides: Ints = attr(
+        every(1),
+        "steps from a window to the next: one number, or one for each axis; at least 1",
+        unit="elements",
+    )
+    padding: Ints = attr(
+        border(0),
+        "border around data: one number, one for each axis, or all before and then all after; at least 0",
+        unit="elements",
+    )
+    dilation: Ints = attr(
+        every(1),
+        "steps from an element of a window to the next: one number, or one for each axis; at least 1",
+        unit="elements",
+    )
+    ceil_mode: bool = attr(
+        False, "whether a last window that goes beyond the border counts, if it starts before"
+    )
+    count_include_pad: bool = attr(False, "whether the border counts in a mean; no matter in a maximum")
+    layout: str = attr(
+        in_order("NC"),
+        "order of the axes of data: N batch, C channels, the others space; tiles such as 4c may follow",
+    )
     out_layout: str | None = attr(None, "order of the axes of the result; layout when None")
     printed_order: ClassVar[tuple[str, ...]] = ("pool_size", "strides", "dilation", "padding")
     fusion = Fusion.OUT_ELEMENTWISE
@@ -81,7 +98,9 @@ class Pool(Windowed):
         cls, at: Site, data: s.StructInfo, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str,
         out_layout: str | None, **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
-        """The windows."""
+        """As data with, along each axis of space,
+        (length + padding before and after - dilation * (pool_size - 1) - 1) / stride + 1, rounded down, with ceil_mode up.
+        """
         x, wanted = rules.tensor(at, data, "data"), out_layout or layout
         need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
         need_window(at, len(cls.spatial), padding, pool_size=pool_size, strides=strides, dilation=dilation)
@@ -271,7 +290,10 @@ def _counted(
 
 
 class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):
-    """The largest element of each window of signals (TVM)."""
+    """The largest element of each window of signals (ONNX MaxPool).
+
+    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    """
 
     examples = (
         "f32[n,3,8] pool_size=2 strides=2 -> f32[n,3,4]",
@@ -281,21 +303,30 @@ class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):
 
 
 class MaxPool2d(MaxPool, name="relax.nn.max_pool2d", spatial="HW"):
-    """The largest element of each window of images (TVM)."""
+    """The largest element of each window of images (ONNX MaxPool).
+
+    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    """
 
     examples = _IMAGES
 
 
 class MaxPool3d(MaxPool, name="relax.nn.max_pool3d", spatial="DHW"):
-    """The largest element of each window of volumes (TVM)."""
+    """The largest element of each window of volumes (ONNX MaxPool).
+
+    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    """
 
     examples = _VOLUMES
 
 
 class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
-    """The mean of each window of signals, of its border too unless count_include_pad is False (TVM)."""
+    """The mean of the elements of each window of signals (ONNX AveragePool).
 
-    count_include_pad: bool = attr(True, "whether the border counts")
+    By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
+    """
+
+    count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
     examples = (
         "f32[n,3,8] pool_size=2 strides=2 -> f32[n,3,4]",
         "f32[n,2,7] pool_size=[3] strides=2 padding=[1,0] dilation=2 ceil_mode=True -> f32[n,2,3]",
@@ -304,13 +335,21 @@ class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
 
 
 class AvgPool2d(AvgPool, name="relax.nn.avg_pool2d", spatial="HW"):
-    """The mean of each window of images, its border left out unless count_include_pad (TVM)."""
+    """The mean of the elements of each window of images (ONNX AveragePool).
+
+    By default the border is left out, unlike with `nn.avg_pool1d` and `nn.avg_pool3d`. The mean of integers is cut off.
+    """
+
+    count_include_pad: bool = attr(False, "whether the border counts, as zeros, among the elements of a mean")
 
     examples = _IMAGES
 
 
 class AvgPool3d(AvgPool, name="relax.nn.avg_pool3d", spatial="DHW"):
-    """The mean of each window of volumes, of its border too unless count_include_pad is False (TVM)."""
+    """The mean of the elements of each window of volumes (ONNX AveragePool).
 
-    count_include_pad: bool = attr(True, "whether the border counts")
+    By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
+    """
+
+    count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
     examples = _VOLUMES

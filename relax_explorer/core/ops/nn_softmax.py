@@ -17,15 +17,18 @@ from relax_explorer.core.ops.te import Te, Tensor, call, lowest
 
 
 class Softmax(Activation, name="relax.nn.softmax"):
-    """exp(x) divided by its sum along an axis, computed from x minus its maximum (ONNX Softmax)."""
+    """exp(x) of each element x, divided by its sum along an axis (ONNX Softmax).
 
-    axis: int = attr(-1, "the axis")
+    It is computed from x minus its maximum along the axis, so that exp does not overflow.
+    """
+
+    axis: int = attr(-1, "the axis; negative counts from the last")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = ("f32[n,4] axis=-1 -> f32[n,4]", "f32[2,n,3] axis=1 -> f32[2,n,3]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:  # type: ignore[override]  # attributes are passed by name
-        """The operand's own."""
+        """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         rules.need_float(at, info, "data")
         rules.axis(at, axis, info.ndim)
@@ -61,7 +64,10 @@ def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:
 
 
 class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
-    """The logarithm of softmax, without leaving its range (ONNX LogSoftmax)."""
+    """The natural logarithm of softmax along an axis (ONNX LogSoftmax).
+
+    It is computed from x minus its maximum along the axis, so that exp does not overflow.
+    """
 
     @staticmethod
     def evaluate(data: Any, axis: int) -> Any:

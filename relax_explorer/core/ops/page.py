@@ -150,7 +150,7 @@ def place(op: type[Op]) -> str:
 
 def inference(op: type[Op]) -> str:
     """What the result is, in a sentence."""
-    return inspect.cleandoc(op.infer.__doc__ or "") if op.infer is not Op.infer else "an object"
+    return " ".join((op.infer.__doc__ or "").split()) if op.infer is not Op.infer else "An object."
 
 
 def errors(op: type[Op]) -> tuple[Code, ...]:
@@ -161,12 +161,15 @@ def errors(op: type[Op]) -> tuple[Code, ...]:
     seen: set[CodeType] = set()
     for rule in (op.infer, op.refine):
         if rule is not None:
-            found.update({code.id: code for code in _mentioned(rule, seen)})
+            found.update({code.id: code for code in _mentioned(rule, seen, op)})
     return tuple([found[key] for key in sorted(found)])
 
 
-def _mentioned(function: Callable[..., Any], seen: set[CodeType]) -> Iterator[Code]:
-    """The codes that a function names, and those that functions named in it do, as far as they are operators' own."""
+def _mentioned(function: Callable[..., Any], seen: set[CodeType], owner: type) -> Iterator[Code]:
+    """The codes that a function names, and those that functions named in it do, as far as they are operators' own.
+
+    Methods are those of the class that has the function, its `owner`, and of classes that are named as well.
+    """
     function = getattr(function, "__func__", function)  # of a class method or a static one
     if not isinstance(function, FunctionType) or not function.__module__.startswith(_FAMILY):
         return
@@ -179,14 +182,24 @@ def _mentioned(function: Callable[..., Any], seen: set[CodeType]) -> Iterator[Co
         pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         world = function.__globals__
         known = [world[name] for name in code.co_names if name in world]
-        holders: list[Any] = [item for item in known if isinstance(item, ModuleType)]
-        holders += [item for item in world.values() if isinstance(item, type)]  # whose methods it may call
-        known += [vars(item)[name] for item in holders for name in code.co_names if name in vars(item)]
-        for item in known:
+        known += [
+            vars(item)[name]
+            for item in known
+            if isinstance(item, ModuleType)
+            for name in code.co_names
+            if name in vars(item)
+        ]
+        methods = [
+            (inspect.getattr_static(item, name), item)
+            for item in (owner, *[item for item in known if isinstance(item, type)])
+            for name in code.co_names
+            if inspect.getattr_static(item, name, None) is not None
+        ]
+        for item, of in [*[(item, owner) for item in known], *methods]:
             if isinstance(item, Code):
                 yield item
             else:
-                yield from _mentioned(item, seen)
+                yield from _mentioned(item, seen, of)
 
 
 def evaluation(op: type[Op]) -> str:

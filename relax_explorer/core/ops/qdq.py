@@ -27,16 +27,23 @@ class Quantized(Op):
     """Base of both: one scale and zero point for all elements, or one for each index of an axis."""
 
     data: Tensor = operand("the tensor")
-    scale: Tensor = operand("a number, or a vector as long as the axis")
-    zero_point: Tensor = operand("what stands for 0: a number, or a vector as long as the axis")
-    axis: int = attr(-1, "the axis")
+    scale: Tensor = operand(
+        "what a step of 1 stands for: one number, or a vector of one for each place along the axis"
+    )
+    zero_point: Tensor = operand(
+        "what stands for 0: one number, or a vector of one for each place along the axis"
+    )
+    axis: int = attr(-1, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE
 
 
 class Quantize(Quantized, name="relax.quantize"):
-    """round(data / scale) + zero_point, kept inside out_dtype, in the shape of the data (ONNX QuantizeLinear)."""
+    """round(data / scale) + zero_point, moved to the nearest number that out_dtype has (ONNX QuantizeLinear).
 
-    out_dtype: DType = attr(INT8, "dtype of the result")
+    Halves are rounded to even. For a float8 result nothing is rounded before zero_point is added.
+    """
+
+    out_dtype: DType = attr(INT8, f"dtype of the result: {', '.join(_NARROW)}")
     examples = (
         "f32[n,4] f32[4] i8[4] axis=-1 -> i8[n,4]",
         'f32[2,n] f32[] u8[] out_dtype="uint8" -> u8[2,n]',
@@ -53,9 +60,11 @@ class Quantize(Quantized, name="relax.quantize"):
         axis: int,
         out_dtype: DType,
     ) -> s.StructInfo:
-        """The shape of the data."""
+        """The shape of data, in out_dtype."""
         if out_dtype.name not in _NARROW:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"out_dtype is {out_dtype}; it is one of {', '.join(_NARROW)}")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"out_dtype is {out_dtype}, it must be one of {', '.join(_NARROW)}"
+            )
         info = _operands(at, data, scale, zero_point, axis, _SCALES)
         return info if info.dtype is None else rules.like(info, out_dtype)
 
@@ -84,9 +93,9 @@ class Quantize(Quantized, name="relax.quantize"):
 
 
 class Dequantize(Quantized, name="relax.dequantize"):
-    """(data - zero_point) * scale in the shape of the data (ONNX DequantizeLinear)."""
+    """(data - zero_point) * scale, computed in float32 (ONNX DequantizeLinear)."""
 
-    out_dtype: DType = attr(FLOAT32, "dtype of the result")
+    out_dtype: DType = attr(FLOAT32, "dtype of the result: float16 or float32")
     examples = (
         "i8[n,4] f32[4] i8[4] axis=-1 -> f32[n,4]",
         "u8[2,n] f32[] u8[] -> f32[2,n]",
@@ -103,9 +112,11 @@ class Dequantize(Quantized, name="relax.dequantize"):
         axis: int,
         out_dtype: DType,
     ) -> s.StructInfo:
-        """The shape of the data."""
+        """The shape of data, in out_dtype."""
         if out_dtype.name not in ("float16", "float32"):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"out_dtype is {out_dtype}, not float16 or float32")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"out_dtype is {out_dtype}, it must be one of float16, float32"
+            )
         info = _operands(at, data, scale, zero_point, axis, _STORED)
         return info if info.dtype is None else rules.like(info, out_dtype)
 
@@ -152,10 +163,11 @@ def _operands(
     wanted = {"data": kinds, "scale": _SCALES, "zero_point": _ZERO_POINTS}
     for name, part in given.items():
         if str(part.dtype) not in wanted[name]:
-            message = f"{name} is one of {', '.join(wanted[name])}"
+            message = f"{name} is {part.dtype}, one of {', '.join(wanted[name])} is needed"
             raise at.fail(codes.DTYPE_WRONG, message, **{name: f"dtype {part.dtype}"})
     if info.ndim < 0:
-        raise at.fail(codes.RANK_WRONG, "the rank of the data is not known", data=f"this is {info}")
+        hint = "state it with R.match_cast(…, R.Tensor(ndim=2))"
+        raise at.fail(codes.RANK_WRONG, "the rank of data is not known", data=f"this is {info}", help=hint)
     place = rules.axis(at, axis, info.ndim) if info.ndim else 0
     for name, part in parts.items():
         _need_length(at, part, name, info, place)
@@ -167,11 +179,13 @@ def _need_length(at: Site, part: s.TensorStructInfo, name: str, info: s.TensorSt
     if part.dims is not None and all(dim is rules.ONE for dim in part.dims):
         return
     if part.ndim > 1:
-        raise at.fail(codes.RANK_WRONG, f"{name} is a number or a vector", **{name: f"this is {part}"})
+        text = f"{name} has rank {part.ndim}, 0 or 1 is needed"
+        raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
     length = info.dims[place] if info.dims else None
     if part.dims is None or length is None or at.equal(part.dims[0], length) is not Answer.YES:
-        text = "not known" if length is None else str(length)
-        message = f"{name} has one number, or as many as the axis is long, which is {text}"
+        has = f"has {part.dims[0]} numbers" if part.dims else "has no known length"
+        text = "the unknown length" if length is None else f"{length}, the length"
+        message = f"{name} {has}, 1 or {text} of axis {place} of data is needed"
         raise at.fail(codes.DIMS_DIFFER, message, **{name: f"this is {part}"})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,15 +20,13 @@ from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, flat_index, highest, lowest
 from relax_explorer.core.tir.stmt import Stmt
 
-_OF_NOTHING = ("relax.sum", "relax.prod")  # what has a value where there are no elements
-
 
 class Reduction(Op):
     """Base of the reductions: the named axes vanish, or stay with length 1."""
 
     x: Tensor = operand("the tensor")
-    axis: Axes | None = attr(None, "the axes; all when None")
-    keepdims: bool = attr(False, "keep the reduced axes with length 1")
+    axis: Axes | None = attr(None, "the axes to reduce, negative count from the last; all when None")
+    keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
     fusion = Fusion.REDUCE
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] axis=[1] -> f32[n]",
@@ -38,33 +36,9 @@ class Reduction(Op):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
-        """The shape without the reduced axes."""
+        """The shape of x without the reduced axes, the dtype of x."""
         info = rules.tensor(at, x, "x")
         return s.TensorStructInfo(*reduced(at, info, axis, keepdims))
-
-
-def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tuple[Any, Any, int]:
-    """Shape, dtype and rank of a reduction."""
-    if info.ndim < 0:
-        return (() if axis is None and not keepdims else None), info.dtype, -1
-    gone = rules.axes(at, axis, info.ndim, "axis")
-    if at.op is not None and at.op.name not in _OF_NOTHING:
-        warn_of_nothing(at, "x", info, gone)
-    if info.dims is None and len(gone) == info.ndim:
-        return (rules.ONE,) * info.ndim if keepdims else (), info.dtype, -1
-    if info.dims is None:
-        return None, info.dtype, info.ndim if keepdims else info.ndim - len(gone)
-    if keepdims:
-        return tuple([rules.ONE if n in gone else dim for n, dim in enumerate(info.dims)]), info.dtype, -1
-    return tuple([dim for n, dim in enumerate(info.dims) if n not in gone]), info.dtype, -1
-
-
-def warn_of_nothing(at: Site, name: str, info: s.TensorStructInfo, gone: Sequence[int]) -> None:
-    """Warn of a reduced axis that is known to have no elements."""
-    empty = next((n for n in gone if info.dims is not None and info.dims[n] is rules.ZERO), None)
-    if empty is not None:
-        text = f"axis {empty} of {name} has length 0, and of no elements there is no such value"
-        at.warn(codes.OF_NOTHING, text, **{name: f"this is {info}"})
 
 
 def _doubt(x: Any, axis: Any, keepdims: bool) -> str:
@@ -75,6 +49,44 @@ def _doubt(x: Any, axis: Any, keepdims: bool) -> str:
     if empty is None or 0 in [length for n, length in enumerate(x.shape) if n not in gone]:
         return ""
     return f"axis {empty} of x has length 0 here, and of no elements there is no such value"
+
+
+class OfSome(Reduction):
+    """Base of those that have no value where there are no elements."""
+
+    doubt = staticmethod(_doubt)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+        """The shape of x without the reduced axes, the dtype of x."""
+        found = Reduction.infer(at, x, axis, keepdims)
+        warn_of_nothing(at, x, axis)
+        return found
+
+
+def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tuple[Any, Any, int]:
+    """Shape, dtype and rank of a reduction."""
+    if info.ndim < 0:
+        return (() if axis is None and not keepdims else None), info.dtype, -1
+    gone = rules.axes(at, axis, info.ndim, "axis")
+    if info.dims is None and len(gone) == info.ndim:
+        return (rules.ONE,) * info.ndim if keepdims else (), info.dtype, -1
+    if info.dims is None:
+        return None, info.dtype, info.ndim if keepdims else info.ndim - len(gone)
+    if keepdims:
+        return tuple([rules.ONE if n in gone else dim for n, dim in enumerate(info.dims)]), info.dtype, -1
+    return tuple([dim for n, dim in enumerate(info.dims) if n not in gone]), info.dtype, -1
+
+
+def warn_of_nothing(at: Site, x: s.StructInfo, axis: Any) -> None:
+    """Warn of an axis, of those that are reduced, that is known to have no elements; inference has accepted these."""
+    if not isinstance(x, s.TensorStructInfo) or x.dims is None:
+        return
+    gone = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    empty = next((n % x.ndim for n in gone if x.dims[n] is rules.ZERO), None)
+    if empty is not None:
+        text = f"axis {empty} of x has length 0, and of no elements there is no such value"
+        at.warn(codes.OF_NOTHING, text, x=f"this is {x}")
 
 
 def reduce_stage(
@@ -103,7 +115,10 @@ def _axes(axis: Any) -> Any:
 
 
 class Sum(Reduction, name="relax.sum"):
-    """Sum over axes (numpy.sum), in the dtype of the tensor: of truth values whether one of them is true."""
+    """The sum of the elements along axes, in the dtype of x (numpy.sum).
+
+    0 of no elements; of truth values whether one of them is true. Integers wrap: no wider dtype is taken, unlike numpy's.
+    """
 
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
@@ -119,7 +134,10 @@ class Sum(Reduction, name="relax.sum"):
 
 
 class Prod(Reduction, name="relax.prod"):
-    """Product over axes (numpy.prod), in the dtype of the tensor: of truth values whether all of them are true."""
+    """The product of the elements along axes, in the dtype of x (numpy.prod).
+
+    1 of no elements; of truth values whether all of them are true. Integers wrap: no wider dtype is taken, unlike numpy's.
+    """
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -132,10 +150,12 @@ class Prod(Reduction, name="relax.prod"):
         return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Mul, p.as_prim(1, x.dtype))
 
 
-class Max(Reduction, name="relax.max"):
-    """Largest element over axes (numpy.max); the smallest finite value of nothing. A NaN is forgotten by the next element."""
+class Max(OfSome, name="relax.max"):
+    """The largest of the elements along axes (numpy.max).
 
-    doubt = staticmethod(_doubt)
+    Of no elements it is the least number of the dtype, with a warning. A NaN is forgotten at the next element, so the result is
+    the largest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
+    """
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -148,10 +168,12 @@ class Max(Reduction, name="relax.max"):
         return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Max, lowest(x.dtype))
 
 
-class Min(Reduction, name="relax.min"):
-    """Smallest element over axes (numpy.min); the largest finite value of nothing. A NaN is forgotten by the next element."""
+class Min(OfSome, name="relax.min"):
+    """The smallest of the elements along axes (numpy.min).
 
-    doubt = staticmethod(_doubt)
+    Of no elements it is the largest number of the dtype, with a warning. A NaN is forgotten at the next element, so the result
+    is the smallest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
+    """
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -226,10 +248,12 @@ def variance(x: Any, axis: Any, keepdims: bool) -> Any:
     return mean(distance * distance, axis, keepdims)
 
 
-class Mean(Reduction, name="relax.mean"):
-    """Arithmetic mean over axes (numpy.mean)."""
+class Mean(OfSome, name="relax.mean"):
+    """The arithmetic mean of the elements along axes, in the dtype of x (numpy.mean).
 
-    doubt = staticmethod(_doubt)
+    NaN of no elements, with a warning.
+    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    """
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -245,10 +269,12 @@ class Mean(Reduction, name="relax.mean"):
         return _as_before(te, made, kind)
 
 
-class Variance(Reduction, name="relax.variance"):
-    """Mean squared distance from the mean over axes (numpy.var)."""
+class Variance(OfSome, name="relax.variance"):
+    """The mean squared distance of the elements along axes from their mean, in the dtype of x (numpy.var).
 
-    doubt = staticmethod(_doubt)
+    It is divided by the number of elements, not by one less. NaN of no elements, with a warning.
+    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    """
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -275,10 +301,12 @@ def variance_stages(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
     return te.compute("T_divide", summed.shape, lambda *i: p.Div(summed[i], count(x, axis)))
 
 
-class Std(Reduction, name="relax.std"):
-    """Standard deviation over axes (numpy.std)."""
+class Std(OfSome, name="relax.std"):
+    """The standard deviation of the elements along axes, in the dtype of x (numpy.std).
 
-    doubt = staticmethod(_doubt)
+    It is the root of `variance`, divided by the number of elements, not by one less. NaN of no elements, with a warning.
+    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    """
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -297,8 +325,8 @@ class Arg(Op):
     """Base of argmax and argmin: int64 positions."""
 
     x: Tensor = operand("the tensor")
-    axis: int | None = attr(None, "the axis; the flattened tensor when None")
-    keepdims: bool = attr(False, "keep the axis with length 1")
+    axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
+    keepdims: bool = attr(False, "whether the reduced axis stays, with length 1; all do when axis is None")
     fusion = Fusion.REDUCE
     doubt = staticmethod(_doubt)
     examples: ClassVar[tuple[str, ...]] = (
@@ -309,9 +337,10 @@ class Arg(Op):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: int | None, keepdims: bool) -> s.StructInfo:
-        """The shape without the axis, int64."""
+        """The shape of x without the axis, int64."""
         info = rules.tensor(at, x, "x")
         shape, _, ndim = reduced(at, info, None if axis is None else (axis,), keepdims)
+        warn_of_nothing(at, x, axis)
         return s.TensorStructInfo(shape, INT64, ndim)
 
 
@@ -373,7 +402,10 @@ def _position_stages(
 
 
 class Argmax(Arg, name="relax.argmax"):
-    """Position of the largest element, the first of equals (numpy.argmax); -1 among none."""
+    """The index of the largest element along an axis, of equal ones the first (numpy.argmax).
+
+    -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `max`.
+    """
 
     evaluate = staticmethod(_position(np.argmax))
 
@@ -384,7 +416,10 @@ class Argmax(Arg, name="relax.argmax"):
 
 
 class Argmin(Arg, name="relax.argmin"):
-    """Position of the smallest element, the first of equals (numpy.argmin); -1 among none."""
+    """The index of the smallest element along an axis, of equal ones the first (numpy.argmin).
+
+    -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `min`.
+    """
 
     evaluate = staticmethod(_position(np.argmin))
 

@@ -29,7 +29,9 @@ def tensor(at: Site, info: s.StructInfo | None, name: str) -> s.TensorStructInfo
 def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStructInfo]:
     """The fields of a tuple of tensors."""
     if not isinstance(info, s.TupleStructInfo):
-        raise at.fail(codes.WRONG_KIND, f"{name} is no tuple of tensors", **{name: f"this is {info}"})
+        raise at.fail(
+            codes.WRONG_KIND, f"{name} is {info}, a tuple of tensors is needed", **{name: f"this is {info}"}
+        )
     return [tensor(at, field, name) for field in info.fields]
 
 
@@ -37,7 +39,7 @@ def shape(at: Site, info: s.StructInfo | None, name: str) -> s.ShapeStructInfo:
     """The StructInfo of an operand that has to be a shape; raises InferFailure otherwise."""
     if isinstance(info, s.ShapeStructInfo):
         return info
-    raise _other_kind(at, info, name, f"{name} is no shape", "R.Shape(…)")
+    raise _other_kind(at, info, name, f"{name} is not known to be a shape", "R.Shape(…)")
 
 
 def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, wanted: str) -> InferFailure:
@@ -101,12 +103,22 @@ def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
             found = info.dtype
         elif info.dtype is not found:
             labels = {name: f"dtype {part.dtype}" for name, part in infos.items()}
-            raise at.fail(
-                codes.DTYPES_DIFFER,
-                f"the operands are {' and '.join(str(part.dtype) for part in infos.values())}",
-                **labels,
-            )
+            said = ", ".join(f"{name} is {part.dtype or 'of unknown dtype'}" for name, part in infos.items())
+            if any(_is_scalar(at, name) for name in infos):
+                tensors = [part.dtype for name, part in infos.items() if not _is_scalar(at, name)]
+                labels["help"] = write_scalar(tensors[0] if tensors else found)
+            raise at.fail(codes.DTYPES_DIFFER, f"{said}: one dtype is needed", **labels)
     return None if unknown else found
+
+
+def write_scalar(kind: DType | None) -> str:
+    """What to do about a scalar of another dtype, which R.astype does not take."""
+    return f"write the scalar in that dtype: T.{kind}(…)"
+
+
+def _is_scalar(at: Site, name: str) -> bool:
+    arg = at.arg(name)
+    return arg is not None and isinstance(arg.struct_info, s.PrimStructInfo)
 
 
 def same_rank(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> int:
@@ -122,7 +134,7 @@ def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -
     """As `same_dtype`, of the fields of the tuple that is called `name`."""
     known = list(dict.fromkeys(str(info.dtype) for info in infos if info.dtype is not None))
     if len(known) > 1:
-        text = f"the fields of {name} are {' and '.join(known)}"
+        text = f"the fields of {name} are {' and '.join(known)}, one dtype is needed"
         raise at.fail(codes.DTYPES_DIFFER, text, **{name: f"dtypes {', '.join(known)}"})
     return None if any(info.dtype is None for info in infos) else infos[0].dtype if infos else None
 
@@ -204,7 +216,8 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) 
             )
         return
     if not x.dtype.is_float or x.dtype.bits < 16:  # TVM: float8 and narrower can't be computed with
-        text = f"{name} is {x.dtype}, a floating point tensor is needed"
+        wanted = "float16 or wider" if x.dtype.is_float else "a floating point tensor"
+        text = f"{name} is {x.dtype}, {wanted} is needed"
         raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {x.dtype}"})
 
 

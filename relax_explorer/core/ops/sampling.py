@@ -20,12 +20,17 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
-    """The first outcome whose running sum of probabilities exceeds a uniform number (inverse transform sampling, TVM)."""
+    """For each draw the first outcome where the running sum of probabilities exceeds a uniform number (TVM).
 
-    prob: Tensor = operand("a distribution in each row, [batch, outcomes]; a row adds up to 1")
-    uniform_sample: Tensor = operand("numbers from 0 to 1, [draws, 1]")
-    sample_indices: Tensor = operand("which row each draw is from, [draws, 1]")
-    dtype: DType = attr(INT64, "dtype of the outcomes")
+    Outcomes are numbered from 0. Where no sum exceeds the number it is the last outcome.
+    """
+
+    prob: Tensor = operand(
+        "a distribution in each row, [batch, outcomes]: floating point, a row adds up to 1"
+    )
+    uniform_sample: Tensor = operand("a number from 0 to 1 for each draw, [draws, 1]: floating point")
+    sample_indices: Tensor = operand("the row that each draw is from, [draws, 1]: signed integers, from 0 on")
+    dtype: DType = attr(INT64, "dtype of the result")
     examples = (
         "f32[3,5] f32[6,1] i64[6,1] -> i64[6,1]",
         'f32[3,n] f32[m,1] i32[m,1] dtype="int32" -> i32[m,1]',
@@ -35,7 +40,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
     def infer(
         at: Site, prob: s.StructInfo, uniform_sample: s.StructInfo, sample_indices: s.StructInfo, dtype: DType
     ) -> s.StructInfo:
-        """An outcome for each draw."""
+        """[draws, 1], the dtype asked for."""
         given = {
             "prob": rules.tensor(at, prob, "prob"),
             "uniform_sample": rules.tensor(at, uniform_sample, "uniform_sample"),

@@ -23,9 +23,11 @@ class Scan(Op):
     """Base of the running reductions along an axis."""
 
     data: Tensor = operand("the tensor")
-    axis: int | None = attr(None, "the axis; the flattened tensor when None")
-    dtype: DType | None = attr(None, "dtype of the result; that of the data when None")
-    exclusive: bool = attr(False, "whether an element counts only for those after it")
+    axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
+    dtype: DType | None = attr(
+        None, "dtype of the result, which elements are converted to first; that of data when None"
+    )
+    exclusive: bool = attr(False, "whether only the elements before each count, without its own")
     fusion = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] axis=1 -> f32[n,4]",
@@ -37,7 +39,7 @@ class Scan(Op):
     def infer(
         at: Site, data: s.StructInfo, axis: int | None, dtype: DType | None, exclusive: bool
     ) -> s.StructInfo:
-        """The shape of the data, or a vector of all its elements."""
+        """The shape of data, when axis is None a vector of all its elements; the dtype is dtype."""
         info = rules.tensor(at, data, "data")
         kind = dtype or info.dtype
         if axis is not None:
@@ -94,7 +96,10 @@ def _stage(
 
 
 class Cumsum(Scan, name="relax.cumsum"):
-    """Sums of the elements up to each (numpy.cumsum)."""
+    """For each element the sum of those up to it along an axis (numpy.cumsum).
+
+    When exclusive, the first one is 0. Integers wrap: no wider dtype is taken by itself.
+    """
 
     evaluate = staticmethod(_scan(np.cumsum, 0))
 
@@ -105,7 +110,10 @@ class Cumsum(Scan, name="relax.cumsum"):
 
 
 class Cumprod(Scan, name="relax.cumprod"):
-    """Products of the elements up to each (numpy.cumprod)."""
+    """For each element the product of those up to it along an axis (numpy.cumprod).
+
+    When exclusive, the first one is 1. Integers wrap: no wider dtype is taken by itself.
+    """
 
     evaluate = staticmethod(_scan(np.cumprod, 1))
 

@@ -23,14 +23,18 @@ _COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum
 
 
 class ScatterElements(Op, name="relax.scatter_elements"):
-    """The data with updates at indices along an axis, in the shape of the data (ONNX ScatterElements)."""
+    """The data with each update put at its index along an axis, at its own place of the others (ONNX ScatterElements).
+
+    Updates of one place are put one after the other: with `update` the last one stays, with `mean` each goes half way. A
+    negative index counts from the end; a run stops at one outside. The data itself stays as it is.
+    """
 
     data: Tensor = operand("the tensor")
-    indices: Tensor = operand("integers, of the rank of the data")
-    updates: Tensor = operand("new elements, of the shape of the indices")
-    axis: int = attr(0, "the axis")
+    indices: Tensor = operand("integers, of the rank of data")
+    updates: Tensor = operand("new elements, of the shape of indices and the dtype of data")
+    axis: int = attr(0, "the axis; negative counts from the last")
     reduction: str = attr(
-        "update", "update, add, mul, mean, max or min: how an update meets the element there"
+        "update", "what comes of an update and the element there: update, add, mul, mean, max or min"
     )
     examples = (
         "f32[6,4] i64[2,4] f32[2,4] axis=0 -> f32[6,4]",
@@ -44,7 +48,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     def infer(
         at: Site, data: s.StructInfo, indices: s.StructInfo, updates: s.StructInfo, axis: int, reduction: str
     ) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of data."""
         info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
         new = rules.tensor(at, updates, "updates")
         rules.axis(at, axis, info.ndim)
@@ -84,12 +88,21 @@ class ScatterElements(Op, name="relax.scatter_elements"):
 
 
 class ScatterNd(Op, name="relax.scatter_nd"):
-    """The data with updates at indices of several axes, in the shape of the data (ONNX ScatterND)."""
+    """The data with each update put at a row of indices, one index for each of its first axes (ONNX ScatterND).
+
+    Updates of one place are put one after the other: with `update` the last one stays. A negative index counts from the end; a
+    run stops at one outside. The data itself stays as it is.
+    """
 
     data: Tensor = operand("the tensor")
-    indices: Tensor = operand("integers; the last axis has one index for each axis of the data")
-    updates: Tensor = operand("new parts: the shape of the indices but the last axis, then what has no index")
-    reduction: str = attr("update", "update, add, mul, max or min: how an update meets the element there")
+    indices: Tensor = operand("integers; each row of the last axis is the indices of one element or slice")
+    updates: Tensor = operand(
+        "new elements or slices, of the dtype of data: the shape of indices without the last axis, "
+        "then the axes of data without an index"
+    )
+    reduction: str = attr(
+        "update", "what comes of an update and the element there: update, add, mul, max or min"
+    )
     examples = (
         "f32[6,n] i64[m,1] f32[m,n] -> f32[6,n]",
         'f32[5,5] i64[3,2] f32[3] reduction="add" -> f32[5,5]',
@@ -100,16 +113,18 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     def infer(
         at: Site, data: s.StructInfo, indices: s.StructInfo, updates: s.StructInfo, reduction: str
     ) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of data."""
         info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
         new = rules.tensor(at, updates, "updates")
         need_int(at, places, "indices", ("int", "uint"))
         if info.dtype is not new.dtype or info.dtype is None:
             labels = {"data": f"dtype {info.dtype}", "updates": f"dtype {new.dtype}"}
-            raise at.fail(codes.DTYPES_DIFFER, "data and updates need one known dtype", **labels)
+            said = f"data is {info.dtype or 'of unknown dtype'}, updates is {new.dtype or 'of unknown dtype'}"
+            raise at.fail(codes.DTYPES_DIFFER, f"{said}: one known dtype is needed", **labels)
         _need_reduction(at, reduction)
         if places.ndim == 0:
-            raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"this is {places}")
+            text = "indices has rank 0, at least 1 is needed"
+            raise at.fail(codes.RANK_WRONG, text, indices=f"this is {places}")
         if info.dims is None or places.dims is None or new.dims is None:
             return info
         depth = places.dims[-1]
@@ -119,7 +134,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         wanted = (*places.dims[:-1], *info.dims[depth.value :])
         rules.need_rank(at, new, len(wanted), "updates")
         if any(at.equal(a, b) is not Answer.YES for a, b in zip(wanted, new.dims, strict=True)):
-            message = f"the updates need the shape {rules.text(wanted)}"
+            message = f"updates has the shape {rules.text(new.dims)}, {rules.text(wanted)} is needed"
             raise at.fail(codes.DIMS_DIFFER, message, updates=f"shape {rules.text(new.dims)}")
         return info
 
@@ -149,12 +164,16 @@ class ScatterNd(Op, name="relax.scatter_nd"):
 
 
 class IndexPut(Op, name="relax.index_put"):
-    """The data with values at data[i0, i1, …], in the shape of the data (torch.index_put, numpy assignment)."""
+    """The data with values put at data[i0, i1, …] (torch.Tensor.index_put).
+
+    Values of one place are put one after the other: the last one stays, unless they are added. A negative index counts from the
+    end; a run stops at one outside. The data itself stays as it is.
+    """
 
     data: Tensor = operand("the tensor")
-    indices: Tensors = operand("a tuple of integer tensors, one for each axis")
-    values: Tensor = operand("new elements, broadcast to the shape of the indices")
-    accumulate: bool = attr(False, "whether values are added to what is there")
+    indices: Tensors = operand("a tuple of integer tensors, one for each axis of data; they broadcast")
+    values: Tensor = operand("new elements, of the dtype of data; they broadcast to the shape of the indices")
+    accumulate: bool = attr(False, "whether values are added to the elements there, else put in their place")
     examples = (
         "f32[5,6] (i64[m],i64[m]) f32[m] -> f32[5,6]",
         "f32[5] (i64[7],) f32[7] accumulate=True -> f32[5]",
@@ -164,13 +183,14 @@ class IndexPut(Op, name="relax.index_put"):
     def infer(
         at: Site, data: s.StructInfo, indices: s.StructInfo, values: s.StructInfo, accumulate: bool
     ) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of data."""
         info, new = rules.tensor(at, data, "data"), rules.tensor(at, values, "values")
         places = rules.tensors(at, indices, "indices")
         for place in places:
             need_int(at, place, "indices", ("int", "uint"))
             if place.ndim == 0:
-                raise at.fail(codes.RANK_WRONG, "indices have at least one axis", indices=f"one is {place}")
+                text = "a field of indices has rank 0, at least 1 is needed"
+                raise at.fail(codes.RANK_WRONG, text, indices=f"one is {place}")
         if info.ndim not in (-1, len(places)):
             message = f"indices has {len(places)} fields, data has rank {info.ndim}"
             raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}")
@@ -238,18 +258,20 @@ def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules
 
 
 class SliceScatter(Op, name="relax.slice_scatter"):
-    """The data with a slice along an axis replaced, in the shape of the data (torch.slice_scatter).
+    """The tensor with a slice along an axis replaced (torch.slice_scatter).
 
-    Start and end are not moved into the axis, as torch does: src has an element for every position from start to end by
-    step, and those for positions outside the axis are left out.
+    Start and end count both from the start of the axis, or both from its end. They are not moved into the axis, as torch does:
+    src has an element for every position from start to end by step, and those for positions outside the axis are left out.
     """
 
-    input_tensor: Tensor = operand("the tensor")
-    src: Tensor = operand("the new slice, along the axis (end - start) / step long, rounded up")
-    start: Prim = operand("first index; negative counts from the end")
-    end: Prim = operand("index after the last")
-    step: Prim = operand("step, at least 1")
-    axis: int = attr(0, "the axis")
+    input_tensor: Tensor = operand("the tensor; it stays as it is")
+    src: Tensor = operand(
+        "the new slice, along the axis (end - start) / step long, rounded up; else the shape and dtype of the tensor"
+    )
+    start: Prim = operand("first index, an integer; negative counts from the end")
+    end: Prim = operand("index after the last, an integer, not before start; negative counts from the end")
+    step: Prim = operand("step, an integer of at least 1")
+    axis: int = attr(0, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE
     by_info = False
     examples = (
@@ -268,7 +290,7 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         step: s.StructInfo,
         axis: int,
     ) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of input_tensor."""
         info, new = rules.tensor(at, input_tensor, "input_tensor"), rules.tensor(at, src, "src")
         rules.axis(at, axis, info.ndim)
         if info.ndim >= 0:
@@ -276,10 +298,12 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         rules.same_dtype(at, input_tensor=info, src=new)
         for name, given in (("start", start), ("end", end), ("step", step)):
             if not isinstance(given, s.PrimStructInfo) or not given.dtype.is_int:
-                raise at.fail(codes.WRONG_KIND, f"{name} is an integer", **{name: f"this is {given}"})
+                text = f"{name} is {given}, an integer is needed"
+                raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
         by = step.value if isinstance(step, s.PrimStructInfo) else None
         if isinstance(by, p.IntImm) and by.value < 1:
-            raise at.fail(codes.BAD_ATTRIBUTE, "the step is at least 1", step=f"this is {by.value}")
+            text = f"step is {by.value}, at least 1 is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, step=f"this is {by.value}")
         _need_one_side(at, start, end)
         if info.ndim >= 0:
             _need_order(at, start, end)
@@ -425,7 +449,9 @@ def _extent(
 def _need_reduction(at: Site, reduction: str, *more: str) -> None:
     known = ("update", *_COMBINE, *more)
     if reduction not in known:
-        raise at.fail(codes.BAD_ATTRIBUTE, f"reduction is {reduction}; it is one of {', '.join(known)}")
+        raise at.fail(
+            codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of {', '.join(known)}"
+        )
 
 
 def _need_same(
@@ -437,5 +463,7 @@ def _need_same(
             labels = dict(zip(names, (f"length {left}", f"length {right}"), strict=True))
             said = f"{whole} has length {left}, and {names[1]} {right}"
             raise at.fail(
-                codes.DIMS_DIFFER, said if whole else f"the lengths {left} and {right} differ", **labels
+                codes.DIMS_DIFFER,
+                said if whole else f"{names[0]} has length {left}, and {names[1]} {right} at the same axis",
+                **labels,
             )

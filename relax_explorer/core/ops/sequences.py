@@ -17,12 +17,17 @@ from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
 class ReverseSequence(Op, name="relax.reverse_sequence"):
-    """The first elements along an axis in reverse, how many is said for each of a batch (ONNX ReverseSequence)."""
+    """The first elements of each sequence in reverse order, the others where they were (ONNX ReverseSequence).
+
+    More elements than a sequence has are all of it; 1 or fewer change nothing.
+    """
 
     data: Tensor = operand("the tensor")
-    seq_lengths: Tensor = operand("a vector: how many elements to reverse, for each place of the batch axis")
-    seq_axis: int = attr(1, "the axis to reverse along")
-    batch_axis: int = attr(0, "the axis that has a length for each of its places")
+    seq_lengths: Tensor = operand(
+        "how many elements of each sequence are reversed: a vector of int32 or int64"
+    )
+    seq_axis: int = attr(1, "the axis along which a sequence goes; negative counts from the last")
+    batch_axis: int = attr(0, "the axis along which sequences are counted; negative counts from the last")
     fusion = Fusion.INJECTIVE
     examples = (
         "f32[n,4] i64[n] -> f32[n,4]",
@@ -34,11 +39,13 @@ class ReverseSequence(Op, name="relax.reverse_sequence"):
     def infer(
         at: Site, data: s.StructInfo, seq_lengths: s.StructInfo, seq_axis: int, batch_axis: int
     ) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of data."""
         info, counts = rules.tensor(at, data, "data"), rules.tensor(at, seq_lengths, "seq_lengths")
         if counts.dtype not in (None, INT32, INT64):
             raise at.fail(
-                codes.DTYPE_WRONG, "seq_lengths are int32 or int64", seq_lengths=f"dtype {counts.dtype}"
+                codes.DTYPE_WRONG,
+                f"seq_lengths is {counts.dtype}, int32 or int64 is needed",
+                seq_lengths=f"dtype {counts.dtype}",
             )
         rules.need_rank(at, counts, 1, "seq_lengths")
         rules.axis(at, seq_axis, info.ndim, "seq_axis")

@@ -25,7 +25,7 @@ class ShapeOf(ByMachine, name="relax.shape_of"):
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """Its dimensions as far as known."""
+        """A shape of the lengths of expr, as far as they are known."""
         info = rules.tensor(at, expr, "expr")
         return s.ShapeStructInfo(info.dims, info.ndim)
 
@@ -38,7 +38,7 @@ class Size(Op, name="relax.size"):
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """A tensor of rank 0."""
+        """A tensor of rank 0, int64."""
         rules.tensor(at, expr, "expr")
         return s.TensorStructInfo((), INT64)
 
@@ -54,14 +54,14 @@ class Size(Op, name="relax.size"):
 
 
 class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
-    """A shape as a vector of int64, its lengths in order (TVM)."""
+    """The lengths of a shape as a vector (TVM)."""
 
     expr: Shape = operand("the shape")
     examples = ("(n,4) -> i64[2]", "() -> i64[0]")
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """As many elements as dimensions."""
+        """A vector of as many int64 as the shape has lengths."""
         if not isinstance(expr, s.ShapeStructInfo):
             raise at.fail(codes.WRONG_KIND, f"expr is {expr}, a shape is needed", expr=f"this is {expr}")
         if expr.ndim < 0:
@@ -82,14 +82,14 @@ class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
 
 
 class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
-    """A vector of integers as a shape, its elements the lengths (TVM)."""
+    """The shape whose lengths are the elements of a vector (TVM)."""
 
-    expr: Tensor = operand("the vector, of int64")
+    expr: Tensor = operand("the vector, of int64; TVM takes other integers as well")
     examples = ("i64[2] -> shape(?,?)", "i64[n] -> shape")
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """As many dimensions as elements."""
+        """A shape of as many lengths as the vector has elements; they are known when it runs."""
         info = rules.tensor(at, expr, "expr")
         rules.need_known_rank(at, info, 1, "expr")
         if info.dtype is not None and not info.dtype.is_int:

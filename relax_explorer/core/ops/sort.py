@@ -22,11 +22,14 @@ _ROUNDS = 62  # no axis is longer than 2 to the power of this
 
 
 class Sort(Op, name="relax.sort"):
-    """Elements in order along an axis, in the same shape (numpy.sort); equal ones keep their order, NaN counts as largest."""
+    """The elements in ascending or descending order along an axis (numpy.sort).
+
+    NaN counts as the largest.
+    """
 
     x: Tensor = operand("the tensor")
-    axis: int = attr(-1, "the axis")
-    descending: bool = attr(False, "whether the largest comes first")
+    axis: int = attr(-1, "the axis; negative counts from the last")
+    descending: bool = attr(False, "whether the largest comes first, else the smallest")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] -> f32[n,4]",
         "i32[5] descending=True -> i32[5]",
@@ -35,7 +38,7 @@ class Sort(Op, name="relax.sort"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: int, descending: bool) -> s.StructInfo:
-        """The operand's own."""
+        """The shape and dtype of x."""
         info = rules.tensor(at, x, "x")
         rules.axis(at, axis, info.ndim)
         return info
@@ -53,11 +56,14 @@ class Sort(Op, name="relax.sort"):
 
 
 class Argsort(Op, name="relax.argsort"):
-    """Indices that put elements in order along an axis, in the same shape (numpy.argsort, stable)."""
+    """The indices of the elements in the order that `sort` puts them in along an axis (numpy.argsort).
+
+    Equal elements keep their order, whether ascending or descending. NaN counts as the largest.
+    """
 
     data: Tensor = operand("the tensor")
-    axis: int = attr(-1, "the axis")
-    descending: bool = attr(False, "whether the largest comes first")
+    axis: int = attr(-1, "the axis; negative counts from the last")
+    descending: bool = attr(False, "whether the largest comes first, else the smallest")
     dtype: DType | None = attr(INT32, "dtype of the indices; that of the data when None")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] -> i32[n,4]",
@@ -66,7 +72,7 @@ class Argsort(Op, name="relax.argsort"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, axis: int, descending: bool, dtype: DType | None) -> s.StructInfo:
-        """The shape of the data."""
+        """The shape of data, of dtype."""
         info = rules.tensor(at, data, "data")
         rules.axis(at, axis, info.ndim)
         return rules.like(info, dtype or info.dtype)
@@ -84,13 +90,18 @@ class Argsort(Op, name="relax.argsort"):
 
 
 class Topk(Op, name="relax.topk"):
-    """The k largest (or smallest) elements along an axis and their indices, the axis k long (ONNX TopK)."""
+    """The k largest or smallest elements along an axis, in order, and their indices (ONNX TopK).
+
+    Of equal elements those with smaller indices come first. NaN counts as the largest.
+    """
 
     data: Tensor = operand("the tensor")
-    k: int = attr(1, "how many; all when less than 1")
-    axis: int = attr(-1, "the axis")
-    ret_type: str = attr("both", "both, values or indices")
-    largest: bool = attr(True, "whether the largest, else the smallest")
+    k: int = attr(1, "how many elements; all when less than 1")
+    axis: int = attr(-1, "the axis; negative counts from the last")
+    ret_type: str = attr(
+        "both", "what the result is: both, a tuple of values and indices; values; or indices"
+    )
+    largest: bool = attr(True, "whether the largest elements are taken, else the smallest")
     dtype: DType | None = attr(INT32, "dtype of the indices; that of the data when None")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] k=2 -> (f32[n,2],i32[n,2])",
@@ -102,7 +113,7 @@ class Topk(Op, name="relax.topk"):
     def infer(
         at: Site, data: s.StructInfo, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
     ) -> s.StructInfo:
-        """The axis k long, for the values, the indices, or both."""
+        """The shape of data with the axis k long: values of the dtype of data, indices of dtype, or both as a tuple."""
         info = rules.tensor(at, data, "data")
         place = rules.axis(at, axis, info.ndim)
         values = s.TensorStructInfo(None, info.dtype, info.ndim)
@@ -112,7 +123,9 @@ class Topk(Op, name="relax.topk"):
         indices = rules.like(values, dtype or info.dtype)
         kinds = {"both": s.TupleStructInfo((values, indices)), "values": values, "indices": indices}
         if ret_type not in kinds:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"ret_type is {ret_type}; it is both, values or indices")
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"ret_type is {ret_type!r}, it must be one of both, values, indices"
+            )
         return kinds[ret_type]
 
     @staticmethod
@@ -139,12 +152,16 @@ class Topk(Op, name="relax.topk"):
 
 
 class Bucketize(Op, name="relax.bucketize"):
-    """Where elements belong among ordered boundaries, in the shape of the elements (torch.bucketize, numpy.searchsorted)."""
+    """For each element the number of boundaries that come before it (torch.bucketize).
+
+    NaN comes before all boundaries, so it gives 0. Boundaries in another order than ascending are not refused, but what comes
+    out then has no meaning.
+    """
 
     input_tensor: Tensor = operand("the elements")
-    boundaries: Tensor = operand("a vector of numbers in ascending order")
-    out_int32: bool = attr(False, "whether the indices are int32, else int64")
-    right: bool = attr(False, "whether an element equal to a boundary comes after it")
+    boundaries: Tensor = operand("a vector in ascending order")
+    out_int32: bool = attr(False, "whether the result is int32, else int64")
+    right: bool = attr(False, "whether a boundary comes before an element that is equal to it")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] f32[5] -> i64[n,4]",
         "i32[4] i32[m] out_int32=True right=True -> i32[4]",
@@ -154,7 +171,7 @@ class Bucketize(Op, name="relax.bucketize"):
     def infer(
         at: Site, input_tensor: s.StructInfo, boundaries: s.StructInfo, out_int32: bool, right: bool
     ) -> s.StructInfo:
-        """The shape of the elements."""
+        """The shape of input_tensor, int64 or int32."""
         info = rules.tensor(at, input_tensor, "input_tensor")
         rules.need_rank(at, rules.tensor(at, boundaries, "boundaries"), 1, "boundaries")
         return rules.like(info, INT32 if out_int32 else INT64)
@@ -202,20 +219,27 @@ class Bucketize(Op, name="relax.bucketize"):
 
 
 class Unique(Op, name="relax.unique"):
-    """The different elements, or slices along an axis, and where they are (numpy.unique); how many is known when it runs."""
+    """The different elements of a tensor, or its different slices along an axis (numpy.unique).
+
+    How many there are is known when it runs. What is asked for beside them follows in a tuple, each a vector of int64.
+    """
 
     x: Tensor = operand("the tensor")
-    sorted: Prim | None = operand("whether in ascending order; True when left out", default=None)
+    sorted: Prim | None = operand(
+        "1 for ascending order, which numpy's order is in any case; 1 when left out", default=None
+    )
     return_index: Prim | None = operand(
-        "whether to give the index of the first of each; False when left out", default=None
+        "1 to give, for each, the index of the first one; 0 when left out", default=None
     )
     return_inverse: Prim | None = operand(
-        "whether to give which one each element is; False when left out", default=None
+        "1 to give, for each element of x, which of them it is; 0 when left out", default=None
     )
     return_counts: Prim | None = operand(
-        "whether to give how often each is there; False when left out", default=None
+        "1 to give, for each, how often it is there; 0 when left out", default=None
     )
-    axis: Prim | None = operand("the axis; the flattened tensor when not given", default=None)
+    axis: Prim | None = operand(
+        "the axis along which slices are compared, an integer; elements are when left out", default=None
+    )
     packed = "relax.run.unique"
     examples = (
         "f32[n,4] -> f32[?]",
@@ -234,11 +258,12 @@ class Unique(Op, name="relax.unique"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, *flags: s.StructInfo | None) -> s.StructInfo:
-        """Tensors of unknown length, as many as are asked for."""
+        """A vector, with an axis a tensor of the rank of x, in the dtype of x; a tuple when more is asked for."""
         info = rules.tensor(at, x, "x")
         for q, flag in zip(at.op.operands[1:], flags, strict=False) if at.op is not None else ():
             if isinstance(flag, s.PrimStructInfo) and flag.dtype.is_float:
-                raise at.fail(codes.WRONG_KIND, f"{q.name} is no integer", **{q.name: f"this is {flag}"})
+                text = f"{q.name} is {flag.dtype}, an integer is needed"
+                raise at.fail(codes.WRONG_KIND, text, **{q.name: f"this is {flag}"})
         numbers = [_literal(flag) for flag in flags]
         along = len(flags) > 4 and flags[4] is not None
         if along and numbers[4] is not None:
@@ -264,7 +289,10 @@ class Unique(Op, name="relax.unique"):
 
 
 class Nonzero(Op, name="relax.nonzero"):
-    """Indices of the elements that are not 0, one column for each: [rank, how many] (numpy.nonzero, ONNX NonZero)."""
+    """The indices of the elements that are not 0, one column for each, in row-major order (ONNX NonZero).
+
+    NaN is not 0. Of a tensor of rank 0 the result has no rows.
+    """
 
     x: Tensor = operand("the tensor")
     packed = "relax.run.nonzero"
@@ -272,7 +300,7 @@ class Nonzero(Op, name="relax.nonzero"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """A matrix of unknown width."""
+        """An int64 matrix: a row for each axis of x, as many columns as elements are not 0."""
         rules.tensor(at, x, "x")
         return s.TensorStructInfo(None, INT64, 2)
 

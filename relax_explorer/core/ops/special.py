@@ -84,7 +84,7 @@ def as_array(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)) without overflow warnings."""
+    """1 / (1 + exp(-x)); 0 where exp overflows."""
     return 1 / (1 + np.exp(-x))
 
 

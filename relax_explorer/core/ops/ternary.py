@@ -18,7 +18,10 @@ from relax_explorer.core.ops.te import Te, Tensor
 
 
 class EwiseFma(Op, name="relax.ewise_fma"):
-    """x1 * x2 + x3, element by element, of tensors of one shape (the fused multiply-add of IEEE 754-2008, rounded twice)."""
+    """x1 * x2 + x3, element by element, of tensors of one shape: nothing broadcasts (TVM).
+
+    The product is rounded before the sum, unlike in the fused multiply-add of IEEE 754.
+    """
 
     x1: Tensor = operand("left factor")
     x2: Tensor = operand("right factor")
@@ -72,11 +75,11 @@ def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, known: b
 
 
 class Where(Op, name="relax.where"):
-    """`x1` where the condition holds, else `x2` (numpy.where)."""
+    """The element of x1 where the condition is true, else that of x2 (numpy.where)."""
 
     condition: Tensor = operand("bool tensor")
-    x1: Tensor = operand("taken where true")
-    x2: Tensor = operand("taken where false")
+    x1: Tensor = operand("taken where the condition is true")
+    x2: Tensor = operand("taken where the condition is false")
     fusion = Fusion.BROADCAST
     examples = (
         "bool[n,1] f32[n,4] f32[4] -> f32[n,4]",
@@ -85,7 +88,7 @@ class Where(Op, name="relax.where"):
 
     @staticmethod
     def infer(at: Site, condition: s.StructInfo, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The shape that all three broadcast to, the common dtype of the two values."""
+        """The shape that all three broadcast to, the common dtype of x1 and x2 (beside bool, that of x1)."""
         test, left, right = (
             rules.tensor(at, condition, "condition"),
             rules.tensor(at, x1, "x1"),

@@ -26,15 +26,21 @@ _FORMATS = ("onnx", "tensorflow")
 
 
 class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppression"):
-    """For each class, boxes by falling score without those that overlap a better one (ONNX NonMaxSuppression)."""
+    """The boxes of each class and image by falling score, without those that overlap a better one (ONNX NonMaxSuppression)."""
 
-    boxes: Tensor = operand("two opposite corners of each box, [batch, boxes, 4]")
-    scores: Tensor = operand("scores, [batch, classes, boxes]")
-    max_output_boxes_per_class: Tensor = operand("how many boxes of a class are kept, one integer")
-    iou_threshold: Tensor = operand("the share of common area from which boxes overlap, one number")
-    score_threshold: Tensor = operand("the score that a box exceeds, one number")
+    boxes: Tensor = operand("boxes as two opposite corners, [batch, boxes, 4]")
+    scores: Tensor = operand("the score of each box for each class, [batch, classes, boxes]")
+    max_output_boxes_per_class: Tensor = operand(
+        "how many boxes of a class are kept in an image: an integer, of rank 0 or length 1"
+    )
+    iou_threshold: Tensor = operand(
+        "two boxes overlap when their common area, as a share of what both cover, is not below it: one number"
+    )
+    score_threshold: Tensor = operand("the score that a box exceeds: one number")
     output_format: str = attr(
-        "onnx", "onnx: rows of (image, class, box), and how many; tensorflow: for each image, padded"
+        "onnx",
+        "onnx: rows of image, class and box, and how many rows; "
+        "tensorflow: for each image rows of class and box, their scores, and how many, filled up with 0",
     )
     fusion = Fusion.OPAQUE
     examples = (
@@ -47,7 +53,7 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         at: Site, boxes: s.StructInfo, scores: s.StructInfo, max_output_boxes_per_class: s.StructInfo,
         iou_threshold: s.StructInfo, score_threshold: s.StructInfo, output_format: str,
     ) -> s.StructInfo:  # fmt: skip
-        """As many rows as are selected; padded to all boxes of all classes in the other format."""
+        """onnx: [rows, 3] and [1], int64; tensorflow: [batch, classes * boxes, 2] int64, the same without 2 float32, [batch] int64."""
         places, marks = rules.tensor(at, boxes, "boxes"), rules.tensor(at, scores, "scores")
         limits = (max_output_boxes_per_class, iou_threshold, score_threshold)
         for name, given in zip(
@@ -56,12 +62,11 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
             rules.tensor(at, given, name)
         for name, info in (("boxes", places), ("scores", marks)):
             if info.ndim != 3:
-                raise at.fail(
-                    codes.RANK_WRONG, f"{name} is not known to have rank 3", **{name: f"this is {info}"}
-                )
+                has = f"has rank {info.ndim}" if info.ndim >= 0 else "has no known rank"
+                raise at.fail(codes.RANK_WRONG, f"{name} {has}, 3 is needed", **{name: f"this is {info}"})
         if output_format not in _FORMATS:
             raise at.fail(
-                codes.BAD_ATTRIBUTE, f"output_format is {output_format}; it is {' or '.join(_FORMATS)}"
+                codes.BAD_ATTRIBUTE, f"output_format is {output_format!r}, it must be {' or '.join(_FORMATS)}"
             )
         if output_format == "onnx":
             return s.TupleStructInfo(

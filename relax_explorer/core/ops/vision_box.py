@@ -20,17 +20,25 @@ from relax_explorer.core.tir.stmt import Stmt
 def need_column(at: Site, name: str, value: int, least: int, columns: p.PrimExpr | None) -> None:
     """Refuse the number of a column that boxes don't have."""
     if value < least or (isinstance(columns, p.IntImm) and value >= columns.value):
-        text = f"{name} is {value}, a box has {columns if columns is not None else 'some'} numbers"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{columns} numbers for each box")
+        last = columns.value - 1 if isinstance(columns, p.IntImm) else None
+        wanted = f"at least {least}" if last is None or last < least else f"{least} to {last}"
+        has = "" if last is None else f", and a box of data has {columns} numbers"
+        labels = {} if last is None else {"data": f"{columns} numbers for each box"}
+        raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value}, {wanted} is needed{has}", **labels)
 
 
 class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
-    """How many boxes score more than a threshold; these first, the others as -1; and which they were (MXNet, TVM)."""
+    """For each image how many boxes score above a threshold, those boxes first, and which they were (TVM).
 
-    data: Tensor = operand("boxes, [batch, boxes, numbers]")
+    They keep their order; all numbers of the places behind them are -1.
+    """
+
+    data: Tensor = operand("boxes, [batch, boxes, numbers of a box]")
     score_threshold: float = attr(0.0, "the score that a valid box exceeds")
-    id_index: int = attr(0, "the number that is the class, negative for no box; -1 when there is none")
-    score_index: int = attr(1, "the number that is the score")
+    id_index: int = attr(
+        0, "which number of a box, from 0 on, is its class, negative for a box that is none; -1 for no class"
+    )
+    score_index: int = attr(1, "which number of a box, from 0 on, is its score")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[b,n,6] score_threshold=0.5 -> (i32[b],f32[b,n,6],i32[b,n])",
@@ -41,7 +49,7 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
     def infer(
         at: Site, data: s.StructInfo, score_threshold: float, id_index: int, score_index: int
     ) -> s.StructInfo:
-        """Counts, boxes, and their numbers."""
+        """Counts [batch], int32; boxes of the shape and dtype of data; their indices [batch, boxes], int32."""
         info = rules.tensor(at, data, "data")
         rules.need_rank(at, info, 3, "data")
         columns = info.dims[2] if info.dims is not None else None
@@ -106,16 +114,21 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
 
 
 class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
-    """Boxes as corners from offsets to anchors, and scores of the classes (Liu et al. 2016, section 2.2; TFLite)."""
+    """The boxes that offsets make of anchors, and the scores of their classes (Liu et al. 2016, section 2.2; TFLite).
+
+    Anchors are given as left, top, right, bottom, but boxes come out as top, left, bottom, right, as in TFLite.
+    """
 
     cls_pred: Tensor = operand("scores, [batch, classes, anchors]")
-    loc_pred: Tensor = operand("offsets x, y, width, height of each anchor, [batch, 4 * anchors]")
+    loc_pred: Tensor = operand(
+        "offsets of each anchor in x, y, width and height, the last two as logarithms, [batch, 4 * anchors]"
+    )
     anchor: Tensor = operand("anchors as left, top, right, bottom, [1, anchors, 4]")
-    clip: bool = attr(False, "whether corners are moved into the image, from 0 to 1")
+    clip: bool = attr(False, "whether boxes are moved into the image, from 0 to 1")
     threshold: float = attr(0.0, "scores below it become 0")
-    variances: Numbers = attr((1.0, 1.0, 1.0, 1.0), "factors of the offsets x, y, width, height")
+    variances: Numbers = attr((1.0, 1.0, 1.0, 1.0), "factors of the offsets in x, y, width and height")
     keep_background: bool = attr(True, "whether class 0 keeps its scores, else they become 0")
-    apply_softmax: bool = attr(True, "whether scores are made probabilities first")
+    apply_softmax: bool = attr(True, "whether the softmax of the scores over the classes is taken first")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[b,3,n] f32[b,n*4] f32[1,n,4] -> (f32[b,n,4],f32[b,3,n])",
@@ -127,14 +140,14 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         at: Site, cls_pred: s.StructInfo, loc_pred: s.StructInfo, anchor: s.StructInfo, clip: bool, threshold: float,
         variances: Any, keep_background: bool, apply_softmax: bool,
     ) -> s.StructInfo:  # fmt: skip
-        """Corners of each anchor, and the scores."""
+        """Boxes [batch, anchors, 4] and scores [batch, classes, anchors], in the dtype of cls_pred."""
         given = {
             "cls_pred": rules.tensor(at, cls_pred, "cls_pred"),
             "loc_pred": rules.tensor(at, loc_pred, "loc_pred"),
             "anchor": rules.tensor(at, anchor, "anchor"),
         }
         if not isinstance(variances, tuple) or len(variances) != 4:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"variances are {variances}, four numbers are needed")
+            raise at.fail(codes.BAD_ATTRIBUTE, f"variances is {variances}, four numbers are needed")
         rules.same_dtype(at, **{name: info for name, info in given.items() if info.dtype is not None})
         for (name, info), rank in zip(given.items(), (3, 2, 3), strict=True):
             rules.need_rank(at, info, rank, name)
@@ -236,22 +249,28 @@ def _check_lengths(
 ) -> None:
     """Refuse literal lengths that don't fit."""
 
-    def fits(a: p.PrimExpr, b: p.PrimExpr | int, text: str) -> None:
-        value = b.value if isinstance(b, p.IntImm) else b
-        if isinstance(a, p.IntImm) and isinstance(value, int) and a.value != value:
-            raise at.fail(codes.DIMS_DIFFER, f"{text}: {a} and {value}")
+    def fits(name: str, what: str, have: p.PrimExpr, wanted: p.PrimExpr | int, why: str) -> None:
+        value = wanted.value if isinstance(wanted, p.IntImm) else wanted
+        if isinstance(have, p.IntImm) and isinstance(value, int) and have.value != value:
+            text = f"{name} has {what} {have}, {value} is needed{why}"
+            raise at.fail(codes.DIMS_DIFFER, text, **{name: f"{what} {have}"})
 
     if offsets is not None:
         if isinstance(offsets[1], p.IntImm) and offsets[1].value % 4:
-            raise at.fail(
-                codes.DIMS_DIFFER, f"{offsets[1]} offsets are no multiple of 4", loc_pred="4 for each anchor"
-            )
+            text = f"loc_pred has {offsets[1]} offsets, a multiple of 4 is needed, 4 for each anchor"
+            raise at.fail(codes.DIMS_DIFFER, text, loc_pred=f"{offsets[1]} offsets")
         if scores is not None:
-            fits(scores[0], offsets[0], "batches of scores and offsets differ")
+            fits("loc_pred", "the batch", offsets[0], scores[0], ", as cls_pred has it")
             if isinstance(scores[2], p.IntImm):
-                fits(offsets[1], 4 * scores[2].value, "offsets, and those of all anchors, differ")
+                fits(
+                    "loc_pred",
+                    "the length",
+                    offsets[1],
+                    4 * scores[2].value,
+                    ", 4 for each anchor of cls_pred",
+                )
     if anchors is not None:
-        fits(anchors[0], 1, "there is one set of anchors")
-        fits(anchors[2], 4, "an anchor has four numbers")
+        fits("anchor", "the first length", anchors[0], 1, "")
+        fits("anchor", "the last length", anchors[2], 4, ", for the four corners")
         if scores is not None:
-            fits(anchors[1], scores[2], "anchors and scores differ in number")
+            fits("anchor", "the second length", anchors[1], scores[2], ", the anchors of cls_pred")

@@ -24,26 +24,35 @@ Corner = Callable[[int], p.PrimExpr]  # the number of a box at a place after the
 
 
 class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
-    """Boxes by falling score without those that overlap a better one, or with lower scores (MXNet box_nms; Bodla et al. 2017)."""
+    """The boxes of each image by falling score, without those that overlap a better one (TVM; Bodla et al. 2017).
 
-    data: Tensor = operand("boxes, [batch, boxes, numbers]")
-    valid_count: Tensor = operand("int32, how many of the first boxes count, [batch]")
-    indices: Tensor = operand("int32, what the boxes are called in the result, [batch, boxes]")
-    max_output_size: int = attr(-1, "how many boxes are kept; all when not positive")
-    iou_threshold: float = attr(0.5, "the share of common area from which boxes overlap")
+    All numbers of a place without a box are -1. Boxes whose score is not above 0 are dropped as well.
+    """
+
+    data: Tensor = operand("boxes, [batch, boxes, numbers of a box]")
+    valid_count: Tensor = operand("how many of the first boxes of an image count, [batch], int32")
+    indices: Tensor = operand("what each box is called in the result, [batch, boxes], int32")
+    max_output_size: int = attr(-1, "how many boxes of an image are kept; all when not positive")
+    iou_threshold: float = attr(
+        0.5, "two boxes overlap when their common area, as a share of what both cover, is not below it"
+    )
     force_suppress: bool = attr(False, "whether boxes of different classes suppress one another")
     top_k: int = attr(-1, "how many of the best boxes are looked at; all when not positive")
-    coord_start: int = attr(2, "the first of the four numbers that are corners")
-    score_index: int = attr(1, "the number that is the score")
-    id_index: int = attr(0, "the number that is the class; -1 when there is none")
+    coord_start: int = attr(
+        2, "which number of a box, from 0 on, is the first of its four: two opposite corners"
+    )
+    score_index: int = attr(1, "which number of a box, from 0 on, is its score")
+    id_index: int = attr(0, "which number of a box, from 0 on, is its class; -1 for no class")
     return_indices: bool = attr(
-        True, "whether to give what boxes are called and how many there are, else the boxes"
+        True, "whether to give what the boxes are called and how many there are, else the boxes"
     )
-    invalid_to_bottom: bool = attr(False, "whether boxes that are kept come first")
+    invalid_to_bottom: bool = attr(
+        False, "whether boxes come first and places without one last, if boxes are given"
+    )
     soft_nms_sigma: float = attr(
-        0.0, "how fast the scores of overlapping boxes fall; they are dropped when 0"
+        0.0, "if above 0, the width of the bell curve by which scores fall the more a better box covers them"
     )
-    score_threshold: float = attr(0.0, "the score below which a soft score drops its box")
+    score_threshold: float = attr(0.0, "with soft_nms_sigma, the score down to which a box is dropped")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[b,n,6] i32[b] i32[b,n] -> (i32[b,n],i32[b,1])",
@@ -55,14 +64,15 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     def infer(
         at: Site, data: s.StructInfo, valid_count: s.StructInfo, indices: s.StructInfo, **attrs: Any
     ) -> s.StructInfo:
-        """Names and a count, or the boxes, or all three."""
+        """Names [batch, boxes] and counts [batch, 1], int32, with soft_nms_sigma after boxes as data; or boxes alone."""
         info, counts = rules.tensor(at, data, "data"), rules.tensor(at, valid_count, "valid_count")
         names = rules.tensor(at, indices, "indices")
         rules.need_rank(at, info, 3, "data")
         for name, given, rank in (("valid_count", counts, 1), ("indices", names, 2)):
             rules.need_rank(at, given, rank, name)
             if given.dtype not in (None, INT32):
-                raise at.fail(codes.DTYPE_WRONG, f"{name} is int32", **{name: f"dtype {given.dtype}"})
+                text = f"{name} is {given.dtype}, int32 is needed"
+                raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {given.dtype}"})
         columns = info.dims[2] if info.dims is not None else None
         need_column(at, "score_index", attrs["score_index"], 0, columns)
         need_column(at, "id_index", attrs["id_index"], -1, columns)
@@ -71,7 +81,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         for name, given in (("valid_count", counts), ("indices", names)):
             for own, wanted in zip(given.dims or (), info.dims or (), strict=False):
                 if at.equal(own, wanted) is not Answer.YES:
-                    text = f"{name} has the length {own}, the boxes {wanted}"
+                    text = f"{name} has the length {own} where data has {wanted}"
                     raise at.fail(
                         codes.DIMS_DIFFER, text, data=f"this is {info}", **{name: f"this is {given}"}
                     )

@@ -53,11 +53,11 @@ def _infer(
     if len(size) != 2 or any(type(n) is not int or n < 0 for n in size):
         raise at.fail(codes.BAD_ATTRIBUTE, f"pooled_size is {list(size)}, two numbers from 0 on are needed")
     if layout not in layouts:
-        raise at.fail(codes.BAD_ATTRIBUTE, f"layout is {layout}; it is {' or '.join(layouts)}")
+        raise at.fail(codes.BAD_ATTRIBUTE, f"layout is {layout!r}, it must be {' or '.join(layouts)}")
     rules.need_rank(at, info, 4, "data")
     rules.need_rank(at, regions, 2, "rois")
     if regions.dims is not None and isinstance(regions.dims[1], p.IntImm) and regions.dims[1].value != 5:
-        text = f"a region has {regions.dims[1]} numbers, 5 are needed: image, left, top, right, bottom"
+        text = f"rois has {regions.dims[1]} numbers for each region, 5 are needed: image, left, top, right, bottom"
         raise at.fail(codes.DIMS_DIFFER, text, rois=f"shape {rules.text(regions.dims)}")
     if info.dims is None or regions.dims is None:
         return s.TensorStructInfo(None, info.dtype, 4)
@@ -71,18 +71,25 @@ def _infer(
 
 
 class RoiAlign(Op, name="relax.vision.roi_align"):
-    """Mean or maximum of bilinear samples in each bin of each region (He et al. 2017, ONNX RoiAlign)."""
+    """The mean or maximum of bilinear samples in each bin of each region (He et al. 2017; ONNX RoiAlign).
+
+    A sample more than a pixel outside the image counts as 0. A run stops where a region names an image that is not there.
+    """
 
     data: Tensor = operand("images, by layout")
-    rois: Tensor = operand("regions, [how many, 5]: image, left, top, right, bottom")
-    pooled_size: Ints = attr(REQUIRED, "bins of each region, vertically and horizontally")
-    spatial_scale: float = attr(REQUIRED, "pixels for each unit of a region", unit="pixels")
-    sample_ratio: int = attr(
-        -1, "samples of a bin along each axis; one for each pixel of it when not positive"
+    rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
+    pooled_size: Ints = attr(
+        REQUIRED, "how many bins a region has vertically and horizontally; one number for both"
     )
-    aligned: bool = attr(False, "whether regions may be smaller than a pixel")
-    layout: str = attr("NCHW", "order of the axes, NCHW or NHWC")
-    mode: str = attr("avg", "avg or max of the samples of a bin")
+    spatial_scale: float = attr(REQUIRED, "pixels of data for each unit of rois", unit="pixels")
+    sample_ratio: int = attr(
+        -1, "samples of a bin along each axis; when not positive, as many as it has pixels, rounded up"
+    )
+    aligned: bool = attr(
+        False, "whether regions may be smaller than a pixel; else they are made one wide and high"
+    )
+    layout: str = attr("NCHW", "order of the axes of data and of the result: NCHW or NHWC")
+    mode: str = attr("avg", "what is taken of the samples of a bin: avg or max")
     fusion = Fusion.OPAQUE
     refine = staticmethod(_pair)
     examples = (
@@ -95,9 +102,9 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Any, spatial_scale: float, sample_ratio: int,
         aligned: bool, layout: str, mode: str,
     ) -> s.StructInfo:  # fmt: skip
-        """The channels of each region, in the pooled size."""
+        """[regions, channels, *pooled_size] in the order of layout, the dtype of data."""
         if mode not in ("avg", "max"):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode}; it is avg or max")
+            raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}, it must be avg or max")
         return _infer(at, data, rois, pooled_size, layout, ("NCHW", "NHWC"))
 
     @staticmethod
@@ -243,13 +250,19 @@ def _bilinear(
 
 
 class RoiPool(Op, name="relax.vision.roi_pool"):
-    """The maximum of the pixels in each bin of each region; 0 of an empty bin (Girshick 2015)."""
+    """The maximum of the pixels in each bin of each region (Girshick 2015; ONNX MaxRoiPool).
 
-    data: Tensor = operand("images, NCHW")
-    rois: Tensor = operand("regions, [how many, 5]: image, left, top, right, bottom")
-    pooled_size: Ints = attr(REQUIRED, "bins of each region, vertically and horizontally")
-    spatial_scale: float = attr(REQUIRED, "pixels for each unit of a region", unit="pixels")
-    layout: str = attr("NCHW", "order of the axes, NCHW")
+    0 of a bin without pixels. Corners of regions are rounded to pixels. A run stops where a region names an image that is not
+    there.
+    """
+
+    data: Tensor = operand("images, [batch, channels, height, width]")
+    rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
+    pooled_size: Ints = attr(
+        REQUIRED, "how many bins a region has vertically and horizontally; one number for both"
+    )
+    spatial_scale: float = attr(REQUIRED, "pixels of data for each unit of rois", unit="pixels")
+    layout: str = attr("NCHW", "order of the axes of data and of the result: NCHW only")
     fusion = Fusion.OPAQUE
     refine = staticmethod(_pair)
     examples = (
@@ -261,7 +274,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     def infer(
         at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Any, spatial_scale: float, layout: str
     ) -> s.StructInfo:
-        """The channels of each region, in the pooled size."""
+        """[regions, channels, *pooled_size] in the order of layout, the dtype of data."""
         return _infer(at, data, rois, pooled_size, layout, ("NCHW",))
 
     @staticmethod

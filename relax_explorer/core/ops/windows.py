@@ -19,12 +19,14 @@ from relax_explorer.core.ops.decl import Op, Site
 from relax_explorer.core.ops.te import Te, Tensor, where
 
 Pads = tuple[tuple[int, int], ...]
+_CALLED = {"W": "signals", "HW": "images", "DHW": "volumes"}
 
 
 class Spatial(Op):
     """Base of the operators of signals, images and volumes; `spatial` names their axes: W, HW or DHW.
 
-    What depends on these is written once: a default that is a function is asked with their names.
+    What depends on these is written once: a default that is a function is asked with their names, and a documentation's
+    IMAGES becomes what is so called.
     """
 
     spatial: ClassVar[str] = ""
@@ -34,8 +36,10 @@ class Spatial(Op):
         if spatial:
             cls.spatial = spatial
             kept = [q for q in cls.parameters if q.name not in cls.left_out]
+            called = _CALLED[spatial]
+            docs = [replace(q, doc=q.doc.replace("IMAGES", called)) for q in kept]
             cls.parameters = tuple(
-                [replace(q, default=q.default(spatial)) if callable(q.default) else q for q in kept]
+                [replace(q, default=q.default(spatial)) if callable(q.default) else q for q in docs]
             )
         super().__init_subclass__(name=name, **more)
 

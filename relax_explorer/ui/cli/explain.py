@@ -10,7 +10,7 @@ import click
 
 from relax_explorer.core import ops, passes
 from relax_explorer.core.codes import CODES
-from relax_explorer.core.diagnostics import Code
+from relax_explorer.core.diagnostics import Code, Severity
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import page
 from relax_explorer.core.ops.decl import Op, Parameter
@@ -85,8 +85,10 @@ def _op(op: type[Op]) -> str:
         parts.append(
             "Examples:\n" + "\n".join(f"  {example}" for example in op.examples) + f"\n\n  {NOTATION}"
         )
-    refused = "\n".join(f"  {code.id}  {code.title}" for code in page.errors(op))
-    parts.append(f"A call may be refused with:\n{refused}")
+    found = page.errors(op)
+    for title, warned in (("A call may be refused with", False), ("A call may get a warning", True)):
+        listed = [f"  {q.id}  {q.title}" for q in found if (q.severity is Severity.WARNING) is warned]
+        parts += [f"{title}:\n" + "\n".join(listed)] if listed else []
     facts = [page.evaluation(op), page.lowering(op), f"fusion, {page.fusion(op)}", page.purity(op)]
     facts += [f"defined by {page.source(op)}"] if page.source(op) else []
     facts.append(f"declared in {page.place(op)}")
