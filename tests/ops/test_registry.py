@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import relax_explorer as rxe
 from relax_explorer.core.check import attributes
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ops import FAMILIES, find, get, names, page, table
 from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.ui.cli.main import group
 from tests.support.op_examples import read
 
 EVERY = pytest.mark.parametrize("op", table().values(), ids=lambda op: op.name)
@@ -139,6 +141,37 @@ def test_all_about_it_is_data(op: type[Op]) -> None:
 )
 def test_the_errors_of_an_operator_are_found(name: str, codes: set[str]) -> None:
     assert codes <= {code.id for code in page.errors(get(name))}
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("abs", {"RX0201", "RX0212"}),
+        ("exp", {"RX0201", "RX0210", "RX0212"}),
+        ("sum", {"RX0201", "RX0205", "RX0206", "RX0211", "RX0212"}),
+        ("max", {"RX0201", "RX0205", "RX0206", "RX0211", "RX0212", "RX0220"}),
+        ("nn.softplus", {"RX0201", "RX0210", "RX0211", "RX0212"}),
+    ],
+)
+def test_errors_of_sister_operators_are_not_an_operator_s_own(name: str, codes: set[str]) -> None:
+    assert {code.id for code in page.errors(get(name))} == codes
+
+
+def test_a_page_tells_errors_from_warnings() -> None:
+    text = CliRunner().invoke(group, ["explain", "max"]).output
+    refused, warned = text.split("A call may get a warning:")
+    assert "RX0205" in refused.split("A call may be refused with:")[1]
+    assert re.findall(r"RX\d+", warned) == ["RX0220"]
+
+
+def test_hints_name_operators_that_there_are() -> None:
+    builders = {"shape", "str", "dtype", "match_cast", "const", "prim_value", "tuple", "device", "cpu", "cuda", "device_mesh"}  # fmt: skip
+    for path in Path(page.__file__).parent.glob("*.py"):
+        if path.name == "__init__.py":
+            continue
+        named = re.findall(r"\bR\.([a-z]\w*(?:\.[a-z]\w*)*)\(", path.read_text(encoding="utf-8"))
+        unknown = {name for name in named if find(f"relax.{name}") is None} - builders
+        assert not unknown, path.name
 
 
 def test_each_name_has_one_operator() -> None:

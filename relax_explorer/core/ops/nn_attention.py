@@ -164,7 +164,7 @@ def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> No
             codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}, it must be TopLeft, BottomRight or None"
         )
     if window_size is not None and window_size <= 0:
-        raise at.fail(codes.BAD_ATTRIBUTE, f"window_size is {window_size}; a query sees 1 key at least")
+        raise at.fail(codes.BAD_ATTRIBUTE, f"window_size is {window_size}, at least 1 is needed")
 
 
 def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None:

@@ -155,19 +155,20 @@ def _check_output_padding(at: Site, rank: int, strides: Any, output_padding: Any
     more = output_padding if isinstance(output_padding, tuple) else (output_padding,)
     if len(more) not in (1, rank):
         wanted = "1 is" if rank == 1 else f"1 or {rank} are"
-        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers; {wanted} needed")
+        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers, {wanted} needed")
     if any(not 0 <= n < step for n, step in zip(each(more, rank), each(strides, rank), strict=True)):
         raise at.fail(
-            codes.BAD_ATTRIBUTE, f"output_padding is {list(more)}; 0 to below the strides is needed"
+            codes.BAD_ATTRIBUTE,
+            f"output_padding is {list(more)}, numbers from 0 on and below the strides are needed",
         )
 
 
 def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) -> None:
     if at.equal(have, taken) is Answer.NO:
-        text = f"the data has {have} channels, the kernels take {taken}"
+        text = f"data has {have} channels, and weight takes {taken}"
         raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
     if any(isinstance(count, p.IntImm) and count.value % groups for count in (have, taken)):
-        text = f"{have} channels don't divide into {groups} groups"
+        text = f"groups is {groups}, which does not divide the {have} channels of data"
         raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
 
 

@@ -47,7 +47,7 @@ def need_layout(at: Site, axes: str, **layouts: str) -> None:
     for name, layout in layouts.items():
         found = axes_of(layout)
         if found is None or sorted(letter for letter, tile in found if not tile) != sorted(axes):
-            text = f"{name} is {layout!r}; an order of the axes {axes} is needed, perhaps with tiles such as 4{axes[1].lower()}"
+            text = f"{name} is {layout!r}, an order of the axes {axes} is needed, perhaps with tiles such as 4{axes[1].lower()}"
             raise at.fail(codes.BAD_ATTRIBUTE, text)
 
 

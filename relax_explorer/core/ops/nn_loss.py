@@ -197,6 +197,6 @@ def _checked(
         pairs.append((x.dims[place], w.dims[0], "weights"))
     for a, b, name in pairs:
         if at.equal(a, b) is Answer.NO:
-            message = f"predictions and {name} have the lengths {a} and {b}"
+            message = f"{name} has length {b} where predictions has {a}"
             raise at.fail(codes.DIMS_DIFFER, message, **{name: f"length {b}"})
     return rest

@@ -184,8 +184,8 @@ def _need_length(at: Site, part: s.TensorStructInfo, name: str, info: s.TensorSt
     length = info.dims[place] if info.dims else None
     if part.dims is None or length is None or at.equal(part.dims[0], length) is not Answer.YES:
         has = f"has {part.dims[0]} numbers" if part.dims else "has no known length"
-        text = "the unknown length" if length is None else f"{length}, the length"
-        message = f"{name} {has}, 1 or {text} of axis {place} of data is needed"
+        text = "not known" if length is None else str(length)
+        message = f"{name} {has}, 1 or the length of axis {place} of data, which is {text}, is needed"
         raise at.fail(codes.DIMS_DIFFER, message, **{name: f"this is {part}"})
 
 

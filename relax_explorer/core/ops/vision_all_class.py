@@ -53,7 +53,9 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         at: Site, boxes: s.StructInfo, scores: s.StructInfo, max_output_boxes_per_class: s.StructInfo,
         iou_threshold: s.StructInfo, score_threshold: s.StructInfo, output_format: str,
     ) -> s.StructInfo:  # fmt: skip
-        """onnx: [rows, 3] and [1], int64; tensorflow: [batch, classes * boxes, 2] int64, the same without 2 float32, [batch] int64."""
+        """A tuple; onnx: [rows, 3] and [1], both int64; tensorflow: [batch, classes * boxes, 2] int64,
+        [batch, classes * boxes] float32 and [batch] int64.
+        """
         places, marks = rules.tensor(at, boxes, "boxes"), rules.tensor(at, scores, "scores")
         limits = (max_output_boxes_per_class, iou_threshold, score_threshold)
         for name, given in zip(

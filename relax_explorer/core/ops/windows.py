@@ -126,14 +126,14 @@ def need_window(at: Site, rank: int, padding: Any, **positive: Any) -> None:
         if any(item <= 0 for item in items) or len(items) not in (1, rank):
             wanted = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
             given = list(value) if isinstance(value, tuple) else value
-            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {given}; {wanted} needed", help=_ONE_EACH)
+            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {given}, {wanted} needed", help=_ONE_EACH)
     if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
         wanted = "1 or 2" if rank == 1 else f"1, {rank} or {2 * rank}"
-        text = f"padding has {len(padding)} numbers; {wanted} are needed"
+        text = f"padding has {len(padding)} numbers, {wanted} are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help=_ONE_EACH)
     if any(item < 0 for item in (padding if isinstance(padding, tuple) else (padding,))):
         given = list(padding) if isinstance(padding, tuple) else padding
-        text = f"padding is {given}; numbers from 0 on are needed"
+        text = f"padding is {given}, numbers from 0 on are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="cut elements off with strided_slice before")
 
 
