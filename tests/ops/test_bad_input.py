@@ -180,6 +180,7 @@ def test_too_many_operands_of_a_call_made_by_name() -> None:
 AT_RUN_TIME = [
     ('x: R.Tensor((3,), "float32"), i: R.Tensor((1,), "int64")', "R.gather_elements(x, i)", (3, [7]), "RX0508"),
     ('x: R.Tensor((0, 2), "float32")', "R.max(x, axis=[0])", ((0, 2),), ""),
+    ('x: R.Tensor(dtype="float32", ndim=2)', "R.cumsum(x)", ((2, 3),), ""),
     ('x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")', "R.add(x, y)", (2, 3), "RX0507"),
     ('x: R.Tensor(("n",), "float32"), s: R.Shape(["m"])', "R.reshape(x, s)", (4, "shape 3"), "RX0507"),
     ('x: R.Tensor((2,), "float32"), v: R.Tensor((1,), "int64")', "R.reshape(x, R.tensor_to_shape(v))", (2, [-5]), "RX0507"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
-from tests.support.op_examples import Example, examples
+from tests.support.op_examples import Example, examples, read
 from tests.support.op_values import apart, as_tuple, setting
 from tests.support.own_lengths import Changed, changed
 
@@ -70,3 +71,34 @@ def test_lengths_that_differ_when_it_runs(op: type[Op]) -> None:
         if (text := wrong_with(one))
     ]
     assert not wrong, "\n".join(wrong[:20])
+
+
+def blurred(text: str, ranks: bool) -> str:
+    """An operand whose tensors have no known lengths, and no known rank unless `ranks`."""
+
+    def without(found: re.Match[str]) -> str:
+        axes = [axis for axis in found[2].split(",") if axis]
+        return f"{found[1]}[{','.join('?' * len(axes))}]" if axes and ranks else found[1]
+
+    return re.sub(r"\b([fiu]\d+|bf16|bool)\[([^\]]*)\]", without, text)
+
+
+def symbols(call: Example) -> list[str]:
+    """What the last parameter of an example's function says of its shape variables."""
+    return re.findall(r"symbols: (.*)\)", call.module())
+
+
+@pytest.mark.parametrize("ranks", [True, False], ids=["ranks", "nothing"])
+@pytest.mark.parametrize("op", EVALUATED, ids=lambda op: op.name.removeprefix("relax."))
+def test_what_is_inferred_of_unknown_lengths_is_true_of_the_value(op: type[Op], ranks: bool) -> None:
+    for call in [read(op, text) for text in op.examples]:
+        operands = tuple([blurred(text, ranks) for text in call.operands])
+        vague = replace(call, operands=operands, text=" ".join((*operands, *call.attributes)), result="")
+        if operands == call.operands or symbols(vague) not in ([], symbols(call)):
+            continue
+        try:
+            module = rxe.normalize(rxe.parse(vague.module()))
+        except rxe.Failure:  # it needs to know more
+            continue
+        inputs = setting(call, dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 3)).inputs()
+        rxe.run(module, "main", inputs[: len(module["main"].params)])

@@ -196,7 +196,13 @@ _NO_FLOATS = (
 _NO_SHIFT = "Other tensors than of integers pass inference, as in TVM, but can't be computed: they have no bits to move."
 _WIDTH = "A run stops where x2 is negative, or not below the number of bits of x1."
 _KINDS = "The dtypes may differ: integers beside floats are converted to these, else a dtype that holds both is taken."
-Add = _binary("relax.add", Arithmetic, np.add, p.Add, f"x1 plus x2, element by element (numpy.add).\n{_WRAP}")
+Add = _binary(
+    "relax.add",
+    Arithmetic,
+    np.add,
+    p.Add,
+    f"x1 plus x2, element by element (numpy.add).\n{_WRAP} The sum of truth values is their or.",
+)
 Subtract = _binary(
     "relax.subtract",
     Arithmetic,
@@ -209,7 +215,7 @@ Multiply = _binary(
     Arithmetic,
     np.multiply,
     p.Mul,
-    f"x1 times x2, element by element (numpy.multiply).\n{_WRAP}",
+    f"x1 times x2, element by element (numpy.multiply).\n{_WRAP} The product of truth values is their and.",
 )
 Divide = _binary(
     "relax.divide",
@@ -248,7 +254,8 @@ LogAddExp = _binary(
     Arithmetic,
     log_add_exp,
     log_sum,
-    "Natural logarithm of exp(x1) + exp(x2), computed without overflow (numpy.logaddexp).",
+    "Natural logarithm of exp(x1) + exp(x2), computed without overflow (numpy.logaddexp)."
+    "\nThe logarithm of integers is cut off to their dtype.",
 )
 Mod = _binary(
     "relax.mod",

@@ -249,7 +249,11 @@ def _check_words(at: Site, method: str, mode: str, rounding: str) -> None:
 
 
 class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):
-    """Images in another size: the nearest element, or linear or cubic interpolation (ONNX Resize)."""
+    """Images in another size: the nearest element, or linear or cubic interpolation (ONNX Resize).
+
+    Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
+    with align_corners, i * a / b with asymmetric.
+    """
 
     examples = (
         'f32[1,3,4,4] (8,8) method="nearest_neighbor" coordinate_transformation_mode="asymmetric" -> f32[1,3,8,8]',
@@ -263,7 +267,11 @@ class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):
 
 
 class Resize3d(Resize, name="relax.image.resize3d", spatial="DHW"):
-    """Volumes in another size: the nearest element, or linear or cubic interpolation (ONNX Resize)."""
+    """Volumes in another size: the nearest element, or linear or cubic interpolation (ONNX Resize).
+
+    Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
+    with align_corners, i * a / b with asymmetric.
+    """
 
     examples = (
         "f32[n,2,3,4,5] (6,4,3) -> f32[n,2,6,4,3]",

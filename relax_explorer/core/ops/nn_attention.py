@@ -119,7 +119,7 @@ class Attention(Op, name="relax.nn.attention"):
 
 
 class AttentionBias(Attention, name="relax.nn.attention_bias"):
-    """Attention with a bias added to the scores; what `nn.attention` with four operands becomes (TVM)."""
+    """As `nn.attention`, which becomes this operator when it has a bias (TVM)."""
 
     bias: Tensor = operand("added to the scores, if given; lengths of 1 are repeated")
     examples = (

@@ -36,9 +36,11 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
     The largest numbers of queries and keys are for kernels of a library; nothing depends on them here.
     """
 
-    queries: Tensor = operand("queries of all sequences, [1, queries, heads, elements of a head]")
-    keys: Tensor = operand("keys of all sequences, [1, keys, heads or a divisor, elements of a head]")
-    values: Tensor = operand("values of all sequences, [1, keys, heads or a divisor, elements of a value]")
+    queries: Tensor = operand("queries of all sequences, [batch, queries, heads, elements of a head]")
+    keys: Tensor = operand("keys of all sequences, [batch, keys, heads or a divisor, elements of a head]")
+    values: Tensor = operand(
+        "values of all sequences, [batch, keys, heads or a divisor, elements of a value]"
+    )
     seqstart_q: Tensor = operand(
         "where each sequence of queries starts, and where the last one ends: a vector of integers"
     )
@@ -76,7 +78,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         at: Site, queries: s.StructInfo, keys: s.StructInfo, values: s.StructInfo, seqstart_q: s.StructInfo, max_seqlen_q: s.StructInfo,
         seqstart_k: s.StructInfo | None, max_seqlen_k: s.StructInfo | None, scale: Any, causal_mask: str | None, window_size: int | None,
     ) -> s.StructInfo:  # fmt: skip
-        """[1, queries, heads, elements of a value], the dtype of queries."""
+        """[batch, queries, heads, elements of a value], the dtype of queries."""
         parts = four_axes(at, queries=queries, keys=keys, values=values)
         given = {"seqstart_q": (seqstart_q, 1), "max_seqlen_q": (max_seqlen_q, 0)}
         given |= {

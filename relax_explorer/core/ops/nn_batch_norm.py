@@ -154,7 +154,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, channel_axis: int, axes: Any, epsilon: float,
         **rest: Any,
     ) -> s.StructInfo:  # fmt: skip
-        """The shape and dtype of the data."""
+        """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
         channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")

@@ -46,7 +46,7 @@ class Scan(Op):
             rules.axis(at, axis, info.ndim)
             return rules.like(info, kind)
         if info.dims is None:
-            return s.TensorStructInfo(None, kind, info.ndim)
+            return s.TensorStructInfo(None, kind, 1)
         return s.TensorStructInfo((rules.volume(info.dims),), kind)
 
 
