@@ -86,7 +86,8 @@ def outcome(call: Example, oracle: Oracle) -> Outcome:
     answer = oracle.apply(module([call.function("main")]), ["LegalizeOps"])
     if not answer.ok:
         return Outcome(call, NO_TVM, " ".join(answer.error.split())[:300])
-    found = _problem(answer.get().text, at.inputs(), run(at))
+    text = answer.get().text
+    found = _problem(text, at.inputs(), run(at)) or _printed(text, oracle)
     if any(row.explains(call, found) for row in REASONS):
         return Outcome(call, DIFFER, found)
     return explained(call, found) if found else Outcome(call, AGREE)
@@ -103,6 +104,15 @@ def _problem(text: str, inputs: Any, made: Any) -> str:
         return f"TVM's lowering does not run here: {' '.join(str(failure).split())[:300]}"
     except Exception as fault:  # noqa: BLE001  # a fault is an answer too
         return f"fault: {' '.join(repr(fault).split())[:300]}"
+
+
+def _printed(text: str, oracle: Oracle) -> str:
+    """What TVM finds different when it reads what we print of its text; nothing if it can't read that text itself."""
+    ours = rxe.parse(text).script()
+    same = oracle.equal(text, ours)
+    if same.ok:
+        return "" if same.get().exact else f"it is printed otherwise: {same.get().mismatch}"
+    return f"TVM can't read what is printed: {same.error}" if oracle.parse(text).ok else ""
 
 
 def examples_of(op: type[Op]) -> list[Example]:

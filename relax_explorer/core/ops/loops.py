@@ -76,7 +76,7 @@ def grid(lengths: Sequence[p.PrimExpr], body: Callable[..., t.Stmt], name: str =
 
 def check(condition: p.PrimExpr, message: str) -> t.Stmt:
     """A run stops with the message where the condition doesn't hold."""
-    return t.AssertStmt(condition, message)
+    return t.AssertStmt(condition, (message,))
 
 
 def check_index(index: p.PrimExpr, length: p.PrimExpr) -> t.Stmt:

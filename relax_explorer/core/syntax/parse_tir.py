@@ -128,6 +128,7 @@ class _FunctionReader:
             self.expr.read(given["elem_offset"]) if "elem_offset" in given else None,
             _int(given.get("align")),
             _int(given.get("offset_factor")),
+            tuple([(key, ast.unparse(value)) for key, value in given.items() if key not in order]),
             self.ctx.span(call),
         )
 
@@ -535,7 +536,7 @@ class _FunctionReader:
             error, said = str(said.elts[0].value), said.elts[1]
         parts = said.elts if isinstance(said, (ast.List, ast.Tuple)) else [] if said is None else [said]
         texts = [str(part.value) if isinstance(part, ast.Constant) else ast.unparse(part) for part in parts]
-        return t.AssertStmt(self.expr.read(node.test), "".join(texts), error, self.ctx.span(node))
+        return t.AssertStmt(self.expr.read(node.test), tuple(texts), error, self.ctx.span(node))
 
     def _return(self, node: ast.Return) -> t.Stmt | None:
         if node.value is None:

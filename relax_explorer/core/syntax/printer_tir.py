@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
@@ -22,13 +23,18 @@ _AXIS_KINDS = {"spatial": "S", "reduce": "R", "opaque": "O"}
 
 
 def shape_vars(fn: t.PrimFunc) -> list[p.PrimVar]:
-    """Variables that the dimensions of the parameters mention, in order, scalar parameters left out."""
+    """Variables that the places of the parameters in memory mention, in order, scalar parameters left out."""
     found: dict[p.PrimVar, None] = {}
     for param in fn.params:
         if isinstance(param, Buffer):
-            found.update(dict.fromkeys(p.free_vars(*param.shape, *(param.strides or ()))))
+            found.update(dict.fromkeys(_variables(param)))
     scalars = {param for param in fn.params if isinstance(param, p.PrimVar)}
     return [var for var in found if var not in scalars]
+
+
+def _variables(buffer: Buffer) -> list[p.PrimVar]:
+    offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
+    return p.free_vars(*buffer.shape, *(buffer.strides or ()), *offset)
 
 
 def print_prim_func(fn: t.PrimFunc, name: str, dialect: Dialect, chosen: dict[p.PrimVar, str]) -> list[str]:
@@ -104,7 +110,7 @@ class _Printer:
         return self.names(key) if self.names.known(key) else self.names.assign(key, f"var_{buffer.name}")  # type: ignore[no-any-return]  # typed by the table it comes from
 
     def _symbolic(self, buffer: Buffer) -> bool:
-        return bool(p.free_vars(*buffer.shape))
+        return bool(_variables(buffer))
 
     def _match_buffers(self) -> list[str]:
         """What the older surface writes for buffers with symbolic shapes: the variables, then a match_buffer for each."""
@@ -143,7 +149,7 @@ class _Printer:
             for key in ("align", "offset_factor")
             if (value := getattr(buffer, key)) is not None
         ]
-        return parts
+        return parts + [f"{key}={value}" for key, value in buffer.others if not self.dialect.old]
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
         text = self.text.write(dim)
@@ -307,7 +313,7 @@ class _Printer:
     def _assert(self, node: t.AssertStmt, depth: int) -> None:
         message = quoted(node.message)
         if not self.dialect.old:
-            message = f"({quoted(node.error)}, [{message}])"
+            message = f"({quoted(node.error)}, [{', '.join(map(quoted, node.parts))}])"
         self.line(depth, f"assert {self.text.write(node.condition)}, {message}")
 
     # -- blocks ---------------------------------------------------------------------------------------------------
@@ -340,26 +346,23 @@ class _Printer:
         self.names.release(scope)
 
     def _axes(self, node: t.SBlock, depth: int) -> None:
-        kinds = [_AXIS_KINDS.get(axis.kind, "") for axis in node.iter_vars]
-        plain = all(
-            isinstance(value, p.PrimVar) and self._is_whole_loop(axis, value)
-            for axis, value in zip(node.iter_vars, node.iter_values, strict=True)
-        )
-        if len(node.iter_vars) > 1 and plain and all(kinds):
-            names = ", ".join([self.names(axis.var) for axis in node.iter_vars])
-            self.line(
-                depth, f'{names} = T.axis.remap("{"".join(kinds)}", [{self.text.listed(node.iter_values)}])'
-            )
-            return
-        for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
-            self.line(
-                depth,
-                f"{self.names(axis.var)} = T.axis.{axis.kind}({self._domain(axis)}, {self.text.write(value)})",
-            )
+        pairs = zip(node.iter_vars, node.iter_values, strict=True)
+        for whole, group in groupby(pairs, lambda pair: self._is_whole_loop(*pair)):
+            run = list(group)
+            if whole and len(run) > 1:
+                kinds = "".join([_AXIS_KINDS[axis.kind] for axis, _ in run])
+                names = ", ".join([self.names(axis.var) for axis, _ in run])
+                values = self.text.listed([value for _, value in run])
+                self.line(depth, f'{names} = T.axis.remap("{kinds}", [{values}])')
+                continue
+            for axis, value in run:
+                domain, text = self._domain(axis), self.text.write(value)
+                self.line(depth, f"{self.names(axis.var)} = T.axis.{axis.kind}({domain}, {text})")
 
-    def _is_whole_loop(self, axis: t.IterVar, value: p.PrimVar) -> bool:
-        loop = self.loops.get(value)
-        return loop is None or (loop.extent is axis.domain.extent and loop.start is axis.domain.start)
+    def _is_whole_loop(self, axis: t.IterVar, value: p.PrimExpr) -> bool:
+        """Whether an axis goes as a loop around its block does, which `T.axis.remap` says of several axes at once."""
+        loop = self.loops.get(value) if isinstance(value, p.PrimVar) and axis.kind in _AXIS_KINDS else None
+        return loop is not None and loop.extent is axis.domain.extent and loop.start is axis.domain.start
 
     @property
     def loops(self) -> dict[p.PrimVar, t.For]:

@@ -13,6 +13,7 @@ class Buffer:
     """An array of `dtype` with `shape` (in elements); like a variable it is its identity.
 
     `data` is the pointer to its memory when the text names one; the remaining fields are TVM's, None when they have their default.
+    `others` are further arguments of TVM's (`layout`, `axis_separators`, …) that mean nothing here, as they are written.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Buffer:
     elem_offset: PrimExpr | None = None
     align: int | None = None
     offset_factor: int | None = None
+    others: tuple[tuple[str, str], ...] = ()
     span: Span | None = None
 
 

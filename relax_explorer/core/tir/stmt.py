@@ -150,12 +150,17 @@ class AttrStmt(Stmt):
 
 @node
 class AssertStmt(Stmt):
-    """A check at run time: where the condition does not hold, the run stops with the message, an error of kind `error`."""
+    """A check at run time: where the condition does not hold, the run stops with a message, an error of kind `error`."""
 
     condition: PrimExpr
-    message: str
+    parts: tuple[str, ...]
     error: str = "RuntimeError"
     span: Span | None = None
+
+    @property
+    def message(self) -> str:
+        """Its parts together."""
+        return "".join(self.parts)
 
 
 @owner_node
