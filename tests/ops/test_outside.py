@@ -116,6 +116,23 @@ def test_ends_of_a_slice_are_moved_inside_as_numpy_does() -> None:
         np.testing.assert_array_equal(rxe.run(each, "main", inputs), DATA[:, 1:])
 
 
+def test_slices_put_outside_are_left_out() -> None:
+    data, new = np.zeros(5, np.float32), np.arange(1, 7, dtype=np.float32)
+    for ends, wanted in (("3, 9", [0, 0, 0, 1, 2]), ("-8, -2", [4, 5, 6, 0, 0]), ("5, 11", [0] * 5)):
+        begin, end = (f"R.prim_value({text})" for text in ends.split(", "))
+        module, inputs = program("slice_scatter", (data, new), f"{begin}, {end}, R.prim_value(1)")
+        for each in (module, rxe.apply_pass(module, "LegalizeOps")):
+            assert rxe.run(each, "main", inputs).tolist() == wanted
+
+
+def test_more_elements_than_there_are_stop_the_run() -> None:
+    """TVM gives as many as the type says, the last ones whatever was in memory."""
+    module = symbolic("R.topk(x, k=3, axis=1)")
+    for each, code in ((module, "RX0507"), (rxe.apply_pass(module, "LegalizeOps"), "RX0508")):
+        assert problem(each, [DATA[:, :2]]).code.id == code
+        assert rxe.run(each, "main", [DATA])[1].tolist() == [[2, 1, 0], [2, 1, 0]]
+
+
 def test_an_ignored_target_is_no_class() -> None:
     module, inputs = program("nn.nll_loss", (DATA, [0, -100]), 'reduction="none"')
     for each in (module, rxe.apply_pass(module, "LegalizeOps")):

@@ -96,7 +96,10 @@ class Topk(Op, name="relax.topk"):
     """
 
     data: Tensor = operand("the tensor")
-    k: int = attr(1, "how many elements; all when less than 1")
+    k: int = attr(
+        1,
+        "how many elements; all when less than 1, or more than a length that is a literal: of fewer elements elsewhere the run stops",
+    )
     axis: int = attr(-1, "the axis; negative counts from the last")
     ret_type: str = attr(
         "both", "what the result is: both, a tuple of values and indices; values; or indices"
