@@ -9,22 +9,46 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 from relax_explorer.core.ops import table
-from tests.support.op_examples import DTYPES, TENSOR, Example, annotation, module, split
+from tests.support.op_calls import words
+from tests.support.op_examples import DTYPES, TENSOR, Example, annotation, module, read, split
 from tests.support.oracle import Oracle
 
 
 def is_refused_instead(call: Example, oracle: Oracle) -> bool:
-    """Whether TVM refuses one of the questions; False where there are none."""
-    texts = _QUESTIONS[call.op.name](call) if call.op.name in _QUESTIONS else ()
-    return any(not _is_taken(text, oracle) for text in texts)
+    """Whether TVM refuses what it is asked instead; False where there is nothing to ask."""
+
+    def taken(text: str) -> bool:
+        answer = oracle.well_formed(text)
+        return answer.ok and answer.get().well_formed
+
+    found = (
+        any(not taken(text) for text in _QUESTIONS[call.op.name](call))
+        if call.op.name in _QUESTIONS
+        else False
+    )
+    return found or (call.op.name in _FILLED and _is_refused_filled(call, taken))
 
 
-def _is_taken(text: str, oracle: Oracle) -> bool:
-    answer = oracle.well_formed(text)
-    return answer.ok and answer.get().well_formed
+def _is_refused_filled(call: Example, taken: Callable[[str], bool]) -> bool:
+    """Whether TVM refuses the call whatever the ranks are that are not known, up to 3, with lengths that are variables."""
+    text = words(call)
+    unknown = list(_UNKNOWN.finditer(text))
+    if not 0 < len(unknown) <= len(_LETTERS) // 3:
+        return False
+    ranks = [range(4) if match[2] is None else [match[2].count("?")] for match in unknown]
+    if max(map(max, ranks)) > 3:
+        return False
+    for chosen in product(*ranks):
+        filled = text
+        for n, (match, rank) in reversed(list(enumerate(zip(unknown, chosen, strict=True)))):
+            lengths = ",".join(_LETTERS[3 * n : 3 * n + rank])
+            filled = f"{filled[: match.start()]}{match[1]}[{lengths}]{filled[match.end() :]}"
+        if taken(read(call.op, f"{filled} -> ").module()):
+            return False
+    return True
 
 
 def _forward(name: str, call: Example) -> Iterator[str]:
@@ -76,6 +100,16 @@ def _shapes(operands: Iterable[str]) -> list[str]:
     return ["f32" if match[2] is None else f"f32[{match[2]}]" for match in found]
 
 
+_UNKNOWN = re.compile(rf"(?<![\w\"])({'|'.join(DTYPES)})(\[\?(?:,\?)*\])?(?![\w\[@=\"])")
+"""A tensor whose lengths are not known, or not even its rank."""
+_LETTERS = "opqrstuvxyij"
+_FILLED = frozenset(
+    f"relax.{name}"
+    for name in (
+        "scatter_elements", "slice_scatter", "gather_nd", "index_put", "dynamic_strided_slice", "einsum",
+    )
+)  # fmt: skip
+"""Operators whose rules look at some operands only when the others are known as well."""
 _QUESTIONS: dict[str, Callable[[Example], Iterator[str]]] = {
     "relax.grad.avg_pool2d_backward": partial(_forward, "relax.nn.avg_pool2d"),
     "relax.grad.max_pool2d_backward": partial(_forward, "relax.nn.max_pool2d"),
@@ -85,5 +119,8 @@ _QUESTIONS: dict[str, Callable[[Example], Iterator[str]]] = {
     "relax.ewise_fma": partial(_pairs, "relax.ewise_fma"),
     "relax.index_put": _places,
     "relax.matmul": _matrices,
-    **{f"relax.{name}": _axis for name in ["sort", "argsort", "topk", "cumsum", "cumprod", "scatter_elements"]},
+    **{
+        f"relax.{name}": _axis
+        for name in ["sort", "argsort", "topk", "cumsum", "cumprod", "scatter_elements"]
+    },
 }
