@@ -79,6 +79,15 @@ def _axis(call: Example) -> Iterator[str]:
             yield Example(table()["relax.flip"], "", (shape,), (axis,), "").module()
 
 
+def _slopes(call: Example) -> Iterator[str]:
+    """The slopes broadcast to the axis that they are of, whose length is known."""
+    data, *slopes = _shapes(call.operands)
+    axis = next((int(text[5:]) for text in call.attributes if text.startswith("axis=")), 1)
+    lengths = split(data[4:-1])
+    if slopes and -len(lengths) <= axis < len(lengths) and "?" not in lengths:
+        yield Example(table()["relax.broadcast_to"], "", (*slopes, f"({lengths[axis]},)"), (), "").module()
+
+
 def _places(call: Example) -> Iterator[str]:
     """A sum of each two of the places and the values, which broadcast with each other."""
     _, places, values = call.operands
@@ -100,13 +109,13 @@ def _shapes(operands: Iterable[str]) -> list[str]:
     return ["f32" if match[2] is None else f"f32[{match[2]}]" for match in found]
 
 
-_UNKNOWN = re.compile(rf"(?<![\w\"])({'|'.join(DTYPES)})(\[\?(?:,\?)*\])?(?![\w\[@=\"])")
+_UNKNOWN = re.compile(rf"(?<![\w\"])({'|'.join(DTYPES)})(\[\?(?:,\?)*\])?(?![\w\[=\"])")
 """A tensor whose lengths are not known, or not even its rank."""
 _LETTERS = "opqrstuvxyij"
 _FILLED = frozenset(
     f"relax.{name}"
     for name in (
-        "scatter_elements", "slice_scatter", "gather_nd", "index_put", "dynamic_strided_slice", "einsum",
+        "nn.softmax", "nn.log_softmax", "scatter_elements", "slice_scatter", "gather_nd", "index_put", "dynamic_strided_slice", "einsum",
     )
 )  # fmt: skip
 """Operators whose rules look at some operands only when the others are known as well."""
@@ -119,6 +128,7 @@ _QUESTIONS: dict[str, Callable[[Example], Iterator[str]]] = {
     "relax.ewise_fma": partial(_pairs, "relax.ewise_fma"),
     "relax.index_put": _places,
     "relax.matmul": _matrices,
+    "relax.nn.prelu": _slopes,
     **{
         f"relax.{name}": _axis
         for name in ["sort", "argsort", "topk", "cumsum", "cumprod", "scatter_elements"]
