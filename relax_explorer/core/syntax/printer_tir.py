@@ -352,7 +352,7 @@ class _Printer:
             if whole and len(run) > 1:
                 kinds = "".join([_AXIS_KINDS[axis.kind] for axis, _ in run])
                 names = ", ".join([self.names(axis.var) for axis, _ in run])
-                values = self.text.listed([value for _, value in run])
+                values = self.text.listed(tuple([value for _, value in run]))
                 self.line(depth, f'{names} = T.axis.remap("{kinds}", [{values}])')
                 continue
             for axis, value in run:
