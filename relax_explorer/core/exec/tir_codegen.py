@@ -22,57 +22,7 @@ from relax_explorer.core.tir.intervals import Domains, inside
 HEADER = """import math
 import numpy as np
 from numba import njit
-
-
-@njit(error_model="numpy")
-def at(i, n, access):
-    if i < 0 or i >= n:
-        raise IndexError(access, i, n)
-    return i
-
-
-@njit(error_model="numpy")
-def larger(a, b):
-    return a if a > b else b
-
-
-@njit(error_model="numpy")
-def smaller(a, b):
-    return a if a < b else b
-
-
-@njit(error_model="numpy")
-def nonzero(b):
-    if b == 0:
-        raise ZeroDivisionError("a divisor is 0")
-    return b
-
-
-@njit(error_model="numpy")
-def trunc_div(a, b):
-    if b == -1:  # the least number has no opposite; its quotient wraps
-        return -a
-    q = a // nonzero(b)
-    return q + 1 if (a < 0) != (b < 0) and q * b != a else q
-
-
-@njit(error_model="numpy")
-def floor_div(a, b):
-    if b == -1:  # as above
-        return -a
-    return a // nonzero(b)
-
-
-@njit(error_model="numpy")
-def trunc_mod(a, b):
-    return a - trunc_div(a, b) * b
-
-
-@njit(error_model="numpy")
-def shift(n, bits):
-    if n < 0 or n >= bits:
-        raise ZeroDivisionError("a shift is by the width of the number or more")
-    return n
+from relax_explorer.core.exec.tir_support import at, floor_div, larger, nonzero, shift, smaller, trunc_div, trunc_mod
 
 
 """
@@ -168,7 +118,7 @@ class _Generator:
         self.statement(self.fn.body, 1)
         option = ", cache=True" if cached else ""
         body = self.lines or ["    pass"]
-        header = HEADER + (tir_packed.SOURCE if self.calls_packed else "")
+        header = (tir_packed.HEADER if self.calls_packed else "") + HEADER
         head = f'@njit(error_model="numpy"{option})', f"def kernel({', '.join(params)}):"
         return "\n".join([header + head[0], head[1], *body, ""])
 

@@ -27,7 +27,7 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.equal import prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
 
-VERSION = 2  # of the generated source: an older file on disk is not used
+VERSION = 3  # of the generated source and what it calls: an older file on disk is not used
 _KERNELS: dict[int, Kernel] = {}
 
 

@@ -1,6 +1,6 @@
 """Packed functions that kernels call: what TVM's lowerings of sort, argsort, topk and suppression leave to its runtime.
 
-Each is numba source that goes into the kernel's module. Ties keep their order, as in TVM (src/runtime/contrib/sort).
+They are in `tir_sorting`; here is how a call becomes Python text.
 """
 
 from __future__ import annotations
@@ -12,82 +12,12 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.expr import BufferPtr
 
-SOURCE = """
-@njit(error_model="numpy")
-def lanes(x, axis):  # as [before the axis, along it, after it]
-    before, after = 1, 1
-    for k in range(axis):
-        before *= x.shape[k]
-    for k in range(axis + 1, x.ndim):
-        after *= x.shape[k]
-    return x.reshape((before, x.shape[axis], after))
-
-
-@njit(error_model="numpy")
-def order(row, ascending):
-    if ascending:
-        return np.argsort(row, kind="mergesort")
-    return (len(row) - 1 - np.argsort(row[::-1], kind="mergesort"))[::-1]
-
-
-@njit(error_model="numpy")
-def sort(data, out, axis, ascending):
-    rows, made = lanes(data, axis), lanes(out, axis)
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[2]):
-            row = rows[i, :, j].copy()
-            made[i, :, j] = row[order(row, ascending)]
-
-
-@njit(error_model="numpy")
-def argsort(data, out, axis, ascending):
-    rows, made = lanes(data, axis), lanes(out, axis)
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[2]):
-            made[i, :, j] = order(rows[i, :, j].copy(), ascending)
-
-
-@njit(error_model="numpy")
-def argsort_valid(data, counts, out, axis, ascending):  # what is not counted keeps its place
-    rows, made = lanes(data, axis), lanes(out, axis)
-    valid = counts.reshape((rows.shape[0], rows.shape[2]))
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[2]):
-            count = max(0, min(valid[i, j], rows.shape[1]))
-            made[i, :count, j] = order(rows[i, :count, j].copy(), ascending)
-            for k in range(count, rows.shape[1]):
-                made[i, k, j] = k
-
-
-@njit(error_model="numpy")
-def top_values(data, out, count, axis, ascending):
-    rows, made = lanes(data, axis), lanes(out, axis)
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[2]):
-            row = rows[i, :, j].copy()
-            made[i, :, j] = row[order(row, ascending)[: made.shape[1]]]
-
-
-@njit(error_model="numpy")
-def top_indices(data, out, count, axis, ascending):
-    rows, made = lanes(data, axis), lanes(out, axis)
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[2]):
-            made[i, :, j] = order(rows[i, :, j].copy(), ascending)[: made.shape[1]]
-
-
-@njit(error_model="numpy")
-def top_both(data, values, indices, count, axis, ascending):
-    top_values(data, values, count, axis, ascending)
-    top_indices(data, indices, count, axis, ascending)
-
-
-"""
+HEADER = "from relax_explorer.core.exec.tir_sorting import argsort, argsort_valid, sort, top_both, top_indices, top_values\n"
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A packed function that numba can call: its name in SOURCE, and how many of its first arguments are read only."""
+    """A packed function that numba can call: its name in `tir_sorting`, and how many of its first arguments are read only."""
 
     function: str
     read: int
