@@ -11,7 +11,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops import table
+from relax_explorer.core.ops import page, table
 from relax_explorer.core.ops.decl import Op
 from tests.support.bad_calls import Bad, bad_calls
 from tests.support.op_examples import read
@@ -23,12 +23,15 @@ OPERATORS = [op for op in table().values() if op.examples]
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))
 def test_no_wrong_call_ends_in_a_traceback(op: type[Op]) -> None:
     refused = 0
+    said = {code.id for code in page.errors(op)}
     for bad in bad_calls(op):
         problems = tried(bad.call.module())
         refused += bool(problems)
         for problem in problems:
             assert re.fullmatch(r"RX0[0-5]\d\d", problem.code.id), f"{bad}: {problem}"
             assert problem.help, f"{bad}: {problem} has no hint"
+            own = problem.code.id.startswith("RX02") and problem.message.startswith(f"{op.name}: ")
+            assert not own or problem.code.id in said, f"{bad}: {problem} is not on the operator's page"
     anything = all(q.kind == "Value" for q in op.parameters)  # such as a mark on whatever value
     assert refused or anything
 

@@ -208,7 +208,7 @@ class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
 
     @staticmethod
     def infer(at: Site, *args: Any, inplace_indices: Any = (), **attrs: Any) -> s.StructInfo:
-        """What `out_ty` says, which is what the overwritten arguments are."""
+        """What out_ty says, which is what the overwritten arguments are."""
         CallKernel.infer(at, *args)
         _overwritten(at, inplace_indices, need_tuple(at, args[1]).fields, _allocated(at), known=True)
         return stated(at)
@@ -257,7 +257,7 @@ class CallPurePacked(Stated, name="relax.call_pure_packed"):
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """What ty_args say."""
+        """What ty_args say: one StructInfo, or a tuple of several; an object when they are left out."""
         _need_packed(at, func)
         return stated(at)
 
@@ -271,7 +271,7 @@ class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, inplace_indices: Any = ()) -> s.StructInfo:
-        """What ty_args say."""
+        """What ty_args say: one StructInfo, or a tuple of several; an object when they are left out."""
         _need_packed(at, func)
         whole = stated(at)
         outputs: tuple[s.StructInfo, ...] = (whole,)
@@ -292,7 +292,7 @@ class InvokeClosure(Stated, name="relax.invoke_closure"):
 
     @staticmethod
     def infer(at: Site, closure: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What ty_args say."""
+        """What ty_args say: one StructInfo, or a tuple of several; an object when they are left out."""
         need_function(at, closure, "closure")
         need_tuple(at, args)
         return stated(at)

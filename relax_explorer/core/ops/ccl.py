@@ -73,7 +73,7 @@ class Allgather(Collective, name="relax.ccl.allgather"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, num_workers: int, in_group: bool) -> s.StructInfo:
-        """The first axis is as many times as long."""
+        """The shape of x with the first length times num_workers, the dtype of x."""
         info = rules.tensor(at, x, "x")
         need_workers(at, num_workers)
         if info.ndim == 0:
@@ -106,7 +106,7 @@ class ScatterFromWorker0(Collective, name="relax.ccl.scatter_from_worker0"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, num_workers: int, axis: int) -> s.StructInfo:
-        """The axis is divided."""
+        """The shape of x with the length of the axis divided by num_workers, the dtype of x."""
         info = rules.tensor(at, x, "x")
         need_workers(at, num_workers)
         return divided(at, info, num_workers, axis, "x")

@@ -61,7 +61,9 @@ def need_spread(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
 
 
 class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
-    """The tensor itself, and how it is to be spread, for PropagateSharding (TVM; GSPMD, Xu et al. 2021)."""
+    """The tensor itself, and how it is to be distributed, for the pass PropagateSharding (TVM; GSPMD, Xu et al. 2021)."""
+
+    no_legalize = "it is a mark for PropagateSharding, which takes it away"
 
     value: Tensor = operand("the tensor")
     device_mesh: Any = attr(REQUIRED, _MESH)
@@ -69,7 +71,7 @@ class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
 
     @staticmethod
     def infer(at: Site, value: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
-        """What it was: only the pass makes it distributed."""
+        """What value is: only the pass makes it distributed."""
         ndim = value.ndim if isinstance(value, s.TensorStructInfo) else -1
         _need_mesh_rank(at, device_mesh, placement_of(at, placement, ndim), fewer=True)
         if isinstance(value, (s.TensorStructInfo, s.ObjectStructInfo)):
@@ -78,7 +80,7 @@ class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
 
 
 class Redistribute(Collective, name="relax.dist.redistribute"):
-    """The same tensor spread in another way (TVM; GSPMD, Xu et al. 2021)."""
+    """The same tensor, distributed in another way (TVM; GSPMD, Xu et al. 2021)."""
 
     value: Tensor = operand("the distributed tensor")
     device_mesh: Any = attr(REQUIRED, f"{_MESH}, from now on")
@@ -88,7 +90,7 @@ class Redistribute(Collective, name="relax.dist.redistribute"):
 
     @staticmethod
     def infer(at: Site, value: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
-        """The tensor, spread as said."""
+        """The shape and dtype of value, distributed as placement says."""
         info = need_spread(at, value, "value")
         parts = placement_of(at, placement, info.ndim)
         if info.ndim < 0 and any(part != "R" for part in parts):
@@ -114,7 +116,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo, num_workers: int, axis: int) -> s.StructInfo:
-        """A distributed tensor keeps its shape and is divided; of a plain one this is the part."""
+        """Of a distributed tensor its shape, divided along the axis; of a plain one the shape of the part; the dtype of input."""
         info = rules.tensor(at, input, "input")
         need_workers(at, num_workers)
         part = divided(at, info, num_workers, axis, "input")
@@ -134,11 +136,10 @@ class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
     in_parts = True
     by_machine = False
     no_evaluate = Collective.no_evaluate
-    no_legalize = Collective.no_legalize
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
-        """What `out_ty` says: distributed tensors."""
+        """What out_ty says: distributed tensors."""
         whole = CallKernel.infer(at, *args)
         for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
             where = spread(info)

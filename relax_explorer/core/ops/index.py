@@ -126,7 +126,7 @@ class StridedSlice(Op, name="relax.strided_slice"):
     begin: Prims = operand("first index along each of the axes; negative counts from the end")
     end: Prims = operand("index after the last along each of the axes; negative counts from the end")
     strides: Prims | None = operand(
-        "step along each of the axes, a literal; negative goes backwards; 1 when not given", default=None
+        "step along each of the axes, a literal; negative goes backwards; 1 when left out", default=None
     )
     assume_inbound: bool = attr(
         False, "whether begin and end are inside, so that nothing moves them and lengths are simpler"

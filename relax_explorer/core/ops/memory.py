@@ -215,7 +215,7 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
         dtype: Any,
         runtime_device_ind: Any,
     ) -> s.StructInfo:
-        """The shape and dtype said; a shape held by a variable stays that variable."""
+        """The shape and dtype given; a shape held by a variable stays that variable."""
         lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
         held = at.arg("shape")
         if lengths.values is None and isinstance(held, e.Var):
@@ -238,7 +238,7 @@ class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
         dtype: Any,
         runtime_device_ind: Any,
     ) -> s.StructInfo:
-        """The shape and dtype said, as far as the shape is known."""
+        """The shape and dtype given, as far as the shape is known."""
         lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)
         return s.TensorStructInfo(lengths.values, kind, lengths.ndim)
 
@@ -250,7 +250,7 @@ class Killed(Lowered):
 
     @staticmethod
     def infer(at: Site, ended: s.StructInfo) -> s.StructInfo:
-        """Nothing; a value that is no object of the runtime has no memory to end."""
+        """An empty tuple."""
         name = at.op.operands[0].name if at.op is not None else ""
         several = type(at.arg(name)) is e.Tuple
         if several or isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
@@ -283,7 +283,7 @@ class VmKillObject(Killed, name="relax.vm.kill_object"):
 
 
 class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
-    """A PrimFunc called with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
+    """A call of a PrimFunc with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
 
     phase = "vm"
     func: Function = operand("the PrimFunc")
@@ -292,7 +292,7 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """Nothing; outputs are among the arguments."""
+        """An empty tuple: the outputs are among the arguments."""
         if not isinstance(at.arg("func"), (e.GlobalVar, e.ExternFunc)):
             raise at.fail(codes.NOT_CALLABLE, "func is no function of the module", func=f"this is {func}")
         if not isinstance(args, s.TupleStructInfo):
@@ -309,5 +309,5 @@ class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """The tensor."""
+        """What x is."""
         return rules.tensor(at, x, "x")

@@ -55,7 +55,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         info = rules.tensor(at, data, "data")
         given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
         parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
-        made = check_params(at, info, (axis,), parts, epsilon, "axis")
+        made = check_params(at, info, (rules.axis(at, axis, info.ndim),), parts, epsilon)
         fits = made is info
         vectors = [
             s.TensorStructInfo(parts[name].shape if fits else None, info.dtype, 1)
@@ -161,7 +161,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         if channel in rules.axes(at, axes, info.ndim):
             text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
             raise at.fail(codes.AXIS_TWICE, text, data=f"this is {info}")
-        check_params(at, info, (channel_axis,), parts, epsilon)
+        check_params(at, info, (channel,), parts, epsilon)
         return info
 
     @staticmethod

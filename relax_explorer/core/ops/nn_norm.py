@@ -88,7 +88,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
-        return check_params(at, info, axes, parts, epsilon)
+        return check_params(at, info, rules.axes(at, axes, info.ndim), parts, epsilon)
 
     @staticmethod
     def evaluate(
@@ -135,10 +135,9 @@ def spread(param: Any, shape: tuple[int, ...], axes: Any) -> Any:
 def check_params(
     at: Site,
     info: s.TensorStructInfo,
-    axes: Any,
+    places: Sequence[int],
     parts: dict[str, s.TensorStructInfo],
     epsilon: float,
-    called: str = "axes",
 ) -> s.TensorStructInfo:
     """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
     if epsilon < 0:
@@ -147,14 +146,13 @@ def check_params(
     for name, part in {"data": info, **parts}.items():
         rules.need_float(at, part, name, known=True)
     rules.same_dtype(at, data=info, **parts)
-    places = rules.axes(at, axes, info.ndim, called)
     first = next((part.dims for part in parts.values() if part.dims is not None), ())
     wanted = [info.dims[n] for n in places] if info.dims is not None else first
     fits = True
     for name, part in parts.items():
         if part.ndim != len(places):
             has = f"has rank {part.ndim}" if part.ndim >= 0 else "has no known rank"
-            text = f"{name} {has}, {len(places)} is needed, one axis for each that {called} names"
+            text = f"{name} {has}, {len(places)} is needed, as many as axes are named"
             raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
         for n, length, dim in zip(places, wanted, part.dims or (), strict=False):
             answer = at.equal(length, dim)
@@ -183,7 +181,7 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
         """The shape and dtype of data."""
         info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
-        return check_params(at, info, axes, {"weight": part}, epsilon)
+        return check_params(at, info, rules.axes(at, axes, info.ndim), {"weight": part}, epsilon)
 
     @staticmethod
     def evaluate(data: Any, weight: Any, axes: Any, epsilon: float) -> Any:
@@ -261,7 +259,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
                 f"num_groups is {num_groups}, which does not divide the {length} channels along channel_axis {channel_axis}",
                 data=f"this is {info}",
             )
-        check_params(at, info, (channel_axis,), parts, epsilon)
+        check_params(at, info, (channel,), parts, epsilon)
         return info
 
     @staticmethod

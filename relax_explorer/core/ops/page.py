@@ -158,6 +158,8 @@ def errors(op: type[Op]) -> tuple[Code, ...]:
     found: dict[str, Code] = {codes.ARGUMENT_COUNT.id: codes.ARGUMENT_COUNT}
     if op.attributes:
         found[codes.BAD_ATTRIBUTE.id] = codes.BAD_ATTRIBUTE
+    if any(q.kind.removesuffix(" | None") not in ("Value", "Function", "str", "DType") for q in op.operands):
+        found[codes.WRONG_KIND.id] = codes.WRONG_KIND
     seen: set[CodeType] = set()
     for rule in (op.infer, op.refine):
         if rule is not None:
@@ -187,7 +189,7 @@ def _mentioned(function: Callable[..., Any], seen: set[CodeType], owner: type) -
             for item in known
             if isinstance(item, ModuleType)
             for name in code.co_names
-            if name in vars(item)
+            if name in vars(item) and name not in world  # what has the name here is meant
         ]
         methods = [
             (inspect.getattr_static(item, name), item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +38,8 @@ class Reduction(Op):
     def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
         """The shape of x without the reduced axes, the dtype of x."""
         info = rules.tensor(at, x, "x")
-        return s.TensorStructInfo(*reduced(at, info, axis, keepdims))
+        gone = rules.axes(at, axis, info.ndim, "axis") if info.ndim >= 0 else []
+        return s.TensorStructInfo(*reduced(info, axis, gone, keepdims))
 
 
 def _doubt(x: Any, axis: Any, keepdims: bool) -> str:
@@ -64,11 +65,10 @@ class OfSome(Reduction):
         return found
 
 
-def reduced(at: Site, info: s.TensorStructInfo, axis: Any, keepdims: bool) -> tuple[Any, Any, int]:
-    """Shape, dtype and rank of a reduction."""
+def reduced(info: s.TensorStructInfo, axis: Any, gone: Sequence[int], keepdims: bool) -> tuple[Any, Any, int]:
+    """Shape, dtype and rank of a reduction; `gone` are the axes that `axis` names, where the rank is known."""
     if info.ndim < 0:
         return (() if axis is None and not keepdims else None), info.dtype, -1
-    gone = rules.axes(at, axis, info.ndim, "axis")
     if info.dims is None and len(gone) == info.ndim:
         return (rules.ONE,) * info.ndim if keepdims else (), info.dtype, -1
     if info.dims is None:
@@ -339,7 +339,8 @@ class Arg(Op):
     def infer(at: Site, x: s.StructInfo, axis: int | None, keepdims: bool) -> s.StructInfo:
         """The shape of x without the axis, int64."""
         info = rules.tensor(at, x, "x")
-        shape, _, ndim = reduced(at, info, None if axis is None else (axis,), keepdims)
+        gone = range(info.ndim) if axis is None else (rules.axis(at, axis, info.ndim),)
+        shape, _, ndim = reduced(info, axis, gone, keepdims)
         warn_of_nothing(at, x, axis)
         return s.TensorStructInfo(shape, INT64, ndim)
 

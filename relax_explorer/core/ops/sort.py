@@ -64,7 +64,7 @@ class Argsort(Op, name="relax.argsort"):
     data: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
     descending: bool = attr(False, "whether the largest comes first, else the smallest")
-    dtype: DType | None = attr(INT32, "dtype of the indices; that of the data when None")
+    dtype: DType | None = attr(INT32, "dtype of the indices; that of data when None")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] -> i32[n,4]",
         'i32[5] descending=True dtype="int64" -> i64[5]',
@@ -105,7 +105,7 @@ class Topk(Op, name="relax.topk"):
         "both", "what the result is: both, a tuple of values and indices; values; or indices"
     )
     largest: bool = attr(True, "whether the largest elements are taken, else the smallest")
-    dtype: DType | None = attr(INT32, "dtype of the indices; that of the data when None")
+    dtype: DType | None = attr(INT32, "dtype of the indices; that of data when None")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] k=2 -> (f32[n,2],i32[n,2])",
         'f32[3,4] k=2 axis=0 ret_type="values" largest=False -> f32[2,4]',

@@ -50,7 +50,7 @@ class MemoryView(Op, name="relax.memory.view"):
         dtype: Any,
         relative_byte_offset: s.StructInfo | None,
     ) -> s.StructInfo:
-        """What is said, else what the tensor is."""
+        """The shape and dtype that are given, else those of data."""
         whole = rules.tensor(at, data, "data")
         offset: p.PrimExpr | None = rules.ZERO
         if not _is_left_out(relative_byte_offset):
@@ -90,7 +90,8 @@ def _dtype_of_view(at: Site, otherwise: DType | None) -> DType | None:
     if type(made) is e.Call and getattr(made.op, "name", "") == "relax.null_value":
         return otherwise
     if given.struct_info is not s.OBJECT:
-        raise at.fail(codes.WRONG_KIND, "dtype is no dtype", dtype=f"this is {given.struct_info}")
+        text = f"dtype is {given.struct_info}, a dtype is needed"
+        raise at.fail(codes.WRONG_KIND, text, dtype=f"this is {given.struct_info}")
     return None
 
 
@@ -172,7 +173,7 @@ class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo) -> s.StructInfo:
-        """What it was."""
+        """What data is."""
         if isinstance(data, (s.TensorStructInfo, s.ObjectStructInfo)):
             return data
         raise at.fail(codes.WRONG_KIND, f"data is {data}, a tensor is needed", data=f"this is {data}")

@@ -77,9 +77,7 @@ def _op(op: type[Op]) -> str:
         parts.append(_table("Operands", rows))
     if op.attributes:
         parts.append(_table("Attributes", [_row(q) for q in op.attributes]))
-    if op.takes_sinfo and op.variadic | op.by_machine and not op.examples:
-        parts.append("Result:\n  the StructInfo that the call states, in out_ty or ty_args")
-    elif page.inference(op):
+    if page.inference(op):
         parts.append(f"Result:\n  {page.inference(op)}")
     if op.examples:
         parts.append(
