@@ -157,6 +157,12 @@ def test_errors_of_sister_operators_are_not_an_operator_s_own(name: str, codes: 
     assert {code.id for code in page.errors(get(name))} == codes
 
 
+def test_a_signature_says_where_the_type_of_the_result_is_given() -> None:
+    assert get("call_tir").signature() == "R.call_tir(func, args, tir_vars=None, out_ty=…)"
+    assert get("call_pure_packed").signature() == "R.call_pure_packed(func, *args, ty_args=…)"
+    assert get("add").signature() == "R.add(x1, x2)"
+
+
 def test_a_page_tells_errors_from_warnings() -> None:
     text = CliRunner().invoke(group, ["explain", "max"]).output
     refused, warned = text.split("A call may get a warning:")

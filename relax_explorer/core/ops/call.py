@@ -34,6 +34,7 @@ class Stated(ByMachine):
     """Base of the calls whose result is stated in the call (`out_ty`, `ty_args`)."""
 
     takes_sinfo = True
+    types = "ty_args"
     no_legalize = "it is a call already, of a function that is given"
 
     @staticmethod
@@ -100,6 +101,7 @@ class InDestination(Stated):
     args: Arguments = operand(
         "the inputs, a tuple of tensors, scalars and shapes; one value stands for a tuple of it"
     )
+    types = "out_ty"
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
@@ -238,6 +240,7 @@ class CallPyFunc(Stated, name="relax.call_py_func"):
 
     func_name: str = operand("the name that it was registered by, a literal")
     args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
+    types = "out_ty"
 
     @staticmethod
     def infer(at: Site, func_name: s.StructInfo, args: s.StructInfo) -> s.StructInfo:

@@ -206,6 +206,7 @@ class Op:
         True  # the result depends on the operands' StructInfo alone, not on the operands themselves
     )
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
+    types: ClassVar[str] = ""  # what the signature calls them; empty where they are hardly ever given
     phase: ClassVar[str] = "high"  # the first of PHASES whose programs may call the operator
     says_place: ClassVar[bool] = False  # the rule itself says on which device, or mesh, the result lies
 
@@ -267,4 +268,5 @@ class Op:
         """The operator's signature as TVMScript text."""
         operands = [_written(p) for p in cls.operands] + (["*args"] if cls.variadic else [])
         parts = [*operands, *[_written(p) for p in cls.parameters if not p.is_operand]]
+        parts += [f"{cls.types}=…"] if cls.types else []
         return f"R.{cls.name.removeprefix('relax.')}({', '.join(parts)})"
