@@ -58,6 +58,7 @@ class Take(Op, name="relax.take"):
                 codes.BAD_ATTRIBUTE,
                 "axis is None, and x is not known to be a vector",
                 x=f"this is {info}",
+                help="name an axis",
             )
         if mode not in _MODES:
             raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}, it must be one of {', '.join(_MODES)}")

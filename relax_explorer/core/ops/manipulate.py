@@ -48,14 +48,13 @@ class PermuteDims(Op, name="relax.permute_dims"):
             order = list(range(info.ndim))[::-1] if info.ndim >= 0 else []
         else:
             if info.ndim < 0:
-                raise at.fail(
-                    codes.RANK_WRONG, "axes are named, but the rank of x is not known", x=f"this is {info}"
-                )
+                text = "the rank of x is not known, and axes names its axes"
+                hint = "state it with R.match_cast(…, R.Tensor(ndim=2))"
+                raise at.fail(codes.RANK_WRONG, text, x=f"this is {info}", help=hint)
             order = rules.axes(at, axes, info.ndim)
             if info.ndim >= 0 and len(order) != info.ndim:
-                raise at.fail(
-                    codes.RANK_WRONG, f"axes names {len(order)} axes, x has {info.ndim}", x=f"this is {info}"
-                )
+                text = f"axes has {len(order)} entries, {info.ndim} are needed, one for each axis of x"
+                raise at.fail(codes.RANK_WRONG, text, x=f"this is {info}", help="name each axis once")
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim)
         return s.TensorStructInfo(tuple([info.dims[n] for n in order]), info.dtype)

@@ -78,7 +78,8 @@ def axes(at: Site, values: Any, ndim: int, name: str = "axes") -> list[int]:
     """Several different axes counted from 0; None is all of them."""
     if values is None:
         return list(range(ndim))
-    found = [axis(at, value, ndim, name) for value in (values if isinstance(values, tuple) else (values,))]
+    named = values if isinstance(values, tuple) else (values,)
+    found = [axis(at, value, ndim, f"an entry of {name}" if len(named) > 1 else name) for value in named]
     if len(set(found)) != len(found):
         raise at.fail(codes.AXIS_TWICE, f"{name} {list(values)} name an axis twice", **_of_rank(at, ndim))
     return found

@@ -81,7 +81,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         for name, given in (("valid_count", counts), ("indices", names)):
             for own, wanted in zip(given.dims or (), info.dims or (), strict=False):
                 if at.equal(own, wanted) is not Answer.YES:
-                    text = f"{name} has the length {own} where data has {wanted}"
+                    text = f"{name} has the length {own}, {wanted} is needed, that of data"
                     raise at.fail(
                         codes.DIMS_DIFFER, text, data=f"this is {info}", **{name: f"this is {given}"}
                     )
