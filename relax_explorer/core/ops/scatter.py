@@ -260,8 +260,8 @@ def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules
 class SliceScatter(Op, name="relax.slice_scatter"):
     """The tensor with a slice along an axis replaced (torch.slice_scatter).
 
-    Start and end count both from the start of the axis, or both from its end. They are not moved into the axis, as torch does:
-    src has an element for every position from start to end by step, and those for positions outside the axis are left out.
+    Start and end count both from the start of the axis, or both from its end. Unlike torch's, they are not moved into the
+    axis: src has an element for every position from start to end by step, and those for positions outside the axis are left out.
     """
 
     input_tensor: Tensor = operand("the tensor; it stays as it is")

@@ -98,7 +98,7 @@ class Topk(Op, name="relax.topk"):
     data: Tensor = operand("the tensor")
     k: int = attr(
         1,
-        "how many elements; all when less than 1, or more than a literal length; the run stops when a variable is less",
+        "how many elements; all when less than 1, or more than a length that is known; a run stops where one that is not is less",
     )
     axis: int = attr(-1, "the axis; negative counts from the last")
     ret_type: str = attr(
