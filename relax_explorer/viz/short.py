@@ -80,6 +80,10 @@ def short_value(value: Any, limit: int = 60) -> str:
             )
             return f"{dims} {element} [{inner}]"[:limit]
         return f"{dims} {element}{_range(value)}"[:limit]
+    if isinstance(value, np.generic):
+        return f"{short_dtype(value.dtype.name)} {value}"[:limit]
+    if type(value) is tuple:
+        return f"({', '.join([short_value(item, limit) for item in value])})"[:limit]
     return repr(value)[:limit]
 
 

@@ -1,0 +1,31 @@
+"""Values in one line, as the result of a run and the panes show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relax_explorer.core.exec.values import Shape
+from relax_explorer.viz.short import short_value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.int64(4), "i64 4"),
+        (np.float16(0.5), "f16 0.5"),
+        (np.array([1, 2], np.int8), "(2,) i8 [1 2]"),
+        (np.zeros((2, 3), np.float32), "(2, 3) f32 0 … 0, mean 0"),
+        ((np.int32(1), (np.bool_(True), np.array(2.0))), "(i32 1, (bool True, () f64 [2]))"),
+        ((), "()"),
+        (Shape((2, 3)), repr(Shape((2, 3)))),
+    ],
+)
+def test_a_value_in_one_line(value: Any, text: str) -> None:
+    assert short_value(value) == text
+
+
+def test_a_long_one_is_cut() -> None:
+    assert len(short_value(tuple([np.zeros(2)] * 100), 40)) == 40
