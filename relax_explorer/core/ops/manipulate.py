@@ -206,7 +206,8 @@ class Flatten(Op, name="relax.flatten"):
 class Squeeze(Op, name="relax.squeeze"):
     """The same elements without axes of length 1 (numpy.squeeze).
 
-    An axis that is named and has another length stays, as in PyTorch, unlike numpy.
+    An axis that is named stays if it is known to have another length, as in PyTorch, unlike numpy; a length that is not known
+    must be 1 when it runs.
     """
 
     x: Tensor = operand("the tensor")
