@@ -168,6 +168,9 @@ def test_a_page_tells_errors_from_warnings() -> None:
     refused, warned = text.split("A call may get a warning:")
     assert "RX0205" in refused.split("A call may be refused with:")[1]
     assert re.findall(r"RX\d+", warned) == ["RX0220"]
+    said = {item["code"]: item["severity"] for item in page.describe(get("max"))["errors"]}
+    assert said["RX0205"] == "error"
+    assert said["RX0220"] == "warning"
 
 
 def test_hints_name_operators_that_there_are() -> None:

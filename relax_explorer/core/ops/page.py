@@ -154,7 +154,7 @@ def inference(op: type[Op]) -> str:
 
 
 def errors(op: type[Op]) -> tuple[Code, ...]:
-    """The codes that a call of the operator can be refused with, found in its rules and what those call."""
+    """The codes that a call of the operator can be refused with, or warned of, found in its rules and what those call."""
     found: dict[str, Code] = {codes.ARGUMENT_COUNT.id: codes.ARGUMENT_COUNT}
     if op.attributes:
         found[codes.BAD_ATTRIBUTE.id] = codes.BAD_ATTRIBUTE
@@ -249,7 +249,9 @@ def describe(op: type[Op]) -> dict[str, Any]:
         "takes_struct_info": op.takes_sinfo,
         "examples": list(op.examples),
         "inference": inference(op),
-        "errors": [{"code": code.id, "title": code.title} for code in errors(op)],
+        "errors": [
+            {"code": code.id, "title": code.title, "severity": str(code.severity)} for code in errors(op)
+        ],
         "evaluation": {
             "runs": op.evaluate is not None or op.by_machine,
             "by": "numpy" if op.evaluate is not None else "machine" if op.by_machine else None,
