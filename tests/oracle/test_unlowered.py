@@ -31,6 +31,7 @@ class Row:
 UNKNOWN = r"the (shape|dtype) of (the result|\w+) is not known"
 _PIXELS = r"the images are \w+, and what lies between pixels is no whole number"
 _ENDS = "begin, end and strides are not known to be int64, one for each axis of x"
+_SHARE = "a share of a truth value has no meaning"
 ROWS = (
     Row("bitwise_not", "f32[4]", r"the elements are \w+, and these have no bits", REFUSED),
     Row("bitwise_and", "f32[4] f32[4]", r"the elements are \w+, and these have no bits", REFUSED),
@@ -38,6 +39,9 @@ ROWS = (
     Row("bitwise_xor", "f32[4] f32[4]", r"the elements are \w+, and these have no bits", REFUSED),
     Row("left_shift", "bool[4] bool[4]", r"the elements are \w+, and these have no bits", REFUSED),
     Row("right_shift", "bool[4] bool[4]", r"the elements are \w+, and these have no bits", REFUSED),
+    Row("subtract", "bool[4] bool[4]", "truth values have no difference", LOWERED),
+    Row("nn.avg_pool1d", "bool[1,2,7] pool_size=[3]", _SHARE, LOWERED),
+    Row("grad.avg_pool2d_backward", "bool[1,3,4,4] bool[1,3,8,8] pool_size=[2,2] strides=[2,2]", _SHARE, LOWERED),
     Row("add", "2 2", "the result is a scalar, and kernels fill tensors", REFUSED),
     Row("add", "f32[n] f32[m]", UNKNOWN, LEFT),
     Row("add", "f32[4] any[4]", UNKNOWN, REFUSED),

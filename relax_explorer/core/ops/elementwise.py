@@ -23,6 +23,7 @@ from relax_explorer.core.ops.decl import (
 )
 from relax_explorer.core.ops.special import as_array, erf, keep_dtype, need_bits, sigmoid
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, where
+from relax_explorer.core.ops.te import erf as te_erf
 
 
 class Unary(Op):
@@ -58,7 +59,8 @@ def _unary(
 
     def legalize(te: Te, x: Tensor) -> Tensor:
         whole = x.dtype.is_int or x.dtype.is_bool  # rounding leaves integers as they are
-        return te.compute("compute", x.shape, lambda *i: x[i] if whole else call(intrinsic, x[i]))
+        element = te_erf if intrinsic == "erf" else lambda value: call(intrinsic, value)
+        return te.compute("compute", x.shape, lambda *i: x[i] if whole else element(x[i]))
 
     def evaluate(x: Any) -> Any:
         return x.copy() if x.dtype.kind in "iub" else keep_dtype(function)(x)

@@ -23,8 +23,15 @@ from relax_explorer.core.ops.nn_layout import (
     tiled,
     tiled_stage,
 )
-from relax_explorer.core.ops.nn_loss import divided
-from relax_explorer.core.ops.nn_pool import Pool, extended, inside_windows, pool_windows, taps_inside
+from relax_explorer.core.ops.nn_pool import (
+    Pool,
+    extended,
+    inside_windows,
+    pool_windows,
+    share,
+    shares,
+    taps_inside,
+)
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, lowest, where
 from relax_explorer.core.ops.windows import all_of, each, need_window, pad_stage, pads
@@ -193,8 +200,8 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
         counted = inside_windows(x.shape, *window, ceil_mode, count_include_pad, x.dtype)
         counted = counted[:, :, : grad.shape[2], : grad.shape[3]]
         grad = grad.astype(x.dtype)
-        shares = divided(grad, counted.astype(x.dtype)) if grad.size else grad
-        made = cls.spread(x, lambda a, b: shares.dtype.type(1), shares, *window)
+        parts = shares(grad, counted) if grad.size else grad
+        made = cls.spread(x, lambda a, b: parts.dtype.type(1), parts, *window)
         return tiled(made, _AXES, layout).astype(data.dtype)
 
     @classmethod
@@ -209,7 +216,7 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
 
         def part(*i: p.PrimExpr) -> p.PrimExpr:
             counts = taps_inside(steps, by_axis(_AXES, i), size, count_include_pad)
-            return p.Div(cast(grad[i], x.dtype), cast(p.Max(counts, rules.ONE), x.dtype))
+            return share(cast(grad[i], x.dtype), counts)
 
         parts = te.compute("pool_share", grad.shape, part)
         made = cls.gathered(

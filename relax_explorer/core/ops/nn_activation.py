@@ -11,12 +11,13 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import BFLOAT16, FLOAT16, FLOAT32
+from relax_explorer.core.ir.dtype import BFLOAT16
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.special import erf, keep_dtype, sigmoid, wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast
+from relax_explorer.core.ops.te import erf as te_erf
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
@@ -92,10 +93,7 @@ class Gelu(Activation, name="relax.nn.gelu"):
         half, root = (p.FloatImm(v, data.dtype) for v in (0.5, math.sqrt(0.5)))
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            scaled: p.PrimExpr = p.Mul(data[i], root)
-            if data.dtype is FLOAT16:  # TVM has no erf of float16
-                scaled = cast(scaled, FLOAT32)
-            return p.Mul(data[i], p.Add(half, p.Mul(cast(call("erf", scaled), data.dtype), half)))
+            return p.Mul(data[i], p.Add(half, p.Mul(te_erf(p.Mul(data[i], root)), half)))
 
         return te.compute("T_multiply", data.shape, element)
 

@@ -27,8 +27,9 @@ from relax_explorer.core.ops.nn_layout import (
     tiled,
     tiled_stage,
 )
+from relax_explorer.core.ops.nn_pool import share, shares
 from relax_explorer.core.ops.special import wide
-from relax_explorer.core.ops.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.te import Te, Tensor, where
 from relax_explorer.core.ops.windows import Windowed, all_of, each, in_order
 
 
@@ -80,9 +81,7 @@ class AdaptiveAvgPool(Windowed):
             counted = counted * lengths.astype(x.dtype).reshape(
                 [-1 if n == axis else 1 for n in range(rank + 2)]
             )
-        mean = x / np.maximum(counted, 1)
-        mean = mean if x.dtype.kind == "f" else np.trunc(mean)
-        return tiled(mean, axes, out_layout or layout).astype(data.dtype)
+        return tiled(shares(x, np.maximum(counted, 1)), axes, out_layout or layout).astype(data.dtype)
 
     @classmethod
     def legalize(cls, te: Te, data: Tensor, output_size: Any, layout: str, out_layout: str | None) -> Tensor:
@@ -116,7 +115,7 @@ class AdaptiveAvgPool(Windowed):
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             ends = [region(by_axis(own, i)[axis], axis) for axis in cls.spatial]
             counts = reduce(p.Mul, [simplify(p.Sub(end, start)) for start, end in ends])
-            return p.Div(total[i], cast(p.Max(counts, rules.ONE), data.dtype))
+            return share(total[i], counts)
 
         return tiled_stage(te, te.compute("adaptive_pool_avg", ordered(own, made), element), own, wanted)
 

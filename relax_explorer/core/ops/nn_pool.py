@@ -11,7 +11,8 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Ints, Site, attr, operand
+from relax_explorer.core.ops.binary_math import divide
+from relax_explorer.core.ops.decl import Fusion, Ints, NotLowered, Site, attr, operand
 from relax_explorer.core.ops.nn_layout import (
     by_axis,
     dims_of,
@@ -27,7 +28,7 @@ from relax_explorer.core.ops.nn_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.reduction import extreme, limit_of
-from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.special import NotDefined, wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, lowest
 from relax_explorer.core.ops.windows import (
     Pads,
@@ -229,8 +230,7 @@ class AvgPool(Pool):
         total = np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2)), dtype=x.dtype)
         window = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
         counted = inside_windows(x.shape, *window, x.dtype)[(..., *[slice(n) for n in total.shape[2:]])]
-        mean = total / counted if x.dtype.kind == "f" else np.trunc(total / counted)
-        return tiled(mean, axes, out_layout or layout).astype(data.dtype)
+        return tiled(shares(total, counted), axes, out_layout or layout).astype(data.dtype)
 
     @classmethod
     def legalize(
@@ -253,9 +253,24 @@ class AvgPool(Pool):
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             counts = taps_inside(steps, by_axis(own, i), size, count_include_pad)
-            return p.Div(total[i], cast(p.Max(counts, rules.ONE), data.dtype))
+            return share(total[i], counts)
 
         return tiled_stage(te, te.compute("pool_avg", shape, element), own, wanted)
+
+
+def shares(total: Any, counted: Any) -> Any:
+    """Sums divided by how many elements count; of integers cut off towards zero."""
+    if total.dtype.kind == "b":
+        text = "the elements are bool, and a share of a truth value has no meaning"
+        raise NotDefined(text, "convert them with R.astype first")
+    return divide(total, np.asarray(counted).astype(total.dtype))
+
+
+def share(total: p.PrimExpr, counted: p.PrimExpr) -> p.PrimExpr:
+    """`shares` in a kernel; 1 element counts at least."""
+    if total.dtype.is_bool:
+        raise NotLowered("a share of a truth value has no meaning")
+    return p.Div(total, cast(p.Max(counted, rules.ONE), total.dtype))
 
 
 def taps_inside(

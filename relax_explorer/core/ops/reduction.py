@@ -11,7 +11,7 @@ from relax_explorer.core.arith.prove import product
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT32, INT64, UINT64, DType
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.binary_math import divide
 from relax_explorer.core.ops.broadcasting import index
@@ -183,7 +183,7 @@ class Min(OfSome, name="relax.min"):
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         """One stage."""
-        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Min, highest(x.dtype))
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Min, _most(x.dtype))
 
 
 def extreme(
@@ -195,12 +195,17 @@ def extreme(
         return made
     gone = range(x.ndim) if axes is None else sorted({n % x.ndim for n in axes})
     kept = [n for n in range(x.ndim) if n not in gone]
-    rows = np.transpose(x, (*kept, *gone)).reshape(*[x.shape[n] for n in kept], -1)
+    rows = wide(np.transpose(x, (*kept, *gone))).reshape(*[x.shape[n] for n in kept], -1)
     border = np.asarray(-np.inf if function is np.max else np.inf, rows.dtype)
     last, behind = _behind_nan(rows, border)
     after = function(behind, -1, initial=border)
     found = np.where(last < 0, made.reshape(last.shape), np.where(last == rows.shape[-1] - 1, np.nan, after))
     return found.reshape(made.shape).astype(x.dtype)
+
+
+def _most(dtype: DType) -> p.PrimExpr:
+    """`highest` in a kernel; TVM reads no literal above 2^63 - 1."""
+    return p.PrimCall("bitwise_not", (p.IntImm(0, dtype),), dtype) if dtype is UINT64 else highest(dtype)
 
 
 def limit_of(border: Callable[[Any], Any], x: Any) -> Any:
@@ -354,7 +359,9 @@ def _position(function: Callable[..., Any]) -> Callable[..., Any]:
         found = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
         if x.dtype.kind in "iub" or not np.isnan(x).any():
             return found
-        rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1)
+        rows = wide(
+            x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1)
+        )  # float8 has nothing infinite
         border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
         last, behind = _behind_nan(rows, border)
         after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
@@ -427,4 +434,4 @@ class Argmin(Arg, name="relax.argmin"):
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
         """One element after the other."""
-        return _position_stages(te, x, axis, keepdims, p.LT, highest(x.dtype))
+        return _position_stages(te, x, axis, keepdims, p.LT, _most(x.dtype))

@@ -11,7 +11,7 @@ from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, INT64, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.expr import BufferLoad
@@ -205,6 +205,11 @@ def wrapped(value: int, dtype: DType) -> p.IntImm:
 def call(name: str, *args: p.PrimExpr) -> p.PrimExpr:
     """An intrinsic such as exp, of the dtype of its first argument."""
     return p.PrimCall(name, args, args[0].dtype)
+
+
+def erf(value: p.PrimExpr) -> p.PrimExpr:
+    """The error function; that of float16, which TVM has not, by way of float32."""
+    return cast(call("erf", cast(value, FLOAT32)), FLOAT16) if value.dtype is FLOAT16 else call("erf", value)
 
 
 def where(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr) -> p.PrimExpr:
