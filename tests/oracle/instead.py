@@ -33,12 +33,16 @@ def is_refused_instead(call: Example, oracle: Oracle) -> bool:
 
 
 def _is_refused_filled(call: Example, taken: Callable[[str], bool]) -> bool:
-    """Whether TVM refuses the call whatever the ranks are that are not known, up to 3, with lengths that are variables."""
+    """Whether TVM refuses the call with variables for the lengths that are not known.
+
+    A rank that is not known may be 1, 2, or that of another operand.
+    """
     text = words(call)
     unknown = list(_UNKNOWN.finditer(text))
     if not 0 < len(unknown) <= len(_LETTERS) // 3:
         return False
-    ranks = [range(4) if match[2] is None else [match[2].count("?")] for match in unknown]
+    usual = {1, 2, *[len(split(match[1])) for match in re.finditer(r"\w\[([^\]]*)\]", text)]}
+    ranks = [usual if match[2] is None else {match[2].count("?")} for match in unknown]
     if max(map(max, ranks)) > 3:
         return False
     for chosen in product(*ranks):
@@ -115,7 +119,7 @@ _LETTERS = "opqrstuvxyij"
 _FILLED = frozenset(
     f"relax.{name}"
     for name in (
-        "nn.softmax", "nn.log_softmax", "scatter_elements", "slice_scatter", "gather_nd", "index_put", "dynamic_strided_slice", "einsum",
+        "nn.softmax", "nn.log_softmax", "scatter_elements", "slice_scatter", "gather_nd", "index_put", "dynamic_strided_slice",
     )
 )  # fmt: skip
 """Operators whose rules look at some operands only when the others are known as well."""

@@ -62,9 +62,6 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
         theirs = ""  # what the rule of an operator lets pass may be refused by a later check
     if ours == theirs:
         return Outcome(call, AGREE, ours, theirs)
-    instead = _row(call, "instead") if not ours else None
-    if instead is not None and is_refused_instead(call, oracle):
-        return Outcome(call, DIFFER, ours, theirs, instead)
     kind = type_texts.difference(ours, theirs) if ours and theirs else type_texts.OTHER
     if kind == type_texts.EQUAL:
         return Outcome(call, AGREE, ours, theirs)
@@ -74,6 +71,8 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
         return Outcome(call, DIFFER, ours, theirs)  # no tensor has the type that TVM derives
     if not ours or not theirs:
         row = _row(call, "stricter" if theirs else "laxer")
+        instead = _row(call, "instead") if row is None and theirs else None
+        row = instead if instead is not None and is_refused_instead(call, oracle) else row
     else:
         said_more = type_texts.difference(theirs, ours) == type_texts.SHARPER
         row = (_row(call, "weaker") if said_more else None) or _row(call, "differs")
