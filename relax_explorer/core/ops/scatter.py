@@ -13,6 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import loops, rules
+from relax_explorer.core.ops.binary_math import divide
 from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
 from relax_explorer.core.ops.gather import counted, inside, need_int, need_room, stretched
 from relax_explorer.core.ops.special import BadValue
@@ -402,7 +403,7 @@ def combined(data: Any, index: tuple[Any, ...], updates: Any, reduction: str) ->
 def _half_way(old: Any, new: Any) -> Any:
     """The mean of two elements, of integers cut off."""
     total = old + new
-    return total / 2 if old.dtype.kind not in "iu" else np.trunc(total / 2)
+    return divide(total, np.asarray(2, total.dtype)) if total.dtype.kind in "iu" else total / 2
 
 
 _BETTER: dict[str, Callable[[Any, Any], Any]] = {
