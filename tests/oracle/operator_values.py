@@ -20,6 +20,7 @@ import relax_explorer as rxe
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.decl import Op
 from tests.support.op_calls import differences, short, words
+from tests.support.op_examples import DTYPES as KINDS
 from tests.support.op_examples import Example, examples, module
 from tests.support.op_values import AT_EDGES, EDGED, Setting, apart, as_tuple, compiled, setting
 from tests.support.oracle import Answer, Oracle
@@ -58,9 +59,20 @@ def in_dtype(example: Example, dtype: str) -> Example | None:
     kinds = [m[1] for text in example.operands for m in re.finditer(r"\b([a-z]+\d*)\[", text)]
     found = next((kind for kind in kinds if kind != "bool"), kinds[0] if kinds else None)
     if found is None or found in _LEAVES:
-        return example if dtype == "f32" else None
+        return _with_dtype(example, dtype)
     operands = tuple(re.sub(rf"\b{found}\[", f"{dtype}[", text) for text in example.operands)
     changed = replace(example, operands=operands, result="")
+    return replace(changed, text=words(changed))
+
+
+def _with_dtype(example: Example, dtype: str) -> Example | None:
+    """The example without tensors with another `dtype=`; None when it has none and is not asked about its own, taken for f32."""
+    if not any(text.startswith("dtype=") for text in example.attributes):
+        return example if dtype == "f32" else None
+    attributes = tuple(
+        f'dtype="{KINDS[dtype]}"' if text.startswith("dtype=") else text for text in example.attributes
+    )
+    changed = replace(example, attributes=attributes, result="")
     return replace(changed, text=words(changed))
 
 
