@@ -6,7 +6,7 @@ The root block of a schedulable function is a node only when it says something: 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -14,7 +14,7 @@ from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
-from relax_explorer.core.ir.dtype import FLOAT32, HANDLE, INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT32, HANDLE, INT32, INT64, DType
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope
@@ -52,6 +52,7 @@ class _FunctionReader:
         self.blocks: list[BlockParts] = [BlockParts()]  # the root first
         self.old = ctx.dialect.old
         self.has_blocks = False
+        self.declared: dict[str, DType] = {}  # of variables that the body names by `n = T.int64()`
         self.domains: dict[p.PrimExpr, Range] = {}  # of the loop variables
 
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
@@ -61,6 +62,7 @@ class _FunctionReader:
 
     def read(self, node: ast.FunctionDef, symbol: str) -> t.PrimFunc:
         """The function; `symbol` is its global symbol, empty for a private one."""
+        self.declared = dict(_declarations(node.body))
         for argument in node.args.args:
             try:
                 self._parameter(argument)
@@ -146,8 +148,10 @@ class _FunctionReader:
         return self._dim_expr(inner)
 
     def _dim_expr(self, node: ast.expr) -> p.PrimExpr:
-        if isinstance(node, ast.Name) and node.id not in self.names:
-            return self._define(node.id, self.ctx.type_var_dtype(node.id) or INT64)
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id not in self.names and part.id != "T":
+                known = self.ctx.type_var_dtype(part.id) or self.declared.get(part.id)
+                self._define(part.id, known or INT32)  # as other numbers of PrimFuncs
         return self.expr.index(node)
 
     # -- statements -----------------------------------------------------------------------------------------------
@@ -546,6 +550,15 @@ class _FunctionReader:
 
     def _pass(self, node: ast.Pass) -> None:
         """Nothing to read."""
+
+
+def _declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
+    for node in body:
+        call = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(call, ast.Call) and not call.args:
+            found = dtype_of_prefix(dotted(call.func))
+            if found is not None:
+                yield from [(target.id, found) for target in node.targets if isinstance(target, ast.Name)]
 
 
 def _opens_rest(node: ast.stmt) -> bool:

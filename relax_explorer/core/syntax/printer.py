@@ -9,6 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import exprs, info_vars
@@ -90,9 +91,9 @@ class _ModulePrinter:
             yield f"{INDENT}I.module_global_infos({writer.constant(self.module.global_infos)})"
 
     def _name_shape_vars(self, name: str, fn: Any) -> None:
-        """Variables of the signature become module-level TypeVars; one name serves every function that uses the hint."""
+        """Variables of the signature become module-level TypeVars, which are int64; one name serves all with the hint."""
         if type(fn) is PrimFunc:
-            found = shape_vars(fn)
+            found = [var for var in shape_vars(fn) if var.dtype is INT64]
         elif type(fn) is e.Function:
             found = signature_vars(fn)
         else:

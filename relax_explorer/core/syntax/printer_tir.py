@@ -60,6 +60,7 @@ class _Printer:
         self.free: dict[
             p.PrimVar, None
         ] = {}  # used, but bound nowhere: an ill-formed function, which is printed all the same
+        self.introduced: set[p.PrimVar] = set()  # by a parameter already
         self.lines: list[str] = []
         self.block = "block" if dialect.old else "sblock"
 
@@ -82,9 +83,12 @@ class _Printer:
             options.append("s_tir=True")
         self.line(0, f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func")
         late = self._match_buffers() if self.dialect.old else []
+        own = [] if late else [var for var in shape_vars(fn) if var not in self.chosen]
         params = ", ".join([self._parameter(param, bool(late)) for param in fn.params])
         ret = f" -> {fn.ret_type}" if fn.ret_type is not None else ""
         self.line(0, f"def {name}({params}){ret}:")
+        for var in own:
+            self.line(1, f"{self.names(var)} = T.{var.dtype}()")
         self._attrs(symbol)
         for text in late:
             self.line(1, text)
@@ -99,6 +103,7 @@ class _Printer:
 
     def _parameter(self, param: Buffer | p.PrimVar, handle: bool) -> str:
         if isinstance(param, p.PrimVar):
+            self.introduced.add(param)
             return f"{self.names(param)}: T.{param.dtype}"
         if handle and self._symbolic(param):
             return f"{self._handle(param)}: T.handle"
@@ -152,9 +157,14 @@ class _Printer:
         return parts + [f"{key}={value}" for key, value in buffer.others if not self.dialect.old]
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
+        """A dimension; in a signature an expression is quoted, and so is whatever names a variable for the first time."""
         text = self.text.write(dim)
-        plain = isinstance(dim, (p.IntImm, p.PrimVar))
-        return text if plain or not quote or dim.dtype is not INT64 else quoted(text)
+        if not quote:
+            return text
+        new = [var for var in p.free_vars(dim) if var not in self.chosen and var not in self.introduced]
+        self.introduced.update(new)
+        plain = isinstance(dim, (p.IntImm, p.PrimVar)) or dim.dtype is not INT64
+        return text if plain and not new else quoted(text)
 
     def _attrs(self, symbol: str) -> None:
         attrs = (
