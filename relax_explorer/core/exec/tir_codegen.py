@@ -227,6 +227,9 @@ class _Generator:
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
         buffer = node.buffer
+        if buffer.is_scalar:
+            self.line(depth, f"{self.name(buffer)} = {element(buffer.dtype)}(0)")
+            return
         if buffer.data is None:
             self._allocate(buffer, depth)
             return
@@ -280,8 +283,8 @@ class _Generator:
 
     def place(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> str:
         """An element of a buffer, each index checked unless it is proven to lie inside."""
-        if not buffer.shape:
-            return f"{self.name(buffer)}[()]"
+        if not buffer.shape or buffer.is_scalar:
+            return self.name(buffer) + ("" if buffer.is_scalar else "[()]")
         parts = []
         for number, (index, length) in enumerate(zip(indices, buffer.shape, strict=True)):
             text = self.expr(index)

@@ -91,7 +91,8 @@ def quoted(text: str) -> str:
 
 
 def _binary(out: PrimText, expr: p.Binary) -> tuple[str, int]:
-    if fold(type(expr), expr.a, expr.b) is not None:  # the symbol would not read back
+    decided = isinstance(expr, (p.And, p.Or)) and any(type(x) is p.IntImm for x in (expr.a, expr.b))
+    if decided or fold(type(expr), expr.a, expr.b) is not None:  # the symbol would not read back
         return _function(type(expr).__name__)(out, expr)
     strength = STRENGTH[type(expr)]
     left = strength + 1 if expr.compares and strength == 4 else strength  # a < b < c would be a chain

@@ -6,7 +6,8 @@ The root block of a schedulable function is a node only when it says something: 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -14,12 +15,12 @@ from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
-from relax_explorer.core.ir.dtype import FLOAT32, HANDLE, INT32, INT64, DType
+from relax_explorer.core.ir.dtype import HANDLE, INT32, INT64, DType
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope
+from relax_explorer.core.syntax.parse_tir_buffer import BufferReader, declarations
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
-from relax_explorer.core.syntax.python_text import expression_tree
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 
@@ -46,13 +47,13 @@ class _FunctionReader:
         self.ctx, self.s_tir = ctx, s_tir
         self.names: dict[str, Any] = {}
         self.expr = TirExprReader(ctx, self.names, self._define)
+        self.buffers = BufferReader(ctx, self.names, self.expr, self._define)
         self.attrs: dict[str, Any] = {}
         self.handles: dict[str, int] = {}
         self.params: list[Buffer | p.PrimVar] = []
         self.blocks: list[BlockParts] = [BlockParts()]  # the root first
         self.old = ctx.dialect.old
         self.has_blocks = False
-        self.declared: dict[str, DType] = {}  # of variables that the body names by `n = T.int64()`
         self.domains: dict[p.PrimExpr, Range] = {}  # of the loop variables
 
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
@@ -62,7 +63,7 @@ class _FunctionReader:
 
     def read(self, node: ast.FunctionDef, symbol: str) -> t.PrimFunc:
         """The function; `symbol` is its global symbol, empty for a private one."""
-        self.declared = dict(_declarations(node.body))
+        self.buffers.declared = dict(declarations(node.body))
         for argument in node.args.args:
             try:
                 self._parameter(argument)
@@ -92,7 +93,7 @@ class _FunctionReader:
         called = annotation.func if isinstance(annotation, ast.Call) else annotation
         name = dotted(called) if called is not None else ""
         if name == "T.Buffer" and isinstance(annotation, ast.Call):
-            buffer = self.make_buffer(argument.arg, annotation)
+            buffer = self.buffers.read(argument.arg, annotation)
             self.params.append(buffer)
             self.names[argument.arg] = buffer
             return
@@ -104,55 +105,6 @@ class _FunctionReader:
         var = known if isinstance(known, p.PrimVar) else self._define(argument.arg, found)
         self.handles[argument.arg] = len(self.params)
         self.params.append(var)
-
-    def make_buffer(self, name: str, call: ast.Call, skip: int = 0) -> Buffer:
-        """The buffer that `T.Buffer(shape, dtype, …)` or an allocation says; `skip` leading arguments are something else."""
-        order = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor")
-        given: dict[str, ast.expr] = dict(zip(order, call.args[skip:], strict=False))
-        given.update({k.arg or "**": k.value for k in call.keywords})
-        shape = given.get("shape")
-        if shape is None:
-            raise self.ctx.fail(tir_codes.TIR_PARAMETER, f"buffer {name!r} has no shape", call)
-        items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
-        dims = tuple([self._dim(item) for item in items])
-        element = self.expr.dtype(given["dtype"]) if "dtype" in given else FLOAT32
-        scope = given.get("scope")
-        strides = given.get("strides")
-        return Buffer(
-            name,
-            dims,
-            element,
-            str(scope.value) if isinstance(scope, ast.Constant) else "",
-            self.expr.read(given["data"]) if "data" in given else None,
-            tuple([self._dim(item) for item in strides.elts])
-            if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts
-            else None,
-            self.expr.read(given["elem_offset"]) if "elem_offset" in given else None,
-            _int(given.get("align")),
-            _int(given.get("offset_factor")),
-            tuple([(key, ast.unparse(value)) for key, value in given.items() if key not in order]),
-            self.ctx.span(call),
-        )
-
-    def _dim(self, node: ast.expr) -> p.PrimExpr:
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-            return self._dim_expr(node)
-        try:
-            inner = expression_tree(node.value)
-        except ValueError:
-            raise self.ctx.fail(
-                tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is no dimension", node
-            ) from None
-        for child in ast.walk(inner):
-            ast.copy_location(child, node)
-        return self._dim_expr(inner)
-
-    def _dim_expr(self, node: ast.expr) -> p.PrimExpr:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and part.id not in self.names and part.id != "T":
-                known = self.ctx.type_var_dtype(part.id) or self.declared.get(part.id)
-                self._define(part.id, known or INT32)  # as other numbers of PrimFuncs
-        return self.expr.index(node)
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -167,11 +119,18 @@ class _FunctionReader:
                 found = self.statement(node)
             except Skip:
                 continue
-            if found is not None:
+            if type(found) is t.SeqStmt and isinstance(node, (ast.Assign, ast.AnnAssign)):
+                made.extend(found.stmts)  # a scalar and its first value
+            elif found is not None:
                 made.append(found)
+        made = [item for item in made if not self._is_forward(item)]
         if len(made) == 1:
             return made[0]
         return t.SeqStmt(tuple(made), self.ctx.span(place))
+
+    def _is_forward(self, node: t.Stmt) -> bool:
+        """Whether a statement only declares what is allocated further on."""
+        return type(node) is t.AllocBuffer and node.how == "Buffer" and node.buffer in self.buffers.allocated
 
     def statement(self, node: ast.stmt) -> t.Stmt | None:
         """One statement; None when it only says something of its block or function."""
@@ -333,7 +292,8 @@ class _FunctionReader:
         finally:
             self.blocks.pop()
         return t.SBlock(
-            str(name), tuple(parts.iter_vars), tuple(parts.iter_values), body, parts.predicate, parts.reads, parts.writes, parts.init,
+            str(name), tuple(parts.iter_vars), tuple(parts.iter_values), body, parts.predicate,
+            self.buffers.regions(parts.reads), self.buffers.regions(parts.writes), parts.init,
             tuple(parts.allocs), tuple(parts.matches), parts.annotations, self.ctx.span(node),
         )  # fmt: skip
 
@@ -365,27 +325,40 @@ class _FunctionReader:
             self._assign(ast.copy_location(ast.Assign([item], value), node))
 
     def _plain(self, target: ast.expr, node: ast.Assign) -> t.Stmt:
-        """`x = expression` binds x for the statements after it."""
+        """`x = expression`: a scalar, assigned to again or new; a variable where it is a pointer, and in older texts."""
         if not isinstance(target, ast.Name):
             raise self.bad(node)
+        known = self.names.get(target.id)
         value = self.expr.read(node.value)
-        return t.LetStmt(self._define(target.id, value.dtype), value, self.ctx.span(node))
+        if isinstance(known, Buffer) and known.is_scalar and known not in self.buffers.forward:
+            return self._stored(known, (p.IntImm(0, INT32),), value, node)
+        if self.old or value.dtype is HANDLE:
+            return t.LetStmt(self._define(target.id, value.dtype), value, self.ctx.span(node))
+        return self._scalar(target.id, value.dtype, value, node)
+
+    def _scalar(self, name: str, dtype: DType, value: p.PrimExpr | None, node: ast.stmt) -> t.Stmt:
+        """A new scalar, and what is assigned to it at once."""
+        made = self.buffers.scalar(name, dtype, node)
+        alloc = t.AllocBuffer(made, "local_scalar", span=self.ctx.span(node))
+        if value is None:
+            return alloc
+        return t.SeqStmt((alloc, self._stored(made, (p.IntImm(0, INT32),), value, node)))
 
     def _named_call(self, target: str, name: str, call: ast.Call, node: ast.Assign) -> t.Stmt | None:
-        if name == "T.axis.remap":
-            self._remap([ast.Name(target)], call)
-        elif name.startswith("T.axis."):
+        if name.startswith("T.axis."):
             self._axis(target, name.removeprefix("T.axis."), call)
         elif name == "T.match_buffer":
             self._match_buffer(target, call)
         elif name in _BLOCK_ALLOCS or (name == "T.alloc_buffer" and self.old):
-            buffer = self.make_buffer(target, call)
-            self.blocks[-1].allocs.append(buffer)
-            self.names[target] = buffer
+            self.blocks[-1].allocs.append(self.buffers.allocate(target, self.buffers.read(target, call)))
         elif name in _ALLOCS:
-            buffer = self.make_buffer(target, call)
-            self.names[target] = buffer
+            buffer = self.buffers.allocate(target, self.buffers.read(target, call))
+            if name == "T.Buffer":
+                self.buffers.forward.add(buffer)
             return t.AllocBuffer(buffer, name.removeprefix("T."), span=self.ctx.span(node))
+        elif name == "T.local_scalar" and len(call.args) == 1:
+            made = self.buffers.scalar(target, self.expr.dtype(call.args[0]), node)
+            return t.AllocBuffer(made, "local_scalar", span=self.ctx.span(node))
         elif dtype_of_prefix(name) is not None and not call.args:
             if not isinstance(self.names.get(target), p.PrimVar):
                 self._define(target, dtype_of_prefix(name) or INT64)
@@ -420,6 +393,9 @@ class _FunctionReader:
         return found if found is not None else Range(p.IntImm(0, loop.dtype), loop)
 
     def _axis(self, target: str, kind: str, call: ast.Call) -> None:
+        if kind == "remap":
+            self._remap([ast.Name(target)], call)
+            return
         if len(call.args) != 2:
             raise self.ctx.fail(tir_codes.TIR_STATEMENT, f"T.axis.{kind} takes a domain and a value", call)
         domain, value = call.args
@@ -442,47 +418,61 @@ class _FunctionReader:
     def _match_buffer(self, target: str, call: ast.Call) -> None:
         first = call.args[0] if call.args else None
         if isinstance(first, ast.Name) and first.id in self.handles:
-            buffer = self.make_buffer(target, call, 1)
+            buffer = self.buffers.read(target, call, 1)
             self.params[self.handles[first.id]] = buffer
             self.names[target] = buffer
             return
         if first is None:
             raise self.bad(call)
         region = self.expr.region(first)
-        buffer = self.make_buffer(target, call, 1)
+        buffer = self.buffers.read(target, call, 1)
         self.names[target] = buffer
         self.blocks[-1].matches.append(t.MatchBufferRegion(buffer, region))
 
     def _store(self, target: ast.Subscript, value: ast.expr, node: ast.stmt) -> t.Stmt:
         buffer, indices = self.expr.access(target)
-        found = self.expr.read(value)
-        if (
-            found.dtype is not buffer.dtype
-            and isinstance(found, (p.IntImm, p.FloatImm))
-            and not buffer.dtype.is_bool
-        ):
-            found = self.expr.literal(found.value, buffer.dtype, value)
-        return t.BufferStore(buffer, indices, found, self.ctx.span(node))
+        return self._stored(buffer, indices, self.expr.read(value), node)
+
+    def _stored(
+        self, buffer: Buffer, indices: tuple[p.PrimExpr, ...], value: p.PrimExpr, node: ast.stmt
+    ) -> t.Stmt:
+        literal = isinstance(value, (p.IntImm, p.FloatImm)) and value.dtype is not buffer.dtype
+        if literal and not buffer.dtype.is_bool:
+            value = self.expr.literal(value.value, buffer.dtype, node.value)  # type: ignore[attr-defined]  # as just seen
+        return t.BufferStore(buffer, indices, value, self.ctx.span(node))
 
     def _aug_assign(self, node: ast.AugAssign) -> t.Stmt:
-        if not isinstance(node.target, ast.Subscript):
+        target = node.target
+        if not isinstance(target, (ast.Subscript, ast.Name)):
             raise self.bad(node)
-        load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
-        return self._store(node.target, ast.copy_location(ast.BinOp(load, node.op, node.value), node), node)
+        load = copy(target)
+        load.ctx = ast.Load()
+        assign = ast.Assign([target], ast.copy_location(ast.BinOp(load, node.op, node.value), node))
+        found = self._assign(ast.copy_location(assign, node))
+        if not isinstance(found, t.BufferStore):
+            raise self.bad(node)
+        return found
 
     def _ann_assign(self, node: ast.AnnAssign) -> t.Stmt | None:
-        """`v: T.let[T.float32] = value`, or a scalar that is declared."""
+        """`v: T.let[T.float32] = value`, a variable; `v: T.float32 = value`, a scalar; `v: T.float32[4]`, a buffer."""
         if not isinstance(node.target, ast.Name):
             raise self.bad(node)
-        inner = node.annotation.slice if isinstance(node.annotation, ast.Subscript) else node.annotation
+        name, annotation = node.target.id, node.annotation
+        vector = self.buffers.vector(name, annotation) if node.value is None else None
+        if vector is not None:
+            return t.AllocBuffer(vector, "alloc_local", span=self.ctx.span(node))
+        is_let = isinstance(annotation, ast.Subscript) or dotted(annotation) == "T.let"
+        inner = annotation.slice if isinstance(annotation, ast.Subscript) else annotation
         found = dtype_of_prefix(dotted(inner.func if isinstance(inner, ast.Call) else inner))
-        if node.value is None:
-            self._define(node.target.id, found or INT64)
-            return None
-        value = self.expr.read(node.value)
-        if found is not None and isinstance(value, p.IntImm) and value.dtype is not found:
+        value = None if node.value is None else self.expr.read(node.value)
+        if found is not None and isinstance(value, p.IntImm) and value.dtype is not found and node.value:
             value = self.expr.literal(value.value, found, node.value)
-        return t.LetStmt(self._define(node.target.id, found or value.dtype), value, self.ctx.span(node))
+        if not is_let and not self.old and found is not None and found is not HANDLE:
+            return self._scalar(name, found, value, node)
+        if value is None:
+            self._define(name, found or INT64)
+            return None
+        return t.LetStmt(self._define(name, found or value.dtype), value, self.ctx.span(node))
 
     # -- the rest -------------------------------------------------------------------------------------------------
 
@@ -552,25 +542,12 @@ class _FunctionReader:
         """Nothing to read."""
 
 
-def _declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
-    for node in body:
-        call = node.value if isinstance(node, ast.Assign) else None
-        if isinstance(node, ast.Assign) and isinstance(call, ast.Call) and not call.args:
-            found = dtype_of_prefix(dotted(call.func))
-            if found is not None:
-                yield from [(target.id, found) for target in node.targets if isinstance(target, ast.Name)]
-
-
 def _opens_rest(node: ast.stmt) -> bool:
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Call)
         and dotted(node.value.func) == "T.attr"
     )
-
-
-def _int(node: ast.expr | None) -> int | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
 
 
 _STATEMENTS: dict[type, Callable[[_FunctionReader, Any], t.Stmt | None]] = {

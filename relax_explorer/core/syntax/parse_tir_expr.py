@@ -84,6 +84,8 @@ class TirExprReader:
         found = self.names.get(node.id)
         if isinstance(found, p.PrimExpr):
             return found
+        if isinstance(found, Buffer) and found.is_scalar:
+            return BufferLoad(found, (p.IntImm(0, INT32),))
         if isinstance(found, Buffer):
             return BufferPtr(found, "buffer")
         declared = self.ctx.type_var_dtype(node.id)
@@ -211,7 +213,9 @@ class TirExprReader:
         return self._vector(start, step, width // stride, node)
 
     def buffer(self, node: ast.expr) -> Buffer:
-        """A buffer by its name."""
+        """A buffer by its name; that of a scalar is its `source`."""
+        if isinstance(node, ast.Attribute) and node.attr == "source":
+            node = node.value
         found = self.names.get(node.id) if isinstance(node, ast.Name) else None
         if isinstance(found, Buffer):
             return found

@@ -114,7 +114,7 @@ class _ModulePrinter:
             return [
                 Line(text, fn if not i else None)
                 for i, text in enumerate(
-                    print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {}))
+                    print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {}), self.type_vars)
                 )
             ]
         if type(fn) is e.Function:

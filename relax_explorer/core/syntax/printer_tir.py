@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeGuard
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import prim_text
@@ -15,8 +15,8 @@ from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names, function_name
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
-from relax_explorer.core.tir.expr import BufferPtr, Let, PointerType, Ramp, pointer_type
-from relax_explorer.core.tir.walk import statements
+from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType, Ramp, pointer_type
+from relax_explorer.core.tir.walk import expressions, statements, subexpressions
 
 INDENT = "    "
 _AXIS_KINDS = {"spatial": "S", "reduce": "R", "opaque": "O"}
@@ -37,9 +37,14 @@ def _variables(buffer: Buffer) -> list[p.PrimVar]:
     return p.free_vars(*buffer.shape, *(buffer.strides or ()), *offset)
 
 
-def print_prim_func(fn: t.PrimFunc, name: str, dialect: Dialect, chosen: dict[p.PrimVar, str]) -> list[str]:
-    """The lines of a PrimFunc, the decorator first; `chosen` are the names of its shape variables."""
-    return _Printer(fn, dialect, chosen).print(function_name(name), name)
+def print_prim_func(
+    fn: t.PrimFunc, name: str, dialect: Dialect, chosen: dict[p.PrimVar, str], taken: Iterable[str] = ()
+) -> list[str]:
+    """The lines of a PrimFunc, the decorator first.
+
+    `chosen` are the names of its shape variables that the module declares, `taken` all names that the module declares.
+    """
+    return _Printer(fn, dialect, chosen, taken).print(function_name(name), name)
 
 
 def _has_blocks(fn: t.PrimFunc) -> bool:
@@ -51,16 +56,24 @@ def _older_key(key: str) -> str:
 
 
 class _Printer:
-    def __init__(self, fn: t.PrimFunc, dialect: Dialect, chosen: dict[p.PrimVar, str]) -> None:
+    def __init__(
+        self, fn: t.PrimFunc, dialect: Dialect, chosen: dict[p.PrimVar, str], taken: Iterable[str]
+    ) -> None:
         self.fn, self.dialect, self.chosen = fn, dialect, chosen
         self.names: Any = Names()
         for var, text in chosen.items():
             self.names.fix(var, text)
+        own = Names((*taken, *chosen.values()))
+        for var in shape_vars(fn):
+            if var not in chosen:
+                self.names.fix(var, own(var))
         self.text = PrimText(self._name, INT32)
         self.free: dict[
             p.PrimVar, None
         ] = {}  # used, but bound nowhere: an ill-formed function, which is printed all the same
         self.introduced: set[p.PrimVar] = set()  # by a parameter already
+        self.begun: set[int] = set()  # stores that were written with the scalar they are the first value of
+        self.lets = _lets(fn.body)
         self.lines: list[str] = []
         self.block = "block" if dialect.old else "sblock"
 
@@ -216,7 +229,9 @@ class _Printer:
     # -- statements -----------------------------------------------------------------------------------------------
 
     def statement(self, node: t.Stmt, depth: int) -> None:
-        """One statement."""
+        """One statement, after the names that expressions in it give to their parts (T.Let)."""
+        for var in self.lets.get(id(node), ()):
+            self.line(depth, f"{self.names(var)} = T.{var.dtype}()")
         _STATEMENTS[type(node)](self, node, depth)
 
     def _inner(self, node: t.Stmt, depth: int) -> None:
@@ -227,8 +242,15 @@ class _Printer:
         self.names.release(scope)
 
     def _seq(self, node: t.SeqStmt, depth: int) -> None:
-        for item in node.stmts:
-            self.statement(item, depth)
+        for item, after in zip(node.stmts, (*node.stmts[1:], None), strict=True):
+            if type(item) is t.AllocBuffer and item.buffer.is_scalar and _stores(after, item.buffer):
+                self.line(
+                    depth,
+                    f"{self.names(item.buffer)}: T.{item.buffer.dtype} = {self.text.write(after.value)}",
+                )
+                self.begun.add(id(after))
+            elif id(item) not in self.begun:
+                self.statement(item, depth)
 
     def _for(self, node: t.For, depth: int) -> None:
         scope = self.names.mark()
@@ -285,8 +307,8 @@ class _Printer:
             self._inner(node.else_case, depth + 1)
 
     def _store(self, node: t.BufferStore, depth: int) -> None:
-        indices = self.text.listed(node.indices) or "()"
-        self.line(depth, f"{self.names(node.buffer)}[{indices}] = {self.text.write(node.value)}")
+        indices = "" if node.buffer.is_scalar else f"[{self.text.listed(node.indices) or '()'}]"
+        self.line(depth, f"{self.names(node.buffer)}{indices} = {self.text.write(node.value)}")
 
     def _evaluate(self, node: t.Evaluate, depth: int) -> None:
         value = node.value
@@ -304,6 +326,9 @@ class _Printer:
         self.line(depth, f"{self.names(node.var)}: {kind} = {value}")
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
+        if node.buffer.is_scalar:
+            self.line(depth, f"{self.names(node.buffer)}: T.{node.buffer.dtype}")
+            return
         self.line(depth, f"{self.names(node.buffer)} = T.{node.how}({self._alloc_arguments(node.buffer)})")
 
     def _attr(self, node: t.AttrStmt, depth: int) -> None:
@@ -333,6 +358,13 @@ class _Printer:
         inner = depth + 1
         before, scope = len(self.lines), self.names.mark()
         self._axes(node, inner)
+        mentioned = _mentioned(node)
+        first = any(
+            buffer in mentioned for buffer in node.alloc_buffers
+        )  # a region mentions what the block allocates
+        if first:
+            self._allocations(node, inner)
+        self._declare([buffer for buffer in mentioned if buffer not in node.alloc_buffers], inner)
         if node.predicate is not None:
             self.line(inner, f"T.where({self.text.write(node.predicate)})")
         for word, regions in (("reads", node.reads), ("writes", node.writes)):
@@ -340,7 +372,8 @@ class _Printer:
                 self.line(inner, f"T.{word}({', '.join([self._region(region) for region in regions])})")
         if node.annotations:
             self.line(inner, f"T.{self.block}_attr({self.constant(node.annotations)})")
-        self._allocations(node, inner)
+        if not first:
+            self._allocations(node, inner)
         for match in node.match_buffers:
             arguments = self._alloc_arguments(match.buffer)
             self.line(
@@ -354,6 +387,12 @@ class _Printer:
         if len(self.lines) == before:
             self.line(inner, "pass")
         self.names.release(scope)
+
+    def _declare(self, mentioned: list[Buffer], depth: int) -> None:
+        """Buffers that the body allocates, which a region mentions before."""
+        for buffer in mentioned:
+            if not self.names.known(buffer) and buffer not in self.fn.params:
+                self.line(depth, f"{self.names(buffer)} = T.Buffer({self._buffer_arguments(buffer, False)})")
 
     def _axes(self, node: t.SBlock, depth: int) -> None:
         pairs = zip(node.iter_vars, node.iter_values, strict=True)
@@ -402,7 +441,8 @@ class _Printer:
             if isinstance(span.start, p.IntImm) and isinstance(span.extent, p.IntImm):
                 stop = p.IntImm(span.start.value + span.extent.value, span.extent.dtype)
             parts.append(f"{start}:{self.text.write(stop)}")
-        return f"{self.names(region.buffer)}[{', '.join(parts) or '()'}]"
+        source = ".source" if region.buffer.is_scalar else ""
+        return f"{self.names(region.buffer)}{source}[{', '.join(parts) or '()'}]"
 
     def _allocations(self, node: t.SBlock, depth: int) -> None:
         word = "alloc_buffer" if self.dialect.old else "sblock_alloc_buffer"
@@ -414,6 +454,32 @@ class _Printer:
         shape = f"({dims},)" if len(buffer.shape) == 1 else f"({dims})"
         dtype = [f'"{buffer.dtype}"'] if buffer.dtype.name != "float32" else []
         return ", ".join([shape, *dtype, *self._buffer_options(buffer)])
+
+
+def _lets(body: t.Stmt) -> dict[int, list[p.PrimVar]]:
+    """The variables of T.Let in each statement that has any."""
+    found: dict[int, list[p.PrimVar]] = {}
+    for node in statements(body):
+        for part in subexpressions(*expressions(node)):
+            if isinstance(part, Let):
+                found.setdefault(id(node), []).append(part.var)
+    return found
+
+
+def _mentioned(node: t.SBlock) -> list[Buffer]:
+    """The buffers in the regions of a block."""
+    found: dict[Buffer, None] = {}
+    for region in (*(node.reads or ()), *(node.writes or ())):
+        found[region.buffer] = None
+        for span in region.ranges:
+            for part in subexpressions(span.start, span.extent):
+                if isinstance(part, BufferLoad):
+                    found[part.buffer] = None
+    return list(found)
+
+
+def _stores(node: t.Stmt | None, buffer: Buffer) -> TypeGuard[t.BufferStore]:
+    return type(node) is t.BufferStore and node.buffer is buffer
 
 
 def _is_plain(loop: t.For) -> bool:

@@ -14,6 +14,7 @@ class Buffer:
 
     `data` is the pointer to its memory when the text names one; the remaining fields are TVM's, None when they have their default.
     `others` are further arguments of TVM's (`layout`, `axis_separators`, …) that mean nothing here, as they are written.
+    `is_scalar` is of a buffer of one element that the text calls by its name alone (`b: T.int32 = 0`).
     """
 
     name: str
@@ -26,6 +27,7 @@ class Buffer:
     align: int | None = None
     offset_factor: int | None = None
     others: tuple[tuple[str, str], ...] = ()
+    is_scalar: bool = False
     span: Span | None = None
 
 

@@ -139,6 +139,8 @@ class Let(PrimExpr):
 
 
 def _load_text(out: prim_text.PrimText, expr: BufferLoad) -> tuple[str, int]:
+    if expr.buffer.is_scalar:
+        return out.name(expr.buffer), prim_text.ATOM  # type: ignore[arg-type]  # Names takes anything with a name
     return f"{out.name(expr.buffer)}[{out.listed(expr.indices) or '()'}]", prim_text.ATOM  # type: ignore[arg-type]
 
 

@@ -1,0 +1,140 @@
+"""Reads what PrimFuncs say of buffers: their shapes and options, and scalars, which are buffers of one element with a name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from relax_explorer.core.codes import tir as tir_codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import FLOAT32, INT32, DType
+from relax_explorer.core.syntax.context import Context
+from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
+from relax_explorer.core.syntax.python_text import expression_tree
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion
+from relax_explorer.core.tir.walk import Substitution
+
+_ORDER = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor")
+ONE = (p.IntImm(1, INT32),)
+
+
+class BufferReader:
+    """Reads buffers in one PrimFunc; `names` holds its variables and buffers, `declared` the dtypes that its body declares."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        names: dict[str, Any],
+        expr: TirExprReader,
+        define: Callable[[str, DType], p.PrimVar],
+    ) -> None:
+        self.ctx, self.names, self.expr, self.define = ctx, names, expr, define
+        self.declared: dict[str, DType] = {}
+        self.forward: set[Buffer] = set()  # declared by `A = T.Buffer(…)`, before a region that mentions them
+        self.allocated: dict[
+            Buffer, Buffer
+        ] = {}  # for those of them that are allocated further on, what is allocated
+
+    def read(self, name: str, call: ast.Call, skip: int = 0) -> Buffer:
+        """The buffer that `T.Buffer(shape, dtype, …)` or an allocation says; `skip` leading arguments are something else."""
+        given: dict[str, ast.expr] = dict(zip(_ORDER, call.args[skip:], strict=False))
+        given.update({k.arg or "**": k.value for k in call.keywords})
+        shape = given.get("shape")
+        if shape is None:
+            raise self.ctx.fail(tir_codes.TIR_PARAMETER, f"buffer {name!r} has no shape", call)
+        items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+        dims = tuple([self._dim(item) for item in items])
+        scope = given.get("scope")
+        strides = given.get("strides")
+        return Buffer(
+            name,
+            dims,
+            self.expr.dtype(given["dtype"]) if "dtype" in given else FLOAT32,
+            str(scope.value) if isinstance(scope, ast.Constant) else "",
+            self.expr.read(given["data"]) if "data" in given else None,
+            tuple([self._dim(item) for item in strides.elts])
+            if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts
+            else None,
+            self.expr.read(given["elem_offset"]) if "elem_offset" in given else None,
+            _int(given.get("align")),
+            _int(given.get("offset_factor")),
+            tuple([(key, ast.unparse(value)) for key, value in given.items() if key not in _ORDER]),
+            span=self.ctx.span(call),
+        )
+
+    def allocate(self, name: str, made: Buffer) -> Buffer:
+        """`made` under its name; it takes the place of the buffer that was declared by this name to be allocated here."""
+        known = self.names.get(name)
+        if isinstance(known, Buffer) and known in self.forward and _alike(known, made):
+            self.allocated[known] = made
+        self.names[name] = made
+        return made
+
+    def regions(self, regions: tuple[BufferRegion, ...] | None) -> tuple[BufferRegion, ...] | None:
+        """Regions, of the buffers that are allocated."""
+        if regions is None or not self.allocated:
+            return regions
+        replaced = Substitution({}, self.allocated)
+        return tuple([replaced.region(region) for region in regions])
+
+    def scalar(self, name: str, dtype: DType, place: ast.AST) -> Buffer:
+        """A scalar that can be assigned to again: its name alone stands for its element."""
+        made = Buffer(name, ONE, dtype, "local", is_scalar=True, span=self.ctx.span(place))
+        return self.allocate(name, made)
+
+    def vector(self, name: str, annotation: ast.expr) -> Buffer | None:
+        """The buffer of `x: T.float32[4]`; None for another annotation."""
+        if not isinstance(annotation, ast.Subscript):
+            return None
+        element = dtype_of_prefix(dotted(annotation.value))
+        if element is None:
+            return None
+        items = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        dims = tuple([self.expr.index(item) for item in items])
+        return self.allocate(name, Buffer(name, dims, element, span=self.ctx.span(annotation)))
+
+    def _dim(self, node: ast.expr) -> p.PrimExpr:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            return self._dim_expr(node)
+        try:
+            inner = expression_tree(node.value)
+        except ValueError:
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is no dimension", node
+            ) from None
+        for child in ast.walk(inner):
+            ast.copy_location(child, node)
+        return self._dim_expr(inner)
+
+    def _dim_expr(self, node: ast.expr) -> p.PrimExpr:
+        """A dimension; names that are not known yet are variables that it introduces."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id not in self.names and part.id != "T":
+                known = self.declared.get(part.id) or self.ctx.type_var_dtype(part.id)
+                self.define(part.id, known or INT32)  # as other numbers of PrimFuncs
+        return self.expr.index(node)
+
+
+def declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
+    """The variables that `n = T.int64()` declares in a body."""
+    for node in body:
+        call = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(call, ast.Call) and not call.args:
+            found = dtype_of_prefix(dotted(call.func))
+            if found is not None:
+                yield from [(target.id, found) for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            for target in node.targets:
+                if isinstance(target, ast.Tuple) and len(target.elts) == len(node.value.elts):
+                    pairs = zip(target.elts, node.value.elts, strict=True)
+                    yield from declarations([ast.Assign([name], value) for name, value in pairs])
+
+
+def _alike(a: Buffer, b: Buffer) -> bool:
+    return a.shape == b.shape and a.dtype is b.dtype
+
+
+def _int(node: ast.expr | None) -> int | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
