@@ -148,8 +148,9 @@ def run(at: Setting) -> Any:
 
 def _with_numba(at: Setting) -> Any:
     """What the lowering makes of the call here; None when it has none."""
-    if table()[at.call.op.name].unfold is None:
-        return compiled(at)
+    op = table()[at.call.op.name]
+    if op.unfold is None:
+        return None if op.legalize is None else compiled(at)
     lowered = rxe.apply_pass(rxe.normalize(at.module), "LegalizeOps")
     return rxe.run(lowered, "main", at.inputs())
 
