@@ -58,6 +58,9 @@ class Edit:
     text: str
 
 
+ONLY_HERE = "the specification says so; TVM has no such rule, and `check --profile tvm` leaves it out"
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One problem: a sentence, the places it speaks of, and what to do about it.
@@ -97,6 +100,11 @@ class Diagnostic:
         """Where the problem stands, if it stands in a text."""
         return self.primary.span if self.primary else None
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and whose rule it is when TVM has no such rule."""
+        return (*self.notes, ONLY_HERE) if self.spec_only else self.notes
+
     def order(self) -> tuple[str, int, int, str]:
         """Sort key: by place, then by code."""
         span = self.span
@@ -111,7 +119,7 @@ class Diagnostic:
             "severity": str(self.level),
             "message": self.message,
             "labels": [_label_json(label) for label in self.labels],
-            "notes": list(self.notes),
+            "notes": list(self.remarks),
             "help": self.help,
             "origin": self.origin,
             "edits": [_place_json(edit.span) | {"text": edit.text} for edit in self.edits],

@@ -23,7 +23,7 @@ def render(diagnostic: Diagnostic, color: bool = False, excerpt: bool = True) ->
         for label in sorted(diagnostic.labels, key=lambda item: not item.primary):
             lines += _excerpt(label, paint, above)
             above = label
-    lines += [f"  note: {visible(note)}" for note in diagnostic.notes]
+    lines += [f"  note: {visible(note)}" for note in diagnostic.remarks]
     if diagnostic.origin:
         lines.append(f"  origin: {visible(diagnostic.origin)}")
     if diagnostic.help:

@@ -22,6 +22,7 @@ from relax_explorer.core.codes import (
 )
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.syntax.parser import read
+from relax_explorer.viz.problem import render
 
 WITH_EXAMPLE = sorted(code.id for code in CODES.values() if code.example)
 
@@ -128,3 +129,22 @@ def test_command_line_ends_with_status_and_no_traceback(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert code in done.stderr
         assert "Traceback" not in done.stderr
+
+
+IMPURE_BY_THE_SPECIFICATION = """
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        y = R.call_dps_packed("f", (x,), out_ty=R.Tensor((2,), "float32"))
+        R.output(y)
+    return y
+"""
+
+
+def test_a_rule_that_tvm_has_not_got_says_so() -> None:
+    module = rxe.normalize(rxe.parse(IMPURE_BY_THE_SPECIFICATION))
+    (problem,) = [item for item in rxe.check(module) if item.is_error]
+    assert problem.code.id == "RX0112"
+    assert "check --profile tvm" in render(problem)
+    assert "check --profile tvm" in " ".join(problem.to_json()["notes"])
+    assert [item for item in rxe.check(module, profile="tvm") if item.is_error] == []

@@ -39,7 +39,7 @@ def _rule(code: Code) -> dict[str, Any]:
 
 
 def _result(item: Diagnostic, rule: int) -> dict[str, Any]:
-    text = "\n".join([item.message, *item.notes, *([f"Hint: {item.help}"] if item.help else [])])
+    text = "\n".join([item.message, *item.remarks, *([f"Hint: {item.help}"] if item.help else [])])
     result: dict[str, Any] = {
         "ruleId": item.code.id,
         "ruleIndex": rule,
