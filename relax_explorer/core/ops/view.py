@@ -55,15 +55,16 @@ class MemoryView(Op, name="relax.memory.view"):
         offset: p.PrimExpr | None = rules.ZERO
         if not _is_left_out(relative_byte_offset):
             offset = need_offset(at, relative_byte_offset, "relative_byte_offset")
-        kind = _dtype_of_view(at, whole.dtype)
+        own = _has_own_dtype(at)
+        kind = whole.dtype if own else _dtype_of_view(at)
         if _is_left_out(shape):
             view = s.TensorStructInfo(whole.shape, kind, whole.ndim)
-            _check_elements(at, whole, view, offset)
+            _check_elements(at, whole, view, offset, own)
         else:
             lengths = need_shape(at, shape or s.OBJECT, "shape")
             need_lengths(at, lengths)
             view = s.TensorStructInfo(lengths.values, kind, lengths.ndim)
-        _check_bounds(at, whole, view, offset)
+        _check_bounds(at, whole, view, offset, own)
         return view
 
     @staticmethod
@@ -79,44 +80,51 @@ def _is_left_out(info: s.StructInfo | None) -> bool:
     return info is None or (isinstance(info, s.TupleStructInfo) and not info.fields)
 
 
-def _dtype_of_view(at: Site, otherwise: DType | None) -> DType | None:
-    """The dtype that the operand names; `otherwise` when it is left out or the null value, None when it isn't known."""
+def _has_own_dtype(at: Site) -> bool:
+    """Whether the view has the dtype of the tensor: the operand is left out, or the null value."""
     given = at.arg("dtype")
     if given is None or (type(given) is e.Tuple and not given.fields):
-        return otherwise
+        return True
+    made = at.definitions.get(given) if isinstance(given, e.Var) else given
+    return type(made) is e.Call and getattr(made.op, "name", "") == "relax.null_value"
+
+
+def _dtype_of_view(at: Site) -> DType | None:
+    """The dtype that the operand names, None when it isn't known."""
+    given = at.arg("dtype")
     if type(given) is e.DataTypeImm:
         return given.value
-    made = at.definitions.get(given) if isinstance(given, e.Var) else given
-    if type(made) is e.Call and getattr(made.op, "name", "") == "relax.null_value":
-        return otherwise
-    if given.struct_info is not s.OBJECT:
+    if given is not None and given.struct_info is not s.OBJECT:
         text = f"dtype is {given.struct_info}, a dtype is needed"
         raise at.fail(codes.WRONG_KIND, text, dtype=f"this is {given.struct_info}")
     return None
 
 
 def _check_elements(
-    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None
+    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, own: bool
 ) -> None:
-    """Refuse a view of as many elements, of a number that is not known, that are larger or start later."""
-    if whole.dims is not None or whole.dtype is None or view.dtype is None:
-        return
-    more = _bytes(view.dtype) - _bytes(whole.dtype)
-    later = isinstance(offset, p.IntImm) and offset.value > 0
-    if more > 0 or (more == 0 and later):
+    """Refuse a view of as many elements that are larger or start later, where the bytes can't be counted."""
+    more = 0 if own else -1  # bytes of an element, where they can be compared
+    if whole.dtype is not None and view.dtype is not None:
+        if whole.dims is not None:
+            return
+        more = _bytes(view.dtype) - _bytes(whole.dtype)
+    later = more == 0 and isinstance(offset, p.IntImm) and offset.value > 0
+    if more > 0 or later:
         what = f"elements of {view.dtype}" if more > 0 else f"elements from byte {offset} on"
-        text = f"the view has as many {what} as the tensor has of {whole.dtype}, and ends beyond it"
+        of = "" if whole.dtype is None else f" of {whole.dtype}"
+        text = f"the view has as many {what} as the tensor has{of}, and ends beyond it"
         raise at.fail(codes.SIZE_MISMATCH, text, data=f"this is {whole}", help="state the shape of the view")
 
 
 def _check_bounds(
-    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None
+    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, own: bool
 ) -> None:
     """Refuse a view that reaches beyond the tensor for all lengths."""
     if whole.dims is None or view.dims is None or offset is None:
         return
     if whole.dtype is None or view.dtype is None:
-        if whole.dtype is not view.dtype or at.arg("dtype") is not None or offset is not rules.ZERO:
+        if not own or offset is not rules.ZERO:
             return
         held, wanted, unit = rules.volume(whole.dims), rules.volume(view.dims), "elements"
     else:
