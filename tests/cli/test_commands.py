@@ -20,6 +20,7 @@ from tests.support.roundtrip import DATA, SAMPLES
 
 MLP = str(DATA / "mlp" / "00_input.py")
 LLAMA = str(DATA / "llama" / "00_input.py")
+KV_CACHE = str(DATA.parent / "kv_cache" / "cpu.py")
 
 
 def rxe_cli(*arguments: str, stdin: str | None = None) -> Result:
@@ -109,6 +110,16 @@ def test_check_compares_dimensions_by_arithmetic_or_as_they_are_written(tmp_path
     assert "RX0110" not in rxe_cli("check", str(program)).stdout
     assert "RX0110" in rxe_cli("check", str(program), "--prover", "alpha").stdout
     assert rxe_cli("check", str(program), "--prover", "omega").exit_code == 2
+
+
+def test_run_warns_of_what_only_the_specification_refuses() -> None:
+    """Language models of TVM call functions of their cache in dataflow blocks."""
+    done = rxe_cli(
+        "run", KV_CACHE, "--func", "embed", "--shape", "vocab=10", "--shape", "s=3", "--input", "ids=arange"
+    )
+    assert done.exit_code == OK, done.stderr
+    assert "warning[RX0112]" in done.stderr
+    assert done.stdout.startswith("out0: (3, 64) f16")
 
 
 def test_run_names_a_packed_function_that_is_not_registered(tmp_path: Path) -> None:
