@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from relax_explorer.core.check import lenient
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
@@ -38,7 +39,8 @@ class Session:
         found = Report()
         found.extend(report)
         found.extend(violations(normal))
-        self.stages: list[Snapshot] = [Snapshot(0, "input", normal, True, tuple(found.sorted()))]
+        problems = tuple(map(lenient, found.sorted()))  # what TVM runs, runs here
+        self.stages: list[Snapshot] = [Snapshot(0, "input", normal, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)
         self.notes: list[Diagnostic] = explain(self.pipeline, normal)
         self.listeners: list[Listener] = []

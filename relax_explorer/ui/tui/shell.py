@@ -83,6 +83,7 @@ class Shell(App[int]):
         self.matches: list[int] = []
         self.breakpoints: set[str] = set()
         self.notice = ""
+        self.is_composed = False
 
     # -- layout ---------------------------------------------------------------------------------------------------
 
@@ -107,11 +108,13 @@ class Shell(App[int]):
 
     def on_mount(self) -> None:
         """Fill the home pane and start reading the file."""
+        self.is_composed = True
         self.query_one("#search", Input).display = False
         home = self.query_one("#home", OptionList)
         for sample in places.samples():
             home.add_option(Option(Text(_sample_title(sample)), id=str(sample)))
         self.go("home")
+        self.fit(self.size.width)
         loop = asyncio.get_running_loop()
         for sent in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
             # Without this the process would end with the terminal in the alternate screen.
@@ -119,9 +122,14 @@ class Shell(App[int]):
         self.started()
 
     def on_resize(self, event: Resize) -> None:
-        """Adapt: a list of stages beside the text when there is room."""
+        """Adapt, once there is something to adapt: the terminal may say its size before the panes are there."""
+        if self.is_composed:
+            self.fit(event.size.width)
+
+    def fit(self, width: int) -> None:
+        """A list of stages beside the text when there is room."""
         self.query_one("#panes").display = not self.is_small
-        self.query_one("#stages").display = event.size.width >= 100
+        self.query_one("#stages").display = width >= 100
         self.paint_header()
         self.shown()
 
