@@ -210,3 +210,24 @@ def test_every_pass_keeps_what_the_samples_compute() -> None:
             got = rxe.run(rxe.apply_pass(module, name), "main", args)
             for a, b in zip(*[(v if isinstance(v, tuple) else (v,)) for v in (expected, got)], strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4, err_msg=f"{path.stem} {name}")
+
+
+NESTED = """
+@R.function
+def main(x: R.Tensor((4,), "float32")):
+    return R.add(x, R.exp(x))
+"""
+
+
+def test_a_module_that_was_only_read_is_normalized_first() -> None:
+    read = rxe.parse(NESTED)
+    normal = rxe.normalize(read)
+    for made in (rxe.apply_pass(read, "LegalizeOps"), rxe.run_pipeline(read, "LegalizeOps")):
+        assert made.script() == rxe.apply_pass(normal, "LegalizeOps").script()
+        assert "R.exp" not in made.script()
+    assert rxe.apply_pass(normal, "DeadCodeElimination") is normal
+
+
+def test_one_that_inference_refuses_is_not_passed_on() -> None:
+    with pytest.raises(rxe.Failure, match="RX02"):
+        rxe.apply_pass(rxe.parse(NESTED.replace("R.exp(x)", "R.ones((3,), 'float32')")), "LegalizeOps")

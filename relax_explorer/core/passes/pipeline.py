@@ -14,6 +14,7 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.decl import Pass, Rewrite
 from relax_explorer.core.passes.properties import PROPERTIES, Property
 
@@ -137,9 +138,12 @@ def _broken(step: Step, wanted: Property, module: IRModule) -> Diagnostic | None
 
 
 def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
-    """The module after one pass; raises Failure for an unknown pass or option, or when the pass breaks its contract."""
+    """The module after one pass, which takes it in normal form: it is normalized first if it was not.
+
+    Raises Failure for an unknown pass or option, for a module that inference refuses, or when the pass breaks its contract.
+    """
     of = _step(name).of
-    outcome = run_step(Step(of, options), module)
+    outcome = run_step(Step(of, options), _ready(module))
     _raise(outcome)
     return outcome.module
 
@@ -148,6 +152,7 @@ def run_pipeline(
     module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True
 ) -> IRModule:
     """The module after a pipeline of passes; raises Failure as `apply_pass` does."""
+    module = _ready(module)
     held = [q for q in PROPERTIES if q.holds(module)] if verify else []
     for step in steps(pipeline):
         outcome = run_step(step, module, verify, held)
@@ -155,6 +160,19 @@ def run_pipeline(
         module = outcome.module
         held = list(outcome.holding(held))
     return module
+
+
+def _ready(module: IRModule) -> IRModule:
+    """The module, normalized unless it was: what inference has seen has StructInfo everywhere."""
+    functions = module.relax_functions.values()
+    values = (item for fn in functions for item in (*(b.value for b in bindings(fn)), fn.body.body))
+    if all(value.struct_info is not None for value in values):
+        return module
+    new, problems = normalized(module)
+    errors = [problem for problem in problems if problem.is_error and not problem.spec_only]
+    if errors:
+        raise Failure(*errors)
+    return new
 
 
 def _raise(outcome: Outcome) -> None:
