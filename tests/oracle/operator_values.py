@@ -10,7 +10,6 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,8 +115,11 @@ def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> It
 def _twice(at: Setting, numba: bool) -> tuple[Any, Any, str]:
     """What the machine makes of the call, and its lowering if there is one; None where the run stops, and why the lowering's does."""
     made = ours = None
-    with suppress(rxe.Failure):  # TVM must not compute it either
+    try:
         made = run(at)
+    except rxe.Failure as stop:  # TVM must not compute it either
+        if stop.diagnostics[0].code.id.startswith("RX09"):
+            raise  # a fault of ours is no refusal
     try:
         if numba:
             ours = _with_numba(at)

@@ -15,6 +15,7 @@ from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.gather import inside
+from relax_explorer.core.ops.reduction import limit_of
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.tir.stmt import Stmt
@@ -285,7 +286,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
         ends = np.floor(regions[:, 1:] * regions.dtype.type(spatial_scale) + regions.dtype.type(0.5))
         rows = _bins(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0])
         columns = _bins(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1])
-        low = -np.inf if images.dtype.kind == "f" else np.iinfo(images.dtype).min
+        low = -np.inf if images.dtype.kind == "f" else limit_of(lowest, images)
         lines = np.max(np.where(rows[:, None, :, :, None], number[:, :, None], low), 3, initial=low)
         made = np.max(np.where(columns[:, None, None], lines[:, :, :, None], low), 4, initial=low)
         empty = ~(rows.any(2)[:, :, None] & columns.any(2)[:, None, :])[:, None]
