@@ -16,7 +16,14 @@ from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.decl import Fusion, Op, Site, Value, attr, operand
 from relax_explorer.core.ops.gather import inside, need_int
 from relax_explorer.core.ops.legalize import Emitter
-from relax_explorer.core.ops.nn_loss import NllLoss, class_of, divided, is_ignored
+from relax_explorer.core.ops.nn_loss import (
+    NllLoss,
+    class_of,
+    divided,
+    is_ignored,
+    need_kind_of_numbers,
+    need_numbers,
+)
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 from relax_explorer.core.tir.stmt import Stmt
@@ -121,6 +128,7 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         output_grad: Any, predictions: Any, targets: Any, weights: Any, reduction: str, ignore_index: int
     ) -> Any:
         """Minus the weight of the class at each target, times the gradient of the loss."""
+        need_numbers(predictions)
         place = min(predictions.ndim - 1, 1)
         ignored = targets == ignore_index
         index = class_of(targets, predictions.shape, place, ignored)
@@ -143,6 +151,7 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
     ) -> Tensor:  # fmt: skip
         """The weights of the targets, their sum, then one element at a time."""
         x, kind, zero = predictions, predictions.dtype, p.as_prim(0, predictions.dtype)
+        need_kind_of_numbers(kind)
         place = min(x.ndim - 1, 1)
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:

@@ -32,6 +32,7 @@ from relax_explorer.core.ops.nn_pool import (
     shares,
     taps_inside,
 )
+from relax_explorer.core.ops.reduction import limit_of
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, lowest, where
 from relax_explorer.core.ops.windows import all_of, each, need_window, pad_stage, pads
@@ -136,7 +137,7 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
     ) -> Any:  # fmt: skip
         """To the place of the maximum."""
         x, grad = wide(plain(data, layout, _AXES)), wide(plain(output_grad, out_layout or layout, _AXES))
-        least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else np.finfo(x.dtype).min
+        least = limit_of(lowest, data).astype(x.dtype)
         views = pool_windows(x, least, pool_size, strides, padding, dilation, ceil_mode, x.shape)
         best = (
             np.argmax(views.reshape(*views.shape[:4], -1), -1)

@@ -11,11 +11,11 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.gather import inside
-from relax_explorer.core.ops.special import wide
+from relax_explorer.core.ops.special import NotDefined, wide
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
@@ -47,6 +47,7 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
     @staticmethod
     def evaluate(predictions: Any, labels: Any) -> Any:
         """The sum of the products."""
+        need_numbers(predictions)
         x = wide(predictions)
         total = np.negative(np.sum(x * wide(labels), dtype=x.dtype))
         rows = predictions.shape[0] if predictions.ndim > 1 else 1
@@ -56,6 +57,7 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
     def legalize(te: Te, predictions: Tensor, labels: Tensor) -> Tensor:
         """The sum of the products."""
         x, y, kind = predictions, labels, predictions.dtype
+        need_kind_of_numbers(kind)
         total = te.sum("T_multiply_red", (), x.shape, lambda *i: p.Mul(x[i], y[i]), kind)
         rows = cast(x.shape[0] if x.ndim > 1 else rules.ONE, kind)
         return te.compute("T_divide", (), lambda: p.Div(p.Sub(p.as_prim(0, kind), total[()]), rows))
@@ -115,6 +117,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
     @staticmethod
     def evaluate(predictions: Any, targets: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
         """The prediction of each target by the weight of its class."""
+        need_numbers(predictions)
         place = min(predictions.ndim - 1, 1)
         classes = predictions.shape[place]
         ignored = targets == ignore_index
@@ -143,6 +146,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
     ) -> Tensor:
         """The prediction of each target by the weight of its class, then sums."""
         x, kind = predictions, predictions.dtype
+        need_kind_of_numbers(kind)
         place = min(x.ndim - 1, 1)
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:
@@ -169,6 +173,19 @@ def class_of(targets: Any, shape: Sequence[int], place: int, ignored: Any) -> An
     if not np.all(ignored):
         inside(np.where(ignored, 0, targets), shape, place, "targets", "predictions", from_end=False)
     return np.where(ignored, 0, targets).astype(np.int64)
+
+
+def need_numbers(predictions: Any) -> None:
+    """Refuse truth values: losses and their gradients are opposites."""
+    if predictions.dtype.kind == "b":
+        text = "predictions is bool, and truth values have no opposite"
+        raise NotDefined(text, "convert them with R.astype first")
+
+
+def need_kind_of_numbers(kind: DType) -> None:
+    """As `need_numbers`, in a lowering."""
+    if kind.is_bool:
+        raise NotLowered("truth values have no opposite")
 
 
 def divided(a: Any, b: Any) -> Any:
