@@ -53,3 +53,24 @@ def test_log_add_exp_of_large_integers_is_the_larger_one(
     made = rxe.run(module, "main", [np.array(x1, kind), np.array(x2, kind)])
     assert made.dtype == kind
     assert made.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("R.nn.avg_pool1d(x, pool_size=2)", [2**62 - 1, -(2**61) - 1, -(2**62) + 2]),
+        ("R.nn.adaptive_avg_pool1d(x, output_size=2)", [2**62 - 1, -(2**62) + 2]),
+        (
+            'R.scatter_elements(x, i, x, axis=2, reduction="mean")',
+            [2**61 + 1, -(2**61) - 1, -(2**61) - 1, 2**61 + 1],
+        ),
+    ],
+)
+@pytest.mark.parametrize("passes", [(), ("LegalizeOps",)], ids=["evaluated", "lowered"])
+def test_means_of_large_integers_are_exact(call: str, wanted: list[int], passes: tuple[str, ...]) -> None:
+    tensor = 'R.Tensor((1, 1, 4), "int64")'
+    text = f"@R.function\ndef main(x: {tensor}, i: {tensor}):\n    return {call}\n"
+    module = rxe.run_pipeline(rxe.normalize(rxe.parse(text)), list(passes))
+    x = np.array([[[2**63 - 1, -1, -(2**62) - 1, -(2**62) + 4]]])
+    made = rxe.run(module, "main", [x, np.arange(4).reshape(1, 1, 4)[..., ::-1].copy()])
+    assert made.ravel().tolist() == wanted
