@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -31,12 +32,20 @@ _ODD = [
 
 
 def programs() -> list[str]:
-    """The programs to start from: the samples, the recorded stages of models, and the chapters of the language."""
-    paths = [*sorted((ROOT / "samples").glob("*.py")), *sorted((ROOT / "tests/data/corpus").glob("*/*.py"))]
+    """The programs to start from: samples, recorded modules (long ones function by function), chapters of the language."""
+    paths = [*sorted((ROOT / "samples").glob("*.py")), *sorted((ROOT / "tests/data").glob("**/*.py"))]
     texts = [path.read_text(encoding="utf-8") for path in paths]
     for chapter in sorted((ROOT / "tests/spec").glob("*.md")):
         texts += [case.program for case in mdtest.read(chapter) if case.program]
-    return [text for text in texts if len(text) <= MOST_CHARACTERS]
+    parts = [
+        part for text in texts for part in ([text] if len(text) <= MOST_CHARACTERS else _functions(text))
+    ]
+    return [part for part in dict.fromkeys(parts) if len(part) <= MOST_CHARACTERS]
+
+
+def _functions(text: str) -> list[str]:
+    """Each function of a module as a program of its own."""
+    return [textwrap.dedent(part).strip() + "\n" for part in re.split(r"\n(?=    @)", text)[1:]]
 
 
 class Mutator:

@@ -159,6 +159,35 @@ POINTERS = {
 }
 
 
+def test_several_are_assigned_at_once() -> None:
+    fn = rxe.parse(view_program("a, b = A[0, 1] * 2, A[0, 2] * 3\nA[1, 0], A[1, 1] = b, a"))["f"]
+    values = np.arange(6, dtype=np.int32).reshape(2, 3)
+    compile_prim_func(fn)(values)
+    assert values.tolist() == [[0, 1, 2], [6, 2, 5]]
+
+
+def test_a_scalar_is_assigned_to_again() -> None:
+    body = "b: T.int32 = 0\nc = A[0, 1]\nwhile b < 3:\n    A[1, b] = c\n    c = c * 2\n    b += 1"
+    values = np.arange(6, dtype=np.int32).reshape(2, 3)
+    compile_prim_func(rxe.parse(view_program(body))["f"])(values)
+    assert values.tolist() == [[0, 1, 2], [1, 2, 4]]
+
+
+def test_a_scalar_without_a_value_and_a_vector() -> None:
+    body = "b: T.int32\nx: T.int32[2]\nx[1] = 5\nb = x[1]\nA[0, 0] = b"
+    values = np.zeros((2, 3), np.int32)
+    compile_prim_func(rxe.parse(view_program(body))["f"])(values)
+    assert values[0, 0] == 5
+
+
+@pytest.mark.parametrize(
+    "line", ["v = T.axis.spatial(4, A[0, 0])", "T.reads(A[0, 0])", "T.where(A[0, 0] > 0)"]
+)
+def test_what_is_said_of_a_block_stands_in_one(line: str) -> None:
+    with pytest.raises(rxe.Failure, match=r"T\.\S+ says something of a block, and stands in none"):
+        rxe.parse(view_program(line).replace("@T.prim_func", "@T.prim_func(s_tir=True)"))
+
+
 def view_program(body: str) -> str:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return f'@T.prim_func\ndef f(A: T.Buffer((2, 3), "int32")):\n{lines}'

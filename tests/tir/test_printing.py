@@ -37,6 +37,34 @@ def f(A: T.Buffer((4,), "float32", elem_offset="offset"), B: T.Buffer((4,), "flo
             T.writes(B[v_i])
             B[v_i] = A[v_i]
 """,
+    "scalars": """
+@T.prim_func
+def f(A: T.Buffer((4,), "int32"), C: T.Buffer(("B + 1",), "int32"), D: T.Buffer(("B",), "int32")):
+    B = T.int32()
+    n: T.int32 = 0
+    x: T.int32[2]
+    c = A[0] + 1
+    while n < 4 and T.bool(True):
+        A[n] = T.Let(y * y, where={y: A[n]}) + c
+        c = c * 2
+        n += 1
+    k: T.int32
+    A[0] = B
+    k = A[1]
+    x[1] = k
+""",
+    "a block that mentions what it allocates, and a scalar of its own": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.sblock("x"):
+            v_i = T.axis.spatial(4, i)
+            B = T.sblock_alloc_buffer((4,), "int32")
+            T.reads(A[v_i], B[v_i])
+            T.writes(B[v_i], A[v_i])
+            B[v_i] = A[v_i]
+            A[v_i] = B[v_i] + 1
+""",
     "pointers": """
 @T.prim_func
 def f(h: T.handle, axis: T.int64) -> T.int64:
@@ -55,6 +83,7 @@ def f(h: T.handle, axis: T.int64) -> T.int64:
 def program(name: str) -> str:
     lines = FUNCTIONS[name].strip().replace("\n", "\n    ").replace('"offset"', "offset")
     head = "offset = T.int64()\n" if "offset" in lines else ""
+    lines = lines.replace("    c = A[0] + 1", "    y = T.int32()\n        c = A[0] + 1")
     return f"{head}@I.ir_module\nclass Module:\n    {lines}\n"
 
 

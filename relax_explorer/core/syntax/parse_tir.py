@@ -14,15 +14,17 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import HANDLE, INT32, INT64, DType
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
-from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope
+from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope, constant
 from relax_explorer.core.syntax.parse_tir_buffer import BufferReader, declarations
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
+from relax_explorer.core.tir.expr import BufferLoad
+from relax_explorer.core.tir.walk import subexpressions
 
 LOOPS = {
     "serial": "serial",
@@ -54,6 +56,7 @@ class _FunctionReader:
         self.blocks: list[BlockParts] = [BlockParts()]  # the root first
         self.old = ctx.dialect.old
         self.has_blocks = False
+        self.computed: set[p.PrimVar] = set()  # variables that statements give a value
         self.domains: dict[p.PrimExpr, Range] = {}  # of the loop variables
 
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
@@ -212,7 +215,7 @@ class _FunctionReader:
         start, stop = self.expr.align(start, stop)
         options = {k.arg: k.value for k in call.keywords}
         thread = options.get("thread")
-        found = self._constant(options["annotations"]) if "annotations" in options else EMPTY
+        found = constant(options["annotations"], self.expr) if "annotations" in options else EMPTY
         step = (
             bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
         )
@@ -223,28 +226,6 @@ class _FunctionReader:
             body = self.sequence(node.body, node)
         where = str(thread.value) if isinstance(thread, ast.Constant) else None
         return t.For(var, start, extent, body, kind, where, found, step, self.ctx.span(node))
-
-    def _constant(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Dict):
-            pairs = zip(node.keys, node.values, strict=True)
-            return freeze(
-                {str(self._constant(key)): self._constant(value) for key, value in pairs if key is not None}
-            )
-        if isinstance(node, ast.Constant) and (
-            node.value is None or isinstance(node.value, (bool, int, float, str))
-        ):
-            return node.value
-        if isinstance(node, (ast.List, ast.Tuple)):
-            return tuple([self._constant(item) for item in node.elts])
-        if (
-            isinstance(node, ast.UnaryOp)
-            and isinstance(node.operand, ast.Constant)
-            and isinstance(node.operand.value, (int, float))
-        ):
-            return -node.operand.value
-        if isinstance(node, ast.Call) and dtype_of_prefix(dotted(node.func)) is not None:
-            return self.expr.read(node)
-        return Verbatim(ast.unparse(node))
 
     def _while(self, node: ast.While) -> t.Stmt:
         return t.While(self.expr.read(node.test), self._scoped(node.body, node), self.ctx.span(node))
@@ -268,6 +249,7 @@ class _FunctionReader:
         if name in _BLOCKS:
             return self._block(node, call)
         if name == "T.init":
+            self._need_block(call)
             self.blocks[-1].init = self._scoped(node.body, node)
             return None
         if name == "T.attr":
@@ -308,21 +290,25 @@ class _FunctionReader:
         call = node.value if isinstance(node.value, ast.Call) else None
         name = dotted(call.func) if call is not None else ""
         if isinstance(target, ast.Tuple) and call is not None and name == "T.axis.remap":
+            self._need_block(call)
             self._remap(target.elts, call)
             return None
         if isinstance(target, ast.Tuple):
-            self._several(target, node)
-            return None
+            return self._several(target, node)
         if not isinstance(target, ast.Name) or call is None:
             return self._plain(target, node)
         return self._named_call(target.id, name, call, node)
 
-    def _several(self, target: ast.Tuple, node: ast.Assign) -> None:
+    def _several(self, target: ast.Tuple, node: ast.Assign) -> t.Stmt | None:
         values = node.value.elts if isinstance(node.value, ast.Tuple) else []
         if len(values) != len(target.elts):
             raise self.bad(node)
-        for item, value in zip(target.elts, values, strict=True):
-            self._assign(ast.copy_location(ast.Assign([item], value), node))
+        pairs = zip(target.elts, values, strict=True)
+        made = [self._assign(ast.copy_location(ast.Assign([item], value), node)) for item, value in pairs]
+        flat = [
+            part for item in made if item for part in (item.stmts if type(item) is t.SeqStmt else (item,))
+        ]
+        return t.SeqStmt(tuple(flat)) if flat else None
 
     def _plain(self, target: ast.expr, node: ast.Assign) -> t.Stmt:
         """`x = expression`: a scalar, assigned to again or new; a variable where it is a pointer, and in older texts."""
@@ -333,8 +319,13 @@ class _FunctionReader:
         if isinstance(known, Buffer) and known.is_scalar and known not in self.buffers.forward:
             return self._stored(known, (p.IntImm(0, INT32),), value, node)
         if self.old or value.dtype is HANDLE:
-            return t.LetStmt(self._define(target.id, value.dtype), value, self.ctx.span(node))
+            return self._let(target.id, value.dtype, value, node)
         return self._scalar(target.id, value.dtype, value, node)
+
+    def _let(self, name: str, dtype: DType, value: p.PrimExpr, node: ast.stmt) -> t.Stmt:
+        var = self._define(name, dtype)
+        self.computed.add(var)
+        return t.LetStmt(var, value, self.ctx.span(node))
 
     def _scalar(self, name: str, dtype: DType, value: p.PrimExpr | None, node: ast.stmt) -> t.Stmt:
         """A new scalar, and what is assigned to it at once."""
@@ -354,7 +345,7 @@ class _FunctionReader:
         elif name in _ALLOCS:
             buffer = self.buffers.allocate(target, self.buffers.read(target, call))
             if name == "T.Buffer":
-                self.buffers.forward.add(buffer)
+                buffer = self.buffers.announce(target, buffer)
             return t.AllocBuffer(buffer, name.removeprefix("T."), span=self.ctx.span(node))
         elif name == "T.local_scalar" and len(call.args) == 1:
             made = self.buffers.scalar(target, self.expr.dtype(call.args[0]), node)
@@ -393,6 +384,7 @@ class _FunctionReader:
         return found if found is not None else Range(p.IntImm(0, loop.dtype), loop)
 
     def _axis(self, target: str, kind: str, call: ast.Call) -> None:
+        self._need_block(call)
         if kind == "remap":
             self._remap([ast.Name(target)], call)
             return
@@ -419,6 +411,12 @@ class _FunctionReader:
         first = call.args[0] if call.args else None
         if isinstance(first, ast.Name) and first.id in self.handles:
             buffer = self.buffers.read(target, call, 1)
+            loads = any(isinstance(part, BufferLoad) for part in subexpressions(*buffer.shape))
+            if loads or not self.computed.isdisjoint(p.free_vars(*buffer.shape)):
+                text = f"the shape of parameter {first.id!r} depends on what the body computes"
+                raise self.ctx.fail(
+                    tir_codes.TIR_PARAMETER, text, call, help="declare its variables: n = T.int64()"
+                )
             self.params[self.handles[first.id]] = buffer
             self.names[target] = buffer
             return
@@ -436,8 +434,8 @@ class _FunctionReader:
     def _stored(
         self, buffer: Buffer, indices: tuple[p.PrimExpr, ...], value: p.PrimExpr, node: ast.stmt
     ) -> t.Stmt:
-        literal = isinstance(value, (p.IntImm, p.FloatImm)) and value.dtype is not buffer.dtype
-        if literal and not buffer.dtype.is_bool:
+        fits = isinstance(value, p.IntImm) or (isinstance(value, p.FloatImm) and buffer.dtype.is_float)
+        if fits and value.dtype is not buffer.dtype and not buffer.dtype.is_bool:
             value = self.expr.literal(value.value, buffer.dtype, node.value)  # type: ignore[attr-defined]  # as just seen
         return t.BufferStore(buffer, indices, value, self.ctx.span(node))
 
@@ -472,7 +470,7 @@ class _FunctionReader:
         if value is None:
             self._define(name, found or INT64)
             return None
-        return t.LetStmt(self._define(name, found or value.dtype), value, self.ctx.span(node))
+        return self._let(name, found or value.dtype, value, node)
 
     # -- the rest -------------------------------------------------------------------------------------------------
 
@@ -492,7 +490,7 @@ class _FunctionReader:
         return t.Evaluate(self.expr.read(call), self.ctx.span(node))
 
     def _func_attr(self, call: ast.Call) -> None:
-        found = self._constant(call.args[0]) if call.args else None
+        found = constant(call.args[0], self.expr) if call.args else None
         if not isinstance(found, Attrs):
             raise self.ctx.fail(codes.BAD_CALL, "T.func_attr takes a dict", call)
         self.attrs.update(
@@ -502,10 +500,19 @@ class _FunctionReader:
             }
         )
 
+    def _need_block(self, call: ast.Call) -> None:
+        if len(self.blocks) == 1:
+            text = f"{dotted(call.func)} says something of a block, and stands in none"
+            raise self.ctx.fail(
+                tir_codes.TIR_STATEMENT, text, call, help='write it under `with T.sblock("name"):`'
+            )
+
     def _reads(self, call: ast.Call) -> None:
+        self._need_block(call)
         self.blocks[-1].reads = self._regions(call)
 
     def _writes(self, call: ast.Call) -> None:
+        self._need_block(call)
         self.blocks[-1].writes = self._regions(call)
 
     def _regions(self, call: ast.Call) -> tuple[BufferRegion, ...]:
@@ -517,10 +524,11 @@ class _FunctionReader:
         return tuple([self.expr.region(item) for item in items])
 
     def _where(self, call: ast.Call) -> None:
+        self._need_block(call)
         self.blocks[-1].predicate = self.expr.read(call.args[0])
 
     def _block_attr(self, call: ast.Call) -> None:
-        found = self._constant(call.args[0]) if call.args else EMPTY
+        found = constant(call.args[0], self.expr) if call.args else EMPTY
         self.blocks[-1].annotations = found if isinstance(found, Attrs) else EMPTY
 
     def _assert(self, node: ast.Assert) -> t.Stmt:

@@ -9,6 +9,7 @@ from typing import Any
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT32, INT32, DType
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax.context import Context
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
@@ -70,6 +71,14 @@ class BufferReader:
         if isinstance(known, Buffer) and known in self.forward and _alike(known, made):
             self.allocated[known] = made
         self.names[name] = made
+        return made
+
+    def announce(self, name: str, made: Buffer) -> Buffer:
+        """A buffer that `A = T.Buffer(…)` declares; of one local element it may be a scalar, which regions call by its name."""
+        if made.shape == ONE and made.scope == "local":
+            made = replace(made, is_scalar=True)
+        self.names[name] = made
+        self.forward.add(made)
         return made
 
     def regions(self, regions: tuple[BufferRegion, ...] | None) -> tuple[BufferRegion, ...] | None:

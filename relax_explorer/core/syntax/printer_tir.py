@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import Any, TypeGuard
+from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import prim_text
@@ -167,7 +167,7 @@ class _Printer:
             for key in ("align", "offset_factor")
             if (value := getattr(buffer, key)) is not None
         ]
-        return parts + [f"{key}={value}" for key, value in buffer.others if not self.dialect.old]
+        return parts + [f"{key}={value}" for key, value in buffer.others]
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
         """A dimension; in a signature an expression is quoted, and so is whatever names a variable for the first time."""
@@ -216,7 +216,10 @@ class _Printer:
         inner = root.body if root is not None else body
         explicit = type(inner) is t.SBlock and not inner.iter_vars
         if explicit or (
-            root is not None and (root.reads is not None or root.writes is not None or root.init is not None)
+            root is not None
+            and (
+                root.reads is not None or root.writes is not None or root.init is not None or root.annotations
+            )
         ):
             self.statement(root if root is not None else body, 1)
             return
@@ -242,13 +245,12 @@ class _Printer:
         self.names.release(scope)
 
     def _seq(self, node: t.SeqStmt, depth: int) -> None:
-        for item, after in zip(node.stmts, (*node.stmts[1:], None), strict=True):
-            if type(item) is t.AllocBuffer and item.buffer.is_scalar and _stores(after, item.buffer):
-                self.line(
-                    depth,
-                    f"{self.names(item.buffer)}: T.{item.buffer.dtype} = {self.text.write(after.value)}",
-                )
-                self.begun.add(id(after))
+        for item, after in zip(node.stmts, (*node.stmts[1:], None), strict=False):
+            first = None if self.dialect.old else _first_value(item, after)
+            if first is not None:
+                made = first.buffer
+                self.line(depth, f"{self.names(made)}: T.{made.dtype} = {self.text.write(first.value)}")
+                self.begun.add(id(first))
             elif id(item) not in self.begun:
                 self.statement(item, depth)
 
@@ -326,8 +328,11 @@ class _Printer:
         self.line(depth, f"{self.names(node.var)}: {kind} = {value}")
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
-        if node.buffer.is_scalar:
-            self.line(depth, f"{self.names(node.buffer)}: T.{node.buffer.dtype}")
+        if node.how == "local_scalar":
+            name, dtype = self.names(node.buffer), node.buffer.dtype
+            self.line(
+                depth, f'{name} = T.local_scalar("{dtype}")' if self.dialect.old else f"{name}: T.{dtype}"
+            )
             return
         self.line(depth, f"{self.names(node.buffer)} = T.{node.how}({self._alloc_arguments(node.buffer)})")
 
@@ -478,8 +483,13 @@ def _mentioned(node: t.SBlock) -> list[Buffer]:
     return list(found)
 
 
-def _stores(node: t.Stmt | None, buffer: Buffer) -> TypeGuard[t.BufferStore]:
-    return type(node) is t.BufferStore and node.buffer is buffer
+def _first_value(node: t.Stmt, after: t.Stmt | None) -> t.BufferStore | None:
+    """The second of two statements when it gives the scalar that the first allocates its first value."""
+    if type(node) is not t.AllocBuffer or not node.buffer.is_scalar or type(after) is not t.BufferStore:
+        return None
+    loads = [part for part in subexpressions(after.value) if isinstance(part, BufferLoad)]
+    new = after.buffer is node.buffer and all(load.buffer is not node.buffer for load in loads)
+    return after if new else None
 
 
 def _is_plain(loop: t.For) -> bool:
