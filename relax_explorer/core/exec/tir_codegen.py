@@ -283,8 +283,12 @@ class _Generator:
 
     def place(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> str:
         """An element of a buffer, each index checked unless it is proven to lie inside."""
-        if not buffer.shape or buffer.is_scalar:
-            return self.name(buffer) + ("" if buffer.is_scalar else "[()]")
+        if buffer.is_scalar:
+            if not all(isinstance(index, p.IntImm) and index.value == 0 for index in indices):
+                raise self.refuse(f"an element of the scalar {buffer.name}")
+            return self.name(buffer)
+        if not buffer.shape:
+            return f"{self.name(buffer)}[()]"
         parts = []
         for number, (index, length) in enumerate(zip(indices, buffer.shape, strict=True)):
             text = self.expr(index)

@@ -15,7 +15,7 @@ from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
-from relax_explorer.core.ir.dtype import HANDLE, INT32, INT64, DType
+from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope, constant
@@ -23,7 +23,7 @@ from relax_explorer.core.syntax.parse_tir_buffer import BufferReader, declaratio
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
-from relax_explorer.core.tir.expr import BufferLoad
+from relax_explorer.core.tir.expr import ORIGIN, BufferLoad
 from relax_explorer.core.tir.walk import subexpressions
 
 LOOPS = {
@@ -317,7 +317,7 @@ class _FunctionReader:
         known = self.names.get(target.id)
         value = self.expr.read(node.value)
         if isinstance(known, Buffer) and known.is_scalar and known not in self.buffers.forward:
-            return self._stored(known, (p.IntImm(0, INT32),), value, node)
+            return self._stored(known, ORIGIN, value, node)
         if self.old or value.dtype is HANDLE:
             return self._let(target.id, value.dtype, value, node)
         return self._scalar(target.id, value.dtype, value, node)
@@ -333,7 +333,7 @@ class _FunctionReader:
         alloc = t.AllocBuffer(made, "local_scalar", span=self.ctx.span(node))
         if value is None:
             return alloc
-        return t.SeqStmt((alloc, self._stored(made, (p.IntImm(0, INT32),), value, node)))
+        return t.SeqStmt((alloc, self._stored(made, ORIGIN, value, node)))
 
     def _named_call(self, target: str, name: str, call: ast.Call, node: ast.Assign) -> t.Stmt | None:
         if name.startswith("T.axis."):

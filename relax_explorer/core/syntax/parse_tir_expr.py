@@ -22,7 +22,7 @@ from relax_explorer.core.syntax.parse_info import (
     negated,
 )
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
-from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType, Ramp
+from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
 
 _SHIFTS: dict[type, str] = {
     ast.LShift: "shift_left",
@@ -85,7 +85,7 @@ class TirExprReader:
         if isinstance(found, p.PrimExpr):
             return found
         if isinstance(found, Buffer) and found.is_scalar:
-            return BufferLoad(found, (p.IntImm(0, INT32),))
+            return BufferLoad(found, ORIGIN)
         if isinstance(found, Buffer):
             return BufferPtr(found, "buffer")
         declared = self.ctx.type_var_dtype(node.id)

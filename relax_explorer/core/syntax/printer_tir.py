@@ -15,7 +15,7 @@ from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names, function_name
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
-from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType, Ramp, pointer_type
+from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp, pointer_type
 from relax_explorer.core.tir.walk import expressions, statements, subexpressions
 
 INDENT = "    "
@@ -309,7 +309,8 @@ class _Printer:
             self._inner(node.else_case, depth + 1)
 
     def _store(self, node: t.BufferStore, depth: int) -> None:
-        indices = "" if node.buffer.is_scalar else f"[{self.text.listed(node.indices) or '()'}]"
+        whole = node.buffer.is_scalar and node.indices == ORIGIN
+        indices = "" if whole else f"[{self.text.listed(node.indices) or '()'}]"
         self.line(depth, f"{self.names(node.buffer)}{indices} = {self.text.write(node.value)}")
 
     def _evaluate(self, node: t.Evaluate, depth: int) -> None:
@@ -488,7 +489,11 @@ def _first_value(node: t.Stmt, after: t.Stmt | None) -> t.BufferStore | None:
     if type(node) is not t.AllocBuffer or not node.buffer.is_scalar or type(after) is not t.BufferStore:
         return None
     loads = [part for part in subexpressions(after.value) if isinstance(part, BufferLoad)]
-    new = after.buffer is node.buffer and all(load.buffer is not node.buffer for load in loads)
+    new = (
+        after.buffer is node.buffer
+        and after.indices == ORIGIN
+        and all(load.buffer is not node.buffer for load in loads)
+    )
     return after if new else None
 
 

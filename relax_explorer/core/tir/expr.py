@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.core.ir import prim_text
-from relax_explorer.core.ir.dtype import HANDLE, DType
-from relax_explorer.core.ir.prim import PrimCall, PrimExpr, PrimVar
+from relax_explorer.core.ir.dtype import HANDLE, INT32, DType
+from relax_explorer.core.ir.prim import IntImm, PrimCall, PrimExpr, PrimVar
 from relax_explorer.core.tir.buffer import Buffer
 
 _TABLE: dict[Any, Any] = {}
@@ -138,8 +138,12 @@ class Let(PrimExpr):
         return Let(self.var, children[0], children[1])
 
 
+# Where the element of a scalar is, whose name alone says so.
+ORIGIN = (IntImm(0, INT32),)
+
+
 def _load_text(out: prim_text.PrimText, expr: BufferLoad) -> tuple[str, int]:
-    if expr.buffer.is_scalar:
+    if expr.buffer.is_scalar and expr.indices == ORIGIN:
         return out.name(expr.buffer), prim_text.ATOM  # type: ignore[arg-type]  # Names takes anything with a name
     return f"{out.name(expr.buffer)}[{out.listed(expr.indices) or '()'}]", prim_text.ATOM  # type: ignore[arg-type]
 
