@@ -16,7 +16,7 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import limits
 
 Dims = Mapping[p.PrimVar, Any]
 
@@ -75,13 +75,6 @@ def checked(expr: p.PrimExpr, value: Any, dims: Dims) -> Any:
     if low <= value <= high:
         return value
     raise Undefined(codes.OVERFLOW, expr, f"overflows {expr.dtype}", dims)
-
-
-def limits(dtype: DType) -> tuple[int, int]:
-    """The least and the greatest value that an integer dtype can hold."""
-    if dtype.kind == "uint":
-        return 0, (1 << dtype.bits) - 1
-    return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
 
 
 def _divided(a: Any, b: Any) -> Any:

@@ -94,6 +94,17 @@ def _numpy_dtype(wanted: DType) -> np.dtype[Any]:
     return np.dtype(wanted.name)
 
 
+def limits(kind: DType) -> tuple[float, float]:
+    """The least and the largest finite number of a numeric element type."""
+    if kind.is_int:
+        signed = kind.kind == "int"
+        return -(1 << (kind.bits - 1)) * signed, (1 << (kind.bits - signed)) - 1
+    import ml_dtypes
+
+    most = float(ml_dtypes.finfo(kind.to_numpy()).max)  # type: ignore[no-untyped-call]  # ml_dtypes has no types
+    return -most, most
+
+
 def dtype(name: str) -> DType:
     """The element type called `name`; raises ValueError for a name that is none."""
     hit = _TABLE.get(name)

@@ -64,7 +64,13 @@ def _any_dim(out: PrimText, expr: p.AnyDim) -> tuple[str, int]:
     return "R.any_dim", ATOM
 
 
+# TVM reads no larger number as the argument of a dtype, be it a float64.
+_MOST = 3.4028234663852886e38
+
+
 def _float(out: PrimText, expr: p.FloatImm) -> tuple[str, int]:
+    if math.isfinite(expr.value) and abs(expr.value) > _MOST:
+        return f'T.FloatImm("{expr.dtype}", {float_text(expr.value)})', ATOM
     return f"T.{expr.dtype}({float_text(expr.value)})", ATOM
 
 

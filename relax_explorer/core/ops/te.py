@@ -11,7 +11,7 @@ from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, INT64, DType
+from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, INT64, DType, limits
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.expr import BufferLoad
@@ -224,27 +224,12 @@ def is_inside(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
 
 def lowest(dtype: DType) -> p.PrimExpr:
     """The smallest finite value of a dtype."""
-    if dtype.is_int:
-        return p.IntImm(-(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0, dtype)
-    if dtype.is_bool:
-        return p.IntImm(0, dtype)
-    sizes = {
-        "float16": 65504.0,
-        "float32": 3.4028234663852886e38,
-        "float64": 1.7976931348623157e308,
-        "bfloat16": 3.3895313892515355e38,
-        "float8_e4m3fn": 448.0,
-        "float8_e5m2": 57344.0,
-    }
-    return p.FloatImm(-sizes.get(dtype.name, 3.4028234663852886e38), dtype)
+    return p.IntImm(0, dtype) if dtype.is_bool else p.as_prim(limits(dtype)[0], dtype)
 
 
 def highest(dtype: DType) -> p.PrimExpr:
     """The largest finite value of a dtype."""
-    if dtype.is_int:
-        return p.IntImm((1 << (dtype.bits - (dtype.kind == "int"))) - 1, dtype)
-    low = lowest(dtype)
-    return p.FloatImm(-low.value, dtype) if isinstance(low, p.FloatImm) else p.IntImm(1, dtype)
+    return p.IntImm(1, dtype) if dtype.is_bool else p.as_prim(limits(dtype)[1], dtype)
 
 
 def prim_func(

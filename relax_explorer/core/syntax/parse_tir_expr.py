@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, MOST_LANES, DType, dtype
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, MOST_LANES, DType, dtype, limits
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import (
@@ -316,6 +317,26 @@ class TirExprReader:
     def _cast(self, node: ast.Call) -> p.PrimExpr:
         return self._converted(self.dtype(node.args[0]), self.read(node.args[1]), node)
 
+    def _imm(self, node: ast.Call) -> p.PrimExpr:
+        """`T.FloatImm("float64", 1e300)`: a literal."""
+        try:
+            value = ast.literal_eval(node.args[1])
+        except ValueError:
+            raise self.bad(node) from None
+        if type(value) not in (bool, int, float):
+            raise self.bad(node)
+        return self.literal(value, self.dtype(node.args[0]), node)
+
+    def _limit(self, node: ast.Call) -> p.PrimExpr:
+        """`T.min_value("float32")`, `T.max_value(…)`, `T.infinity(…)`: the literal that it is."""
+        kind, name = self.dtype(node.args[0]), dotted(node.func)
+        if kind.lanes != 1 or not (kind.is_float or (kind.is_int and name != "T.infinity")):
+            raise self.bad(node)
+        if name == "T.infinity":
+            return p.FloatImm(math.inf, kind)
+        least, most = limits(kind)
+        return self.literal(least if name == "T.min_value" else most, kind, node)
+
     def _select(self, node: ast.Call) -> p.PrimExpr:
         args = [self.read(arg) for arg in node.args]
         return p.Select(args[0], *self.align(args[1], args[2]))
@@ -382,9 +403,24 @@ _READERS: dict[type, Callable[[TirExprReader, Any], p.PrimExpr]] = {
     ast.Attribute: TirExprReader._attribute,
     ast.Call: TirExprReader._call,
 }
-_ARITY = {"Cast": 2, "cast": 2, "Select": 3, "if_then_else": 3, "Ramp": 3, "Let": 1, "Not": 1}
+_ARITY = {
+    "FloatImm": 2,
+    "IntImm": 2,
+    "min_value": 1,
+    "max_value": 1,
+    "infinity": 1,
+    "Cast": 2,
+    "cast": 2,
+    "Select": 3,
+    "if_then_else": 3,
+    "Ramp": 3,
+    "Let": 1,
+    "Not": 1,
+}
 _FORMS: dict[str, Callable[[TirExprReader, ast.Call], p.PrimExpr]] = {
     "Cast": TirExprReader._cast,
+    **dict.fromkeys(("FloatImm", "IntImm"), TirExprReader._imm),
+    **dict.fromkeys(("min_value", "max_value", "infinity"), TirExprReader._limit),
     "cast": lambda reader, node: p.Cast(reader.dtype(node.args[1]), reader.read(node.args[0])),
     "Select": TirExprReader._select,
     "if_then_else": TirExprReader._if_then_else,
