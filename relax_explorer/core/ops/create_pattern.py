@@ -178,13 +178,14 @@ class HammingWindow(Op, name="relax.hamming_window"):
         length = simplify(p.Sub(size, less))
 
         def element(i: p.PrimExpr) -> p.PrimExpr:
-            single = p.FloatImm(1.0, dtype)
             if size is rules.ONE:  # TVM would divide by 0 while it compiles
-                return single
+                return p.FloatImm(1.0, dtype)
             turns = p.Div(cast(i, kind), cast(length, kind))
             swing = call("cos", p.Mul(p.FloatImm(_TURN, kind), turns))
-            value = cast(p.Sub(cast(alpha, kind), p.Mul(cast(beta, kind), swing)), dtype)
-            return value if isinstance(size, p.IntImm) else where(p.EQ(size, rules.ONE), single, value)
+            value: p.PrimExpr = p.Sub(cast(alpha, kind), p.Mul(cast(beta, kind), swing))
+            if not isinstance(size, p.IntImm):
+                value = where(p.EQ(size, rules.ONE), p.FloatImm(1.0, kind), value)
+            return cast(value, dtype)
 
         return te.compute("T_window", (size,), element, dtype)
 

@@ -316,7 +316,7 @@ class _FunctionReader:
             raise self.bad(node)
         known = self.names.get(target.id)
         value = self.expr.read(node.value)
-        if isinstance(known, Buffer) and known.is_scalar and known not in self.buffers.forward:
+        if isinstance(known, Buffer) and known.is_scalar:
             return self._stored(known, ORIGIN, value, node)
         if self.old or value.dtype is HANDLE:
             return self._let(target.id, value.dtype, value, node)
