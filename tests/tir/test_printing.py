@@ -65,6 +65,66 @@ def f(A: T.Buffer((4,), "int32")):
             B[v_i] = A[v_i]
             A[v_i] = B[v_i] + 1
 """,
+    "memory in another shape": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((32,), "float32")):
+    A_1 = A.view(32)
+    for i in range(32):
+        B[i] = A_1[i]
+""",
+    "threads around the rest": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((32,), "float32")):
+    with T.launch_thread("blockIdx.x", 4) as blockIdx_x:
+        threadIdx_x = T.launch_thread("threadIdx.x", 8)
+        A[blockIdx_x * 8 + threadIdx_x] = T.float32(0.0)
+""",
+    "a buffer that only an attribute of a block mentions": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.sblock("copy"):
+            v_i = T.axis.spatial(4, i)
+            T.reads(A[v_i])
+            T.writes(B[v_i])
+            C = T.Buffer((2, 2), "float32")
+            T.sblock_attr({"layout_free_placeholders": [C]})
+            B[v_i] = A[v_i]
+""",
+    "vectors inside of expressions": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "int64")):
+    A[0:4] = A[T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1.0), 4) * A[T.Ramp(4, 1, 4)]
+    B[T.Ramp(0, 1, 4)] = T.Cast("int64x4", T.Ramp(0, 1, 4)) + T.Broadcast(T.int64(2), 4)
+""",
+    "strides that a view introduces": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((T.int64(32), T.int64(32)), "float16")):
+    for i in range(T.int64(2)):
+        with T.sblock("fill"):
+            v_i = T.axis.spatial(T.int64(2), i)
+            T.reads()
+            T.writes(A[v_i * T.int64(16):v_i * T.int64(16) + T.int64(16), T.int64(0):T.int64(16)])
+            C = T.match_buffer(A[v_i * T.int64(16):v_i * T.int64(16) + T.int64(16), T.int64(0):T.int64(16)],
+                (T.int64(16), T.int64(16)), "float16", strides=("d1", "d0"), offset_factor=16)
+            T.tvm_fill_fragment(C.data, 16, 16, 16, C.elem_offset // C.strides[0], T.float32(0.0))
+""",
+    "a kernel that is launched": """
+@T.prim_func(s_tir=True)
+def f(a: T.handle("float16", "global"), n: T.int64):
+    A = T.decl_buffer((n,), "float16", data=a)
+    A[0] = T.float16(1.0)
+    T.call_ffi_kernel("f_kernel", A.data, n, n // T.int64(256), T.int64(1024), launch_params=["blockIdx.x", "threadIdx.x"], ret_ty="int32")
+""",
+    "memory that an attribute speaks of": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float16")):
+    B = T.Buffer((16,), "float16", scope="shared")
+    with T.attr(B, "fragment_layout", "row_major"):
+        B_1 = T.alloc_buffer((16,), "float16", scope="shared")
+        B_1[0] = A[0]
+    B[1] = A[1]
+""",
     "pointers": """
 @T.prim_func
 def f(h: T.handle, axis: T.int64) -> T.int64:
@@ -78,6 +138,8 @@ def f(h: T.handle, axis: T.int64) -> T.int64:
         return shape[axis]
 """,
 }
+# Functions with a buffer that is bound nowhere: it corresponds to the one of the other text, but is not the same.
+OF_NO_PLACE = {"a buffer that only an attribute of a block mentions", "memory that an attribute speaks of"}
 
 
 def program(name: str) -> str:
@@ -99,4 +161,5 @@ def test_what_is_printed_reads_back(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_tvm_reads_the_same(name: str, oracle: Oracle) -> None:
     text = program(name)
-    assert oracle.equal(text, rxe.parse(text).script()).get().exact
+    found = oracle.equal(text, rxe.parse(text).script()).get()
+    assert found.mapped if name in OF_NO_PLACE else found.exact

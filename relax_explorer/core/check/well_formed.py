@@ -33,7 +33,10 @@ def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagn
         symbol = fn.attrs.get("global_symbol") if hasattr(fn, "attrs") else None
         if symbol is not None and symbol != name:
             text = f"function {name!r} has the global_symbol {symbol!r}"
-            yield _problem(codes.GLOBAL_SYMBOL, text, fn)
+            kernel = (
+                type(fn) is not e.Function
+            )  # one that is packed for a caller outside has a name of its own
+            yield _problem(codes.GLOBAL_SYMBOL, text, fn, spec_only=kernel)
         if type(fn) is e.Function:
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
             yield from purity.violations(fn, unsaid_is_pure)

@@ -66,13 +66,17 @@ class PrimExpr:
 
 
 class PrimVar(PrimExpr):
-    """A scalar variable: a shape variable (int64), a loop or let variable of a PrimFunc, or a scalar parameter."""
+    """A scalar variable: a shape variable (int64), a loop or let variable of a PrimFunc, or a scalar parameter.
 
-    __slots__ = ("name",)
+    `pointee` is of a handle that is a parameter: the type it says to point to, as text; empty when it says none.
+    """
+
+    __slots__ = ("name", "pointee")
     name: str
+    pointee: str
 
-    def __init__(self, name: str, dtype: DType = INT64) -> None:
-        self.name, self.dtype = name, dtype
+    def __init__(self, name: str, dtype: DType = INT64, pointee: str = "") -> None:
+        self.name, self.dtype, self.pointee = name, dtype, pointee
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A variable has no operands: itself."""

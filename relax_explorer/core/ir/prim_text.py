@@ -134,7 +134,9 @@ def _cast(out: PrimText, expr: p.Cast) -> tuple[str, int]:
 
 
 def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
-    keywords = [f"{key}={value!r}" for key, value in expr.keywords]
+    keywords = [
+        f"{key}={list(value) if isinstance(value, tuple) else value!r}" for key, value in expr.keywords
+    ]
     return f"T.{expr.op}({', '.join([out.write(arg) for arg in expr.args] + keywords)})", ATOM
 
 

@@ -23,7 +23,7 @@ from relax_explorer.core.syntax.parse_tir_buffer import BufferReader, declaratio
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
-from relax_explorer.core.tir.expr import ORIGIN, BufferLoad
+from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr
 from relax_explorer.core.tir.walk import subexpressions
 
 LOOPS = {
@@ -106,6 +106,8 @@ class _FunctionReader:
             raise self.ctx.fail(tir_codes.TIR_PARAMETER, text, argument, help=tir_codes.TIR_PARAMETER.why)
         known = self.names.get(argument.arg)  # a dimension of an earlier buffer may have named it already
         var = known if isinstance(known, p.PrimVar) else self._define(argument.arg, found)
+        if found is HANDLE and isinstance(annotation, ast.Call) and annotation.args:
+            var.pointee = str(self.expr.pointer_type(annotation))
         self.handles[argument.arg] = len(self.params)
         self.params.append(var)
 
@@ -145,10 +147,23 @@ class _FunctionReader:
 
     def _around_rest(self, node: Any, rest: list[ast.stmt]) -> t.Stmt:
         call = node.value
-        if dotted(call.func) == "T.launch_thread":
-            raise self.bad(node)
+        if isinstance(node, ast.Assign):
+            return self._launched(call, node.targets[0], rest, node)
         parts = self._attr_parts(call)
         return self._within(parts, self.sequence(rest, node), node)
+
+    def _launched(
+        self, call: ast.Call, target: ast.expr | None, body: list[ast.stmt], node: ast.stmt
+    ) -> t.Stmt:
+        """`body` with a thread launched around it, whose index is `target`."""
+        if not isinstance(target, ast.Name) or len(call.args) != 2:
+            raise self.bad(node)
+        extent = self.expr.index(call.args[1])
+        thread = self.expr.read(call.args[0])
+        with Scope(self.names):
+            var = self._define(target.id, extent.dtype)
+            inner = self.sequence(body, node)
+        return t.AttrStmt((var, thread), "launch_thread", extent, inner, self.ctx.span(node))
 
     def _within(self, parts: list[tuple[Any, str, p.PrimExpr]], body: t.Stmt, node: ast.AST) -> t.Stmt:
         for subject, key, value in reversed(parts):
@@ -169,6 +184,8 @@ class _FunctionReader:
             isinstance(first, ast.Name) and first.id not in self.names
         )
         subject = self.expr.read(first) if named else Verbatim(ast.unparse(first))
+        if isinstance(subject, BufferPtr):
+            self.buffers.forward.discard(subject.buffer)  # what is allocated inside is another one
         return [(subject, str(call.args[1].value), self.expr.read(call.args[2]))]
 
     def bad(self, node: ast.AST) -> Skip:
@@ -255,13 +272,8 @@ class _FunctionReader:
         if name == "T.attr":
             parts = self._attr_parts(call)
             return self._within(parts, self._scoped(node.body, node), node)
-        if name == "T.launch_thread" and isinstance(item.optional_vars, ast.Name) and len(call.args) == 2:
-            extent = self.expr.index(call.args[1])
-            thread = self.expr.read(call.args[0])
-            with Scope(self.names):
-                var = self._define(item.optional_vars.id, extent.dtype)
-                body = self.sequence(node.body, node)
-            return t.AttrStmt((var, thread), "launch_thread", extent, body, self.ctx.span(node))
+        if name == "T.launch_thread":
+            return self._launched(call, item.optional_vars, node.body, node)
         raise self.bad(node)
 
     def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
@@ -314,6 +326,9 @@ class _FunctionReader:
         """`x = expression`: a scalar, assigned to again or new; a variable where it is a pointer, and in older texts."""
         if not isinstance(target, ast.Name):
             raise self.bad(node)
+        view = self.buffers.view(target.id, node.value)
+        if view is not None:
+            return t.AllocBuffer(view, "decl_buffer", span=self.ctx.span(node))
         known = self.names.get(target.id)
         value = self.expr.read(node.value)
         if isinstance(known, Buffer) and known.is_scalar:
@@ -423,7 +438,7 @@ class _FunctionReader:
         if first is None:
             raise self.bad(call)
         region = self.expr.region(first)
-        buffer = self.buffers.read(target, call, 1)
+        buffer = self.buffers.read(target, call, 1, is_view=True)
         self.names[target] = buffer
         self.blocks[-1].matches.append(t.MatchBufferRegion(buffer, region))
 
@@ -551,11 +566,10 @@ class _FunctionReader:
 
 
 def _opens_rest(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and dotted(node.value.func) == "T.attr"
-    )
+    """Whether what comes after a statement is inside of it: `T.attr(…)` and `x = T.launch_thread(…)` without `with`."""
+    call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+    wanted = "T.attr" if isinstance(node, ast.Expr) else "T.launch_thread"
+    return isinstance(call, ast.Call) and dotted(call.func) == wanted
 
 
 _STATEMENTS: dict[type, Callable[[_FunctionReader, Any], t.Stmt | None]] = {

@@ -63,4 +63,6 @@ def constant(node: ast.expr, expr: TirExprReader) -> Any:
         return -node.operand.value
     if isinstance(node, ast.Call) and dtype_of_prefix(dotted(node.func)) is not None:
         return expr.read(node)
+    if isinstance(node, ast.Name) and isinstance(expr.names.get(node.id), Buffer):
+        return expr.read(node)
     return Verbatim(ast.unparse(node))

@@ -15,6 +15,7 @@ from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.syntax.python_text import expression_tree
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
+from relax_explorer.core.tir.expr import BufferPtr
 from relax_explorer.core.tir.walk import Substitution
 
 _ORDER = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor")
@@ -38,7 +39,7 @@ class BufferReader:
             Buffer, Buffer
         ] = {}  # for those of them that are allocated further on, what is allocated
 
-    def read(self, name: str, call: ast.Call, skip: int = 0) -> Buffer:
+    def read(self, name: str, call: ast.Call, skip: int = 0, is_view: bool = False) -> Buffer:
         """The buffer that `T.Buffer(shape, dtype, …)` or an allocation says; `skip` leading arguments are something else."""
         given: dict[str, ast.expr] = dict(zip(_ORDER, call.args[skip:], strict=False))
         given.update({k.arg or "**": k.value for k in call.keywords})
@@ -55,7 +56,7 @@ class BufferReader:
             self.expr.dtype(given["dtype"]) if "dtype" in given else FLOAT32,
             str(scope.value) if isinstance(scope, ast.Constant) else "",
             self.expr.read(given["data"]) if "data" in given else None,
-            tuple([self._dim(item) for item in strides.elts])
+            tuple([self._stride(item, dims if is_view else ()) for item in strides.elts])
             if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts
             else None,
             self.expr.read(given["elem_offset"]) if "elem_offset" in given else None,
@@ -64,6 +65,24 @@ class BufferReader:
             tuple([(key, ast.unparse(value)) for key, value in given.items() if key not in _ORDER]),
             span=self.ctx.span(call),
         )
+
+    def view(self, name: str, call: ast.expr) -> Buffer | None:
+        """The buffer that `A.view(shape…)` says: the memory of A in another shape; None for anything else."""
+        function = call.func if isinstance(call, ast.Call) else None
+        if (
+            not isinstance(call, ast.Call)
+            or not isinstance(function, ast.Attribute)
+            or function.attr != "view"
+            or call.keywords
+        ):
+            return None
+        source = self.names.get(function.value.id) if isinstance(function.value, ast.Name) else None
+        dims = tuple([self.expr.read(item) for item in call.args])
+        if not isinstance(source, Buffer) or not all(dim.dtype.is_int for dim in dims):
+            return None
+        pointer = BufferPtr(source, "data")
+        made = replace(source, name=name, shape=dims, data=pointer, others=(), span=self.ctx.span(call))
+        return self.allocate(name, made)
 
     def allocate(self, name: str, made: Buffer) -> Buffer:
         """`made` under its name; it takes the place of the buffer that was declared by this name to be allocated here."""
@@ -103,6 +122,12 @@ class BufferReader:
         items = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
         dims = tuple([self.expr.index(item) for item in items])
         return self.allocate(name, Buffer(name, dims, element, span=self.ctx.span(annotation)))
+
+    def _stride(self, node: ast.expr, dims: tuple[p.PrimExpr, ...]) -> p.PrimExpr:
+        """A stride; a name in quotes is a variable of its own, which only the buffer knows."""
+        if not dims or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            return self._dim(node)
+        return p.PrimVar(node.value, dims[0].dtype)
 
     def _dim(self, node: ast.expr) -> p.PrimExpr:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):

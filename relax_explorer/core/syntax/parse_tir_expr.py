@@ -184,8 +184,23 @@ class TirExprReader:
         return p.PrimCall("if_then_else", args, args[1].dtype)
 
     def _subscript(self, node: ast.Subscript) -> p.PrimExpr:
+        known = self._length(node)
+        if known is not None:
+            return known
         buffer, indices = self.access(node)
         return BufferLoad(buffer, indices)
+
+    def _length(self, node: ast.Subscript) -> p.PrimExpr | None:
+        """`A.shape[0]` or `A.strides[0]`: what the buffer says of itself; None for anything else."""
+        items = node.value
+        if not isinstance(items, ast.Attribute) or items.attr not in ("shape", "strides"):
+            return None
+        buffer, place = self.buffer(items.value), node.slice
+        found = buffer.shape if items.attr == "shape" else buffer.strides or ()
+        number = place.value if isinstance(place, ast.Constant) else None
+        if not isinstance(number, int) or not 0 <= number < len(found):
+            raise self.bad(node)
+        return found[number]
 
     def access(self, node: ast.Subscript) -> tuple[Buffer, tuple[p.PrimExpr, ...]]:
         """The buffer and the indices of `A[i, j]`; `A[()]` has none."""
@@ -264,16 +279,20 @@ class TirExprReader:
     def _attribute(self, node: ast.Attribute) -> p.PrimExpr:
         if isinstance(node.value, ast.Name):
             found = self.names.get(node.value.id)
+            if isinstance(found, Buffer) and node.attr == "elem_offset" and found.elem_offset is not None:
+                return found.elem_offset
             if isinstance(found, Buffer):
                 return BufferPtr(found, node.attr)
         if node.attr == "ty" and isinstance(node.value, ast.Call) and dotted(node.value.func) == "T.handle":
-            return self._pointer_type(node.value)
+            return self.pointer_type(node.value)
         raise self.bad(node)
 
-    def _pointer_type(self, node: ast.Call) -> p.PrimExpr:
-        """`T.handle("int64", "global").ty`."""
+    def pointer_type(self, node: ast.Call) -> PointerType:
+        """The type `T.handle("int64", "global")`; `T.handle()` says nothing of what is pointed to."""
+        if not node.args:
+            return PointerType(HANDLE)
         scope = node.args[1] if len(node.args) > 1 else ast.Constant("global")
-        if not 1 <= len(node.args) <= 2 or not isinstance(scope, ast.Constant):
+        if len(node.args) > 2 or not isinstance(scope, ast.Constant):
             raise self.bad(node)
         return PointerType(self.dtype(node.args[0]), str(scope.value))
 
@@ -350,6 +369,13 @@ class TirExprReader:
         base, stride, lanes = [self.read(arg) for arg in node.args]
         return self._vector(base, stride, _constant(lanes) or 1, node)
 
+    def _broadcast_call(self, node: ast.Call) -> p.PrimExpr:
+        value, lanes = [self.read(arg) for arg in node.args]
+        times = _constant(lanes) or 0
+        if not 1 <= times * value.dtype.lanes <= MOST_LANES:
+            raise self.bad(node)
+        return p.PrimCall("Broadcast", (value, lanes), value.dtype.with_lanes(times * value.dtype.lanes))
+
     def _vector(self, base: p.PrimExpr, stride: p.PrimExpr, lanes: int, node: ast.expr) -> p.PrimExpr:
         if not 1 <= lanes <= MOST_LANES or base.dtype.lanes != 1:
             raise self.bad(node)
@@ -366,13 +392,19 @@ class TirExprReader:
 
     def _intrinsic(self, node: ast.Call, name: str) -> p.PrimExpr:
         args = tuple([self.read(arg) for arg in node.args])
-        keywords = tuple(
-            [(k.arg or "**", k.value.value) for k in node.keywords if isinstance(k.value, ast.Constant)]
-        )
+        keywords = tuple([(k.arg or "**", self._keyword(k.value)) for k in node.keywords])
         result = _RESULTS.get(name) or next((arg.dtype for arg in args if arg.dtype is not HANDLE), INT32)
         if name == "tvm_struct_get" and args:  # it says last what it reads
             result = self.dtype(node.args[-1]) if isinstance(args[-1], p.PrimString) else HANDLE
         return p.PrimCall(name, args, result, keywords)
+
+    def _keyword(self, node: ast.expr) -> Any:
+        """A named argument: a constant, or a list of them."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return tuple([self._keyword(item) for item in node.elts])
+        raise self.bad(node)
 
     def dtype(self, node: ast.expr) -> DType:
         """A dtype given as a string."""
@@ -414,6 +446,7 @@ _ARITY = {
     "Select": 3,
     "if_then_else": 3,
     "Ramp": 3,
+    "Broadcast": 2,
     "Let": 1,
     "Not": 1,
 }
@@ -425,6 +458,7 @@ _FORMS: dict[str, Callable[[TirExprReader, ast.Call], p.PrimExpr]] = {
     "Select": TirExprReader._select,
     "if_then_else": TirExprReader._if_then_else,
     "Ramp": TirExprReader._ramp,
+    "Broadcast": TirExprReader._broadcast_call,
     "Let": TirExprReader._let,
     "Not": lambda reader, node: p.Not(reader.read(node.args[0])),
 }

@@ -9,13 +9,13 @@ from typing import Any
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import prim_text
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
-from relax_explorer.core.ir.dtype import INT32, INT64
+from relax_explorer.core.ir.dtype import HANDLE, INT32, INT64
 from relax_explorer.core.ir.prim_text import ATOM, PrimText, quoted
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names, function_name
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
-from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp, pointer_type
+from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, pointer_type
 from relax_explorer.core.tir.walk import expressions, statements, subexpressions
 
 INDENT = "    "
@@ -72,7 +72,9 @@ class _Printer:
             p.PrimVar, None
         ] = {}  # used, but bound nowhere: an ill-formed function, which is printed all the same
         self.introduced: set[p.PrimVar] = set()  # by a parameter already
-        self.begun: set[int] = set()  # stores that were written with the scalar they are the first value of
+        self.begun: set[int] = (
+            set()
+        )  # written before their place: first values with the scalar, declarations at the head of a block
         self.lets = _lets(fn.body)
         self.lines: list[str] = []
         self.block = "block" if dialect.old else "sblock"
@@ -117,7 +119,7 @@ class _Printer:
     def _parameter(self, param: Buffer | p.PrimVar, handle: bool) -> str:
         if isinstance(param, p.PrimVar):
             self.introduced.add(param)
-            return f"{self.names(param)}: T.{param.dtype}"
+            return f"{self.names(param)}: {param.pointee or f'T.{param.dtype}'}"
         if handle and self._symbolic(param):
             return f"{self._handle(param)}: T.handle"
         return f"{self.names(param)}: {self._buffer_type(param)}"
@@ -155,9 +157,8 @@ class _Printer:
         if buffer.data is not None:
             parts.append(f"data={self.text.write(buffer.data)}")
         if buffer.strides is not None:
-            parts.append(
-                f"strides=({self.text.listed(buffer.strides)}{',' if len(buffer.strides) == 1 else ''})"
-            )
+            strides = ", ".join([self._stride(buffer, place) for place in range(len(buffer.strides))])
+            parts.append(f"strides=({strides}{',' if len(buffer.strides) == 1 else ''})")
         if buffer.elem_offset is not None:
             parts.append(f"elem_offset={self.text.write(buffer.elem_offset)}")
         if buffer.scope not in ("", "global"):
@@ -168,6 +169,12 @@ class _Printer:
             if (value := getattr(buffer, key)) is not None
         ]
         return parts + [f"{key}={value}" for key, value in buffer.others]
+
+    def _stride(self, buffer: Buffer, place: int) -> str:
+        stride = (buffer.strides or ())[place]
+        text = self.text.write(stride)
+        own = isinstance(stride, p.PrimVar) and text == f"{self.names(buffer)}.strides[{place}]"
+        return quoted(stride.name) if own else text  # type: ignore[attr-defined]  # a variable
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
         """A dimension; in a signature an expression is quoted, and so is whatever names a variable for the first time."""
@@ -370,6 +377,7 @@ class _Printer:
         )  # a region mentions what the block allocates
         if first:
             self._allocations(node, inner)
+        self._declared_inside(node.body, mentioned, inner)
         self._declare([buffer for buffer in mentioned if buffer not in node.alloc_buffers], inner)
         if node.predicate is not None:
             self.line(inner, f"T.where({self.text.write(node.predicate)})")
@@ -381,6 +389,7 @@ class _Printer:
         if not first:
             self._allocations(node, inner)
         for match in node.match_buffers:
+            self._name_strides(match.buffer)
             arguments = self._alloc_arguments(match.buffer)
             self.line(
                 inner,
@@ -393,6 +402,19 @@ class _Printer:
         if len(self.lines) == before:
             self.line(inner, "pass")
         self.names.release(scope)
+
+    def _name_strides(self, buffer: Buffer) -> None:
+        """Strides that a view introduces are spoken of as its own."""
+        for place, stride in enumerate(buffer.strides or ()):
+            if type(stride) is p.PrimVar and not self.names.known(stride):
+                self.names.fix(stride, f"{self.names(buffer)}.strides[{place}]")
+
+    def _declared_inside(self, body: t.Stmt, mentioned: list[Buffer], depth: int) -> None:
+        """Declarations among the statements of a block, of buffers that its head mentions."""
+        for item in body.stmts if type(body) is t.SeqStmt else ():
+            if type(item) is t.AllocBuffer and item.how == "Buffer" and item.buffer in mentioned:
+                self.statement(item, depth)
+                self.begun.add(id(item))
 
     def _declare(self, mentioned: list[Buffer], depth: int) -> None:
         """Buffers that the body allocates, which a region mentions before."""
@@ -473,7 +495,7 @@ def _lets(body: t.Stmt) -> dict[int, list[p.PrimVar]]:
 
 
 def _mentioned(node: t.SBlock) -> list[Buffer]:
-    """The buffers in the regions of a block."""
+    """The buffers in the regions of a block, and in what is said of it besides."""
     found: dict[Buffer, None] = {}
     for region in (*(node.reads or ()), *(node.writes or ())):
         found[region.buffer] = None
@@ -481,7 +503,16 @@ def _mentioned(node: t.SBlock) -> list[Buffer]:
             for part in subexpressions(span.start, span.extent):
                 if isinstance(part, BufferLoad):
                     found[part.buffer] = None
+    found.update(dict.fromkeys(_in_constant(node.annotations)))
     return list(found)
+
+
+def _in_constant(value: Any) -> list[Buffer]:
+    """The buffers in a constant of an attribute."""
+    if isinstance(value, BufferPtr):
+        return [value.buffer]
+    items = value.values() if isinstance(value, Attrs) else value if isinstance(value, tuple) else ()
+    return [buffer for item in items for buffer in _in_constant(item)]
 
 
 def _first_value(node: t.Stmt, after: t.Stmt | None) -> t.BufferStore | None:
@@ -521,20 +552,13 @@ _STATEMENTS: dict[type, Callable[[_Printer, Any, int], None]] = {
 }
 
 
-def _ramp(out: PrimText, expr: Ramp) -> tuple[str, int]:
-    if isinstance(expr.stride, p.IntImm) and expr.stride.value == 1:
-        stop = p.Add(expr.base, p.IntImm(expr.lanes, expr.base.dtype))
-        return f"{out.write(expr.base)}:{out.write(stop)}", ATOM
-    return f"T.Ramp({out.write(expr.base)}, {out.write(expr.stride)}, {expr.lanes})", ATOM
-
-
 def _pointer(out: PrimText, expr: BufferPtr) -> tuple[str, int]:
     name = out.name(expr.buffer)  # type: ignore[arg-type]  # Names takes anything with a name
     return (name if expr.how == "buffer" else f"{name}.{expr.how}"), ATOM
 
 
 def _pointer_type(out: PrimText, expr: PointerType) -> tuple[str, int]:
-    return f"{expr}.ty", ATOM
+    return f"{expr}{'()' if expr.element is HANDLE else ''}.ty", ATOM
 
 
 def _let(out: PrimText, expr: Let) -> tuple[str, int]:
@@ -561,6 +585,4 @@ def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
 
 
 _plain_call = prim_text.WRITERS[p.PrimCall]
-prim_text.WRITERS.update(
-    {Ramp: _ramp, BufferPtr: _pointer, PointerType: _pointer_type, Let: _let, p.PrimCall: _call}
-)
+prim_text.WRITERS.update({BufferPtr: _pointer, PointerType: _pointer_type, Let: _let, p.PrimCall: _call})

@@ -81,7 +81,7 @@ class _Tokens:
     def _expr(self, value: p.PrimExpr) -> None:
         if type(value) is p.PrimVar:
             if self.number(value):
-                self.out.append(value.dtype.name)
+                self.out.append(value.pointee or value.dtype.name)
             return
         self.out.append(f"{type(value).__name__}:{value.dtype}")
         if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):

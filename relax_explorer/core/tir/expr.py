@@ -40,7 +40,10 @@ class BufferLoad(PrimExpr):
 
 
 class BufferPtr(PrimExpr):
-    """`buffer.data`, or the buffer itself as an argument: `how` is `data`, `buffer` or another attribute name."""
+    """`buffer.data`, or the buffer itself as an argument: `how` is `data`, `buffer` or another attribute name.
+
+    `elem_offset` is the number of elements before it.
+    """
 
     __slots__ = ("buffer", "how")
     buffer: Buffer
@@ -52,6 +55,8 @@ class BufferPtr(PrimExpr):
         if hit is None:
             hit = object.__new__(cls)
             hit.buffer, hit.how, hit.dtype = buffer, how, HANDLE
+            if how == "elem_offset":
+                hit.dtype = buffer.shape[0].dtype if buffer.shape else INT32
             _TABLE[key] = hit
         return hit
 
@@ -61,7 +66,10 @@ class BufferPtr(PrimExpr):
 
 
 class PointerType(PrimExpr):
-    """`T.handle("int64", "global").ty`, the type of pointers to elements of a dtype, where an intrinsic takes it as an argument."""
+    """`T.handle("int64", "global").ty`, the type of pointers to elements of a dtype, where an intrinsic takes it as an argument.
+
+    Of a pointer to anything the element is a handle.
+    """
 
     __slots__ = ("element", "scope")
     element: DType
@@ -81,7 +89,7 @@ class PointerType(PrimExpr):
         return self
 
     def __str__(self) -> str:
-        return f'T.handle("{self.element}", "{self.scope}")'
+        return "T.handle" if self.element is HANDLE else f'T.handle("{self.element}", "{self.scope}")'
 
 
 def pointer_type(value: PrimExpr) -> PointerType | None:
@@ -142,10 +150,14 @@ class Let(PrimExpr):
 ORIGIN = (IntImm(0, INT32),)
 
 
+def _ramp_text(out: prim_text.PrimText, expr: Ramp) -> tuple[str, int]:
+    return f"T.Ramp({out.write(expr.base)}, {out.write(expr.stride)}, {expr.lanes})", prim_text.ATOM
+
+
 def _load_text(out: prim_text.PrimText, expr: BufferLoad) -> tuple[str, int]:
     if expr.buffer.is_scalar and expr.indices == ORIGIN:
         return out.name(expr.buffer), prim_text.ATOM  # type: ignore[arg-type]  # Names takes anything with a name
     return f"{out.name(expr.buffer)}[{out.listed(expr.indices) or '()'}]", prim_text.ATOM  # type: ignore[arg-type]
 
 
-prim_text.WRITERS[BufferLoad] = _load_text
+prim_text.WRITERS.update({BufferLoad: _load_text, Ramp: _ramp_text})
