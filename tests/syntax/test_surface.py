@@ -12,6 +12,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.syntax.parser import read
+from tests.support.oracle import Oracle
 
 DIALECTS = ("tvm-0.27", "tvm-0.19")
 PARAMS = (
@@ -446,3 +447,25 @@ def test_what_the_fuzzer_found(name: str) -> None:
         round_trips(ONCE_BROKEN[name])
     else:
         assert report.errors
+
+
+READ_BY_TVM = {
+    "a scalar in a tuple": (
+        "q: R.Tuple(R.Any, T.int64) = (o, p)\nreturn q",
+        'q: R.Tuple(R.Any, R.Prim("int64")) = (o, p)',
+    ),
+    "anything that is written in place": (
+        'q = R.call_inplace_packed("f", o, inplace_indices=[0], ty_args=R.Any())\nreturn q',
+        "ty_args=[R.Any()]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ_BY_TVM)
+def test_what_tvm_cannot_read_of_its_own_text_it_reads_of_ours(name: str, oracle: Oracle) -> None:
+    body, printed = READ_BY_TVM[name]
+    params = 'o: R.Any, p: R.Prim("int64"), f: R.Callable((R.Prim("int64"),), R.Prim("bool"))'
+    ours = round_trips(in_function(body, params)).script()
+    assert printed in ours
+    theirs = oracle.script(oracle.parse(ours).get()).get()
+    assert oracle.equal(ours, rxe.parse(theirs).script()).get().exact

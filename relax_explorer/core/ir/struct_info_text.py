@@ -13,7 +13,8 @@ class StructInfoText:
     """Writes StructInfo in one dialect.
 
     `object_name` is `R.Any` or `R.Object`; with `old` scalars print `R.Prim("int64")`. In signatures TVM quotes compound
-    dimensions (`quote`), and the older dialect every symbolic one (`quote_all`).
+    dimensions (`quote`), and the older dialect every symbolic one (`quote_all`). With `for_tvm` a scalar inside of another
+    StructInfo is `R.Prim("int64")`, for TVM prints but can't read `T.int64` there.
     """
 
     def __init__(
@@ -24,14 +25,22 @@ class StructInfoText:
         old: bool = False,
         quote: bool = False,
         quote_all: bool = False,
+        for_tvm: bool = False,
     ) -> None:
         self.prim = prim or PrimText()
         self.var_name = var_name or (lambda var: str(getattr(var, "name", var)))
         self.object_name, self.old, self.quote, self.quote_all = object_name, old, quote, quote_all
+        self.for_tvm = for_tvm
 
     def write(self, info: s.StructInfo) -> str:
         """`info` as text."""
         return WRITERS[type(info)](self, info)
+
+    def part(self, info: s.StructInfo) -> str:
+        """StructInfo inside of another one."""
+        if self.for_tvm and isinstance(info, s.PrimStructInfo) and not self.old:
+            return f'R.Prim("{info.dtype}")'
+        return self.write(info)
 
     def dim(self, expr: PrimExpr) -> str:
         """One dimension."""
@@ -86,17 +95,17 @@ def _tensor(out: StructInfoText, info: s.TensorStructInfo) -> str:
 
 
 def _tuple(out: StructInfoText, info: s.TupleStructInfo) -> str:
-    return f"R.Tuple({', '.join([out.write(field) for field in info.fields])})" if info.fields else "R.Tuple"
+    return f"R.Tuple({', '.join([out.part(field) for field in info.fields])})" if info.fields else "R.Tuple"
 
 
 def _func(out: StructInfoText, info: s.FuncStructInfo) -> str:
     if info.params is None:
         plain = info.ret is s.OBJECT and not info.pure and info.derive_func is None
-        parts = [] if plain else [f"ret={out.write(info.ret)}", f"purity={info.pure}"]
+        parts = [] if plain else [f"ret={out.part(info.ret)}", f"purity={info.pure}"]
         parts += [f'derive_func="{info.derive_func}"'] if info.derive_func else []
         return f"R.Callable({', '.join(parts)})" if parts else "R.Callable"
-    params = ", ".join([out.write(param) for param in info.params])
-    return f"R.Callable(({params}{',' if len(info.params) == 1 else ''}), {out.write(info.ret)}, {info.pure})"
+    params = ", ".join([out.part(param) for param in info.params])
+    return f"R.Callable(({params}{',' if len(info.params) == 1 else ''}), {out.part(info.ret)}, {info.pure})"
 
 
 WRITERS: dict[type, Callable[..., str]] = {

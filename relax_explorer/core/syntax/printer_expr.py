@@ -53,9 +53,15 @@ class ExprText:
         self.annotate = annotate  # whether bindings say their StructInfo
         self.mentioned: dict[p.PrimVar, None] = {}  # the shape variables of what was written, in order
         self.prim = PrimText(self._shape_var)
-        self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old)
+        self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old, for_tvm=True)
         self.signature = StructInfoText(
-            self.prim, names, dialect.object_name, dialect.old, quote=True, quote_all=dialect.old
+            self.prim,
+            names,
+            dialect.object_name,
+            dialect.old,
+            quote=True,
+            quote_all=dialect.old,
+            for_tvm=True,
         )
         self._infos: dict[s.StructInfo, str] = {}
         self._written: dict[int, str] = {}
@@ -239,7 +245,11 @@ def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:
     callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
     rest = out.listed(expr.args[1:])
     text = f"R.{name}({callee}" + (f", {rest}" if rest else "") + out.attrs(expr.attrs)
-    return text + (f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)})" if expr.sinfo_args else ")")
+    infos = out.infos(expr.sinfo_args)
+    if name == "call_inplace_packed" and s.OBJECT in expr.sinfo_args:  # here TVM reads no bare name
+        called = [out.info_text(info) + "()" * (info is s.OBJECT) for info in expr.sinfo_args]
+        infos = f"[{', '.join(called)}]"
+    return text + (f", {out.dialect.args_keyword}={infos})" if expr.sinfo_args else ")")
 
 
 _CALL_WRITERS: dict[str, Callable[[ExprText, e.Call, str], str]] = {
