@@ -37,7 +37,7 @@ class Attention(Op, name="relax.nn.attention"):
     key: Tensor = operand("keys, [batch, keys, heads or a divisor, elements of a head]")
     value: Tensor = operand("values, [batch, keys, heads or a divisor, elements of a value]")
     bias: Tensor | None = operand(
-        "added to the scores [batch, heads, queries, keys], if given; its lengths of 1 are repeated",
+        "added to the scores [batch, heads, queries, keys], if given; lengths of 1 are repeated, but not along the keys",
         default=None,
     )
     scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
@@ -121,7 +121,7 @@ class Attention(Op, name="relax.nn.attention"):
 class AttentionBias(Attention, name="relax.nn.attention_bias"):
     """As `nn.attention`, which becomes this operator when it has a bias (TVM)."""
 
-    bias: Tensor = operand("added to the scores, if given; lengths of 1 are repeated")
+    bias: Tensor = operand("added to the scores; lengths of 1 are repeated, but not along the keys")
     examples = (
         "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] f32[b,4,3,5] -> f32[b,3,4,6]",
         'f32[2,n,4,8] f32[2,5,2,8] f32[2,5,2,6] f32[1,1,n,5] causal_mask="BottomRight" -> f32[2,n,4,6]',
@@ -194,8 +194,9 @@ def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
             f"bias {f'has rank {bias.ndim}' if bias.ndim >= 0 else 'has no known rank'}, 4 is needed: batch, heads, queries, keys",
             bias=f"this is {bias}",
         )
-    for have, wanted in zip(bias.dims or (), scores, strict=False):
-        if have is not rules.ONE and at.equal(have, wanted) is Answer.NO:
+    for axis, (have, wanted) in enumerate(zip(bias.dims or (), scores, strict=False)):
+        repeated = have is rules.ONE and axis < 3  # there is a number for each key
+        if not repeated and at.equal(have, wanted) is Answer.NO:
             raise at.fail(
                 codes.DIMS_DIFFER,
                 f"bias has the length {have} where the scores have {wanted}",
