@@ -21,12 +21,13 @@ OPERATORS = [op for op in table().values() if op.examples]
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))
-def test_no_wrong_call_ends_in_a_traceback(op: type[Op]) -> None:
-    refused = 0
+def test_no_wrong_call_ends_in_a_traceback_and_what_is_wrong_is_named(op: type[Op]) -> None:
+    refused, unnamed = 0, []
     said = {code.id for code in page.errors(op)}
     for bad in bad_calls(op):
         problems = tried(bad.call.module())
         refused += bool(problems)
+        unnamed += [str(bad) for problem in problems[:1] if not names(problem, bad)]
         for problem in problems:
             assert re.fullmatch(r"RX0[0-5]\d\d", problem.code.id), f"{bad}: {problem}"
             assert problem.help, f"{bad}: {problem} has no hint"
@@ -34,16 +35,6 @@ def test_no_wrong_call_ends_in_a_traceback(op: type[Op]) -> None:
             assert not own or problem.code.id in said, f"{bad}: {problem} is not on the operator's page"
     anything = all(q.kind == "Value" for q in op.parameters)  # such as a mark on whatever value
     assert refused or anything
-
-
-@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))
-def test_what_is_wrong_is_named(op: type[Op]) -> None:
-    unnamed = [
-        str(bad)
-        for bad in bad_calls(op)
-        for problem in tried(bad.call.module())[:1]
-        if not names(problem, bad)
-    ]
     assert unnamed == []
 
 
