@@ -202,6 +202,21 @@ def test_a_view_is_the_memory_it_shows(body: str) -> None:
     assert values.tolist() == [[0, 1, 2], [3, 4, 11]]
 
 
+@pytest.mark.parametrize("offset", ["", "elem_offset=4", "elem_offset=2"])
+def test_a_view_of_a_part_counts_from_the_start_of_the_memory(offset: str) -> None:
+    text = view_program(
+        "P = T.decl_buffer((2,), 'int32', data=A.data, elem_offset=4)\n"
+        f"B = T.decl_buffer((2,), 'int32', data=P.data, {offset})\nB[1] = 7"
+    )
+    fn, values = rxe.parse(text)["f"], np.zeros((2, 3), np.int32)
+    if offset != "elem_offset=4":
+        with pytest.raises(rxe.Failure, match="has no translation"):
+            compile_prim_func(fn)
+        return
+    compile_prim_func(fn)(values)
+    assert values.tolist() == [[0, 0, 0], [0, 0, 7]]
+
+
 def test_what_is_written_through_a_view_of_a_small_float_is_kept() -> None:
     body = "B = T.decl_buffer((6,), 'float16', data=A.data)\nB[5] = B[1] + T.float16(10)"
     values = np.arange(6, dtype=np.float16).reshape(2, 3)

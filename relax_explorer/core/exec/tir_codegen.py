@@ -87,7 +87,7 @@ class _Generator:
         self.accesses: list[tuple[Buffer, int]] = []  # what an index is checked for: the buffer and its axis
         self.messages: list[str] = []  # of the assertions
         self.calls_packed = False
-        self.pointers: dict[p.PrimVar, DType] = {}  # what pointer variables point to
+        self.pointers: dict[p.PrimExpr, p.PrimExpr] = {}  # what pointer variables stand for
 
     def name(self, item: Any) -> str:
         """The name of a variable or buffer."""
@@ -233,10 +233,11 @@ class _Generator:
         if buffer.data is None:
             self._allocate(buffer, depth)
             return
-        if tir_memory.element_of(buffer.data, self.pointers) is not buffer.dtype or buffer.strides:
+        pointer = self.pointers.get(buffer.data, buffer.data)
+        text = tir_memory.view(buffer, pointer, self.expr(buffer.data), self.expr)
+        if text is None:
             raise self.refuse(f"{buffer.name}, a view with strides or of another dtype,", node)
-        flat = self.expr(buffer.data)
-        self.line(depth, f"{self.name(buffer)} = {tir_memory.view(buffer, flat, self.expr)}")
+        self.line(depth, f"{self.name(buffer)} = {text}")
 
     def _store(self, node: t.BufferStore, depth: int) -> None:
         self.line(depth, f"{self.place(node.buffer, node.indices)} = {self.expr(node.value)}")
@@ -254,9 +255,8 @@ class _Generator:
 
     def _let(self, node: t.LetStmt, depth: int) -> None:
         self.line(depth, f"{self.name(node.var)} = {self.expr(node.value)}")
-        pointed = tir_memory.element_of(node.value, self.pointers) if node.var.dtype is HANDLE else None
-        if pointed is not None:
-            self.pointers[node.var] = pointed
+        if node.var.dtype is HANDLE:
+            self.pointers[node.var] = self.pointers.get(node.value, node.value)
 
     def _if(self, node: t.IfThenElse, depth: int) -> None:
         self.line(depth, f"if {self.expr(node.condition)}:")

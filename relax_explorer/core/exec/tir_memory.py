@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import HANDLE, DType, from_numpy
+from relax_explorer.core.ir.dtype import HANDLE, from_numpy
 from relax_explorer.core.ops.inspect import BITS, BYTE_OFFSET, CODE, LANES, NDIM, SHAPE, STRIDES
 from relax_explorer.core.ops.view import byte_offset
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.expr import BufferPtr, PointerType
+from relax_explorer.core.tir.expr import BufferPtr, pointer_type
 
-DEVICE_ID, DEVICE_TYPE = 9, 10
+DEVICE_TYPE = 10
 HEAD = DEVICE_TYPE + 1
 _CPU = 1  # kDLCPU
 
@@ -56,20 +56,22 @@ def _is_zero(index: p.PrimExpr) -> bool:
     return isinstance(index, p.IntImm) and index.value == 0
 
 
-def element_of(pointer: p.PrimExpr, known: dict[p.PrimVar, DType]) -> DType | None:
-    """The dtype of what lies at a pointer; `known` are those of pointer variables."""
-    if isinstance(pointer, BufferPtr):
-        return pointer.buffer.dtype
-    if type(pointer) is p.PrimVar:
-        return known.get(pointer)
-    last = pointer.args[-1] if isinstance(pointer, p.PrimCall) and pointer.args else None
-    return last.element if isinstance(last, PointerType) else None
+def view(buffer: Buffer, pointer: p.PrimExpr, flat: str, text: Callable[[p.PrimExpr], str]) -> str | None:
+    """A buffer over the memory at a pointer, which `flat` is, as Python text; None where it is another dtype, or strided.
 
-
-def view(buffer: Buffer, flat: str, text: Callable[[p.PrimExpr], str]) -> str:
-    """A buffer over flat memory, as Python text: its elements from `elem_offset` on, in its shape."""
-    start = "0" if buffer.elem_offset is None else text(buffer.elem_offset)
+    An `elem_offset` counts from the start of the memory, `flat` from the first element of the buffer whose memory it is.
+    """
+    pointed = pointer_type(pointer)
+    if pointed is None or pointed.element is not buffer.dtype or buffer.strides:
+        return None
+    before = pointer.buffer.elem_offset if isinstance(pointer, BufferPtr) else None
+    if before is None:
+        start = "0" if buffer.elem_offset is None else text(buffer.elem_offset)
+    elif buffer.elem_offset is before:
+        start = "0"
+    else:
+        return None
     lengths = [text(dim) for dim in buffer.shape]
-    size = " * ".join(lengths) or "1"
+    size = " * ".join([f"({length})" for length in lengths]) or "1"
     shape = f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
     return f"{flat}[{start}:{start} + {size}].reshape({shape})"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -135,6 +136,7 @@ class AtAxis(Inspected):
     """Base of the questions about one axis."""
 
     result = INT64
+    along: ClassVar[Callable[..., list[t.Stmt]]]  # reads it: handle, axis, rank
     axis: Prim = operand("the axis, from 0 on; an axis known only when it runs is checked then")
 
     @staticmethod
@@ -161,11 +163,6 @@ class AtAxis(Inspected):
             loops.check(p.LT(axis, p.Cast(INT64, rank)), "the tensor has no such axis"),
             *cls.along(handle, axis, rank),
         ]
-
-    @staticmethod
-    def along(handle: p.PrimVar, axis: p.PrimVar, rank: p.PrimVar) -> list[t.Stmt]:
-        """The statements that read the answer."""
-        raise NotImplementedError
 
     @staticmethod
     def _axis(tensor: Any, axis: Any) -> int:
