@@ -5,13 +5,15 @@
     ignore = "RX0301"          # one command
 
 `./relax-explorer.toml`, or the table `tool.relax-explorer` of a `pyproject.toml`, is looked for here and in the folders
-above; then comes `config.toml` in the user's own folder. A variable `RXE_CHECK_PROFILE` sets one option of one command.
+above; it sets no paths, for it may come from a stranger. Then comes `config.toml` in the user's own folder. A variable
+`RXE_CHECK_PROFILE` sets one option of one command.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -26,44 +28,64 @@ class BadConfig(Exception):
     """A file of settings can't be read; the text says which, where and why."""
 
 
-def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str]]:
-    """Defaults for each command, and remarks about keys that nobody knows; `given` replaces the files that are looked for."""
-    options = {item.name: {a.key for a in item.arguments if not a.positional} for item in COMMANDS}
-    merged: Settings = {name: {} for name in options}
-    remarks: list[str] = []
-    for path in reversed(list([given] if given else _files(start))):
+@dataclass(slots=True)
+class _Reader:
+    """Collects what the files say: `personal` are the options that no file found in a folder may set."""
+
+    options: dict[str, set[str]]
+    personal: set[str]
+    merged: Settings
+    remarks: list[str]
+
+    def read(self, path: Path, found: bool) -> None:
+        """Take the settings of a file over those read before; `found` is a file that the user may never have seen."""
         for name, value in _table(path).items():
             if isinstance(value, Mapping):
-                _take(merged, options, name, value, path, remarks)
-            elif not _everywhere(merged, options, name, value):
-                remarks.append(_unknown(path, name, set().union(*options.values()) | options.keys()))
-    return merged, remarks
+                self._command(path, name, value, found)
+            else:
+                having = [command for command, known in self.options.items() if _key(name) in known]
+                self._set(path, name, having, name, value, found)
 
+    def _command(self, path: Path, command: str, table: Mapping[str, Any], found: bool) -> None:
+        known = self.options.get(command)
+        if known is None:
+            self.remarks.append(_unknown(path, f"[{command}]", self.options.keys()))
+            return
+        for name, value in table.items():
+            having = [command] if _key(name) in known else []
+            self._set(path, f"{command}.{name}", having, name, value, found)
 
-def _take(
-    merged: Settings,
-    options: dict[str, set[str]],
-    command: str,
-    table: Mapping[str, Any],
-    path: Path,
-    remarks: list[str],
-) -> None:
-    known = options.get(command)
-    if known is None:
-        remarks.append(_unknown(path, f"[{command}]", options.keys()))
-        return
-    for name, value in table.items():
-        if name.replace("-", "_") in known:
-            merged[command][name.replace("-", "_")] = value
+    def _set(self, path: Path, written: str, having: list[str], name: str, value: Any, found: bool) -> None:
+        if not having:
+            own = {key for known in self.options.values() for key in known} | self.options.keys()
+            inside = {f"{command}.{key}" for command, known in self.options.items() for key in known}
+            self.remarks.append(_unknown(path, written, inside if "." in written else own))
+        elif found and _key(name) in self.personal:
+            self.remarks.append(
+                f"{path}: setting {written!r} is ignored: a file found in a folder does not choose paths; "
+                "type the option, or name the file with --config"
+            )
         else:
-            remarks.append(_unknown(path, f"{command}.{name}", {f"{command}.{key}" for key in known}))
+            for command in having:
+                self.merged[command][_key(name)] = value
 
 
-def _everywhere(merged: Settings, options: dict[str, set[str]], name: str, value: Any) -> bool:
-    having = [command for command, known in options.items() if name.replace("-", "_") in known]
-    for command in having:
-        merged[command][name.replace("-", "_")] = value
-    return bool(having)
+def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str]]:
+    """Defaults for each command, and remarks about keys that are unknown or refused; `given` replaces the files looked for.
+
+    Files found here and in the folders above may come from strangers: they set no option that is a path, neither to read
+    nor to write. The user's own file and `given` may.
+    """
+    options = {item.name: {a.key for a in item.arguments if not a.positional} for item in COMMANDS}
+    personal = {a.key for item in COMMANDS for a in item.arguments if a.is_personal}
+    reader = _Reader(options, personal, {name: {} for name in options}, [])
+    for path, found in [(given, False)] if given else reversed(list(_files(start))):
+        reader.read(path, found)
+    return reader.merged, reader.remarks
+
+
+def _key(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def _unknown(path: Path, name: str, known: Any) -> str:
@@ -71,25 +93,32 @@ def _unknown(path: Path, name: str, known: Any) -> str:
     return f"{path}: unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
-def _files(start: Path) -> Iterator[Path]:
-    """The files that hold settings, the nearest first."""
+def _files(start: Path) -> Iterator[tuple[Path, bool]]:
+    """The files that hold settings, the nearest first, and whether each was only found."""
     for folder in (start, *start.parents):
         own, project = folder / "relax-explorer.toml", folder / "pyproject.toml"
         if own.is_file():
-            yield own
+            yield own, True
             break
         if project.is_file():
-            yield project
+            yield project, True
             break
     user = places.config()
     if user.is_file():
-        yield user
+        yield user, False
 
 
 def _table(path: Path) -> Mapping[str, Any]:
     try:
         whole = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise BadConfig(f"{path}: its values are nested too deep") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadConfig(f"{path}: {error}") from None
-    found = whole.get("tool", {}).get("relax-explorer", {}) if path.name == "pyproject.toml" else whole
-    return found if isinstance(found, Mapping) else {}
+    if path.name != "pyproject.toml":
+        return whole
+    tool = whole.get("tool", {})
+    found = tool.get("relax-explorer", {}) if isinstance(tool, Mapping) else tool
+    if not isinstance(found, Mapping):
+        raise BadConfig(f"{path}: tool.relax-explorer has to be a table, not {type(found).__name__}")
+    return found

@@ -4,11 +4,16 @@ escape.
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Iterator
 
 _COMBINING_LIMIT = 4
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_LINES = re.compile(r"[\n\t]|[^\n\t]+")
+_PLAIN_JSON = re.compile(r"[\n -~]*")
+_ODD = re.compile(r"[^\n -~]")
 
 
 def escape_character(character: str) -> str:
@@ -34,6 +39,29 @@ def visible(text: str, limit: int = 400) -> str:
     if not (head.isascii() and head.isprintable()):
         head = "".join(_pieces(head))
     return head if len(head) <= limit else head[: limit - 1] + "…"
+
+
+def visible_lines(text: str) -> str:
+    """Text of several lines, made safe line by line and not cut; its line breaks and tabs stay."""
+    return "".join(
+        piece
+        if piece in ("\n", "\t") or (piece.isascii() and piece.isprintable())
+        else "".join(_pieces(piece))
+        for piece in _LINES.findall(text)
+    )
+
+
+def visible_json(value: object, indent: int | None = None) -> str:
+    """Data as JSON whose strings hold no unsafe character as it is: `\\u` escapes say the same data."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return text if _PLAIN_JSON.fullmatch(text) else _ODD.sub(_json_escape, text)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    character = found.group()
+    if unicodedata.category(character) not in _UNSAFE:
+        return character
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from relax_explorer.core.session.commands import COMMANDS, Argument
 from relax_explorer.ui import places
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.config import settings
 
 # An error by the specification, a warning for TVM.
 PROGRAM = '@R.function\ndef f(o: R.Object):\n    y: R.Tensor((2,), "float32") = o\n    return y\n'
@@ -81,3 +83,66 @@ def test_a_broken_file_is_a_usage_error(folder: Path, text: str) -> None:
     result = check(folder)
     assert result.exit_code == 2
     assert "Traceback" not in result.output
+
+
+PATHS = [(item.name, a) for item in COMMANDS for a in item.arguments if a.is_personal and not a.positional]
+
+
+@pytest.mark.parametrize("name", ["relax-explorer.toml", "pyproject.toml"])
+@pytest.mark.parametrize(("command", "argument"), PATHS, ids=[f"{c}.{a.key}" for c, a in PATHS])
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_file_found_in_a_folder_sets_no_path(
+    folder: Path, name: str, command: str, argument: Argument, everywhere: bool
+) -> None:
+    head = "tool.relax-explorer" if name == "pyproject.toml" else ""
+    table = head if everywhere else f"{head}.{command}".lstrip(".")
+    (folder / name).write_text((f"[{table}]\n" if table else "") + f'{argument.name[2:]} = "{folder}/victim"')
+    merged, remarks = settings(Path.cwd())
+    assert not any(merged.values())
+    assert len(remarks) == 1
+    assert "does not choose paths" in remarks[0]
+    own = folder / "own.toml"
+    own.write_text(f'[{command}]\n{argument.name[2:]} = "there"')
+    assert settings(Path.cwd(), own)[0][command] == {argument.key: "there"}
+
+
+def test_opt_writes_nowhere_for_a_file_found_above(folder: Path) -> None:
+    victim = folder / "victim"
+    victim.write_text("precious")
+    (folder / "relax-explorer.toml").write_text(f'[opt]\noutput = "{victim}"')
+    (folder / "fine.py").write_text("@R.function\ndef f(x: R.Object):\n    return x\n")
+    done = CliRunner().invoke(group, ["opt", str(folder / "fine.py")])
+    assert done.exit_code == 0
+    assert "def f" in done.stdout
+    assert "'opt.output' is ignored" in done.stderr
+    assert victim.read_text() == "precious"
+
+
+def test_options_that_write_or_read_files_say_so() -> None:
+    """A new option that writes takes a `Target`, which only the kind `target` makes; its words give it away."""
+    for item in COMMANDS:
+        for argument in item.arguments:
+            names_a_file = "FILE" in argument.metavar or "write" in argument.doc or "save" in argument.doc
+            if names_a_file and not argument.positional:
+                assert argument.is_personal, f"{item.name} {argument.name}"
+            assert argument.kind in KINDS, f"{item.name} {argument.name}"
+
+
+KINDS = {"text", "int", "float", "flag", "choice", "source", "target", "pair", "many"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "tool = 3"),
+        ("pyproject.toml", "[tool]\nrelax-explorer = 3"),
+        ("relax-explorer.toml", f"profile = {'[' * 5000}{']' * 5000}"),
+        ("pyproject.toml", f"profile = {'{a = ' * 5000}1{'}' * 5000}"),
+    ],
+)
+def test_odd_settings_end_in_a_sentence(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+    done = check(folder)
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert done.exit_code == 2
+    assert name in done.stderr

@@ -12,7 +12,8 @@ from typing import Any
 class Argument:
     """One argument: positional when its name has no dash.
 
-    `kind` is text, int, float, flag, path, pair (`name=value`, may be repeated), many (may be repeated) or one of `choices`.
+    `kind` is text, int, float, flag, source (a path to read), target (a path to write), pair (`name=value`, may be repeated),
+    many (may be repeated) or one of `choices`.
     """
 
     name: str
@@ -28,6 +29,11 @@ class Argument:
     def key(self) -> str:
         """The name as a Python identifier; an option that is called as a positional argument gets an underscore."""
         return "input_" if self.name == "--input" else self.name.removeprefix("--").replace("-", "_")
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether only the user says it: a settings file found in a folder sets no path."""
+        return self.kind in ("source", "target")
 
     @property
     def positional(self) -> bool:
@@ -63,7 +69,7 @@ class Command:
         return " ".join(parts)
 
 
-INPUT = Argument("input", "a TVMScript file, or - for standard input", "path", metavar="INPUT")
+INPUT = Argument("input", "a TVMScript file, or - for standard input", "source", metavar="INPUT")
 INPUTS = Argument("inputs", "TVMScript files, or - for standard input", "many", metavar="INPUT...")
 PASSES = Argument(
     "--passes", "a pipeline: names with options, `A,B{x=1}`, or a named one", short="-p", metavar="A,B"
@@ -78,7 +84,7 @@ DIALECT = Argument(
     choices=("tvm-0.27", "tvm-0.19"),
 )
 OUTPUT = Argument(
-    "--output", "write to this file instead of standard output", "path", short="-o", metavar="FILE"
+    "--output", "write to this file instead of standard output", "target", short="-o", metavar="FILE"
 )
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
@@ -92,7 +98,7 @@ COMMANDS: tuple[Command, ...] = (
         "tui",
         "Open the explorer on a file: step passes and evaluation, see graphs.",
         (
-            Argument("input", "a TVMScript file", "path", required=False, metavar="[INPUT]"),
+            Argument("input", "a TVMScript file", "source", required=False, metavar="[INPUT]"),
             PASSES,
             Argument(
                 "--screen",
@@ -183,7 +189,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument(
                 "--expect",
                 "compare with the entries out0, out1, … of this .npz; differing values exit with 1",
-                "path",
+                "source",
                 metavar="FILE.npz",
             ),
             Argument("--rtol", "relative tolerance of --expect", "float", 1e-4),
@@ -191,7 +197,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument(
                 "--output",
                 "save the results as out0, out1, … in this .npz",
-                "path",
+                "target",
                 short="-o",
                 metavar="FILE.npz",
             ),
@@ -199,7 +205,7 @@ COMMANDS: tuple[Command, ...] = (
                 "--break", "stop after this variable (or op:matmul, or nan) and show the frame", metavar="VAR"
             ),
             Argument(
-                "--trace", "write one JSON line for each step to this file", "path", metavar="FILE.jsonl"
+                "--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"
             ),
             _format("text", "json"),
         ),
@@ -213,8 +219,8 @@ COMMANDS: tuple[Command, ...] = (
         "diff",
         "Show what differs between two modules, or between two stages of one, binding by binding.",
         (
-            Argument("a", "a TVMScript file", "path", metavar="A"),
-            Argument("b", "another one", "path", required=False, metavar="[B]"),
+            Argument("a", "a TVMScript file", "source", metavar="A"),
+            Argument("b", "another one", "source", required=False, metavar="[B]"),
             PASSES,
             Argument(
                 "--between", "two stages of A, as 0..1 (default: before and after all passes)", metavar="I..J"
@@ -269,7 +275,7 @@ COMMANDS: tuple[Command, ...] = (
         "passes",
         "List the passes and pipelines.",
         (
-            Argument("--changing", "only passes that would change this file", "path", metavar="INPUT"),
+            Argument("--changing", "only passes that would change this file", "source", metavar="INPUT"),
             _format("text", "json"),
         ),
         ("relax-explorer passes", "relax-explorer passes --changing model.py"),

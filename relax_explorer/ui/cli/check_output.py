@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
 
-import click
-
 from relax_explorer.core.diagnostics import Diagnostic, Severity
 from relax_explorer.ui.cli import output, sarif
 from relax_explorer.viz.problem import render
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import visible, visible_json
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -21,7 +18,7 @@ def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
     """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF."""
     counts = Counter(str(item.level) for item in found)
     if style == "json":
-        click.echo(
+        output.say(
             output.document(
                 "check",
                 {"files": files, "counts": dict(counts), "problems": [item.to_json() for item in found]},
@@ -29,15 +26,17 @@ def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
         )
         return
     if style == "sarif":
-        click.echo(json.dumps(sarif.document(found), indent=1, ensure_ascii=False))
+        output.say(visible_json(sarif.document(found), 1))
         return
     for item in found:
-        click.echo(_github(item) if style == "github" else render(item, sys.stdout.isatty(), style == "text"))
+        output.say_styled(
+            _github(item) if style == "github" else render(item, sys.stdout.isatty(), style == "text")
+        )
     if style != "github":
         total = ", ".join(
             f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())
         )
-        click.echo(f"{files} file{'s' if files > 1 else ''} checked: {total or 'no problems'}", err=True)
+        output.say(f"{files} file{'s' if files > 1 else ''} checked: {total or 'no problems'}", err=True)
 
 
 def _github(item: Diagnostic) -> str:

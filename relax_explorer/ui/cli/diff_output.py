@@ -25,17 +25,17 @@ _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"
 def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
     """Print a difference inline, as counts, or as JSON."""
     if style == "json":
-        click.echo(
+        output.say(
             output.document(
                 "diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)}
             )
         )
         return
-    click.echo(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
+    output.say(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
     if style == "inline":
         for line in lines(diff):
             text = f"{line.glyph} {visible(line.text, 2000)}"
-            click.echo(click.style(text, fg=_COLORS.get(line.glyph)) if sys.stdout.isatty() else text)
+            output.say_styled(click.style(text, fg=_COLORS.get(line.glyph)) if sys.stdout.isatty() else text)
 
 
 def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
@@ -80,11 +80,11 @@ def print_history(found: Sequence[Trace], style: str) -> None:
             }
             for t in found
         ]
-        click.echo(output.document("who", {"history": rows}))
+        output.say(output.document("who", {"history": rows}))
         return
     for trace in found:
         text = "gone" if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
-        click.echo(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")
+        output.say(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")
 
 
 def binding_text(binding: e.Binding) -> str:

@@ -43,7 +43,7 @@ def explain(subject: str) -> int:
         near = get_close_matches(subject, known, 3, 0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise click.UsageError(f"nothing is called {subject!r}{hint}")
-    click.echo(text)
+    output.say(text)
     return output.OK
 
 

@@ -5,42 +5,41 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import click
-
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.files import Target
 from relax_explorer.viz.dot import DrawError
 from relax_explorer.viz.graph import Graph
 
 _ENDINGS = {".svg": "svg", ".png": "png", ".dot": "dot", ".gv": "dot", ".txt": "unicode", ".json": "json"}
 
 
-def draw(graph: Graph, path: str | None, format: str | None, engine: str) -> int:
+def draw(graph: Graph, target: Target, format: str | None, engine: str) -> int:
     """Draw `graph` in a format (told by the file's name when not given; text on a terminal)."""
-    kind = format or (_ENDINGS.get(Path(path).suffix.lower(), "svg") if path else "unicode")
+    kind = format or (_ENDINGS.get(Path(target.name).suffix.lower(), "svg") if target.name else "unicode")
     if kind in ("svg", "png"):
-        return _picture(graph, path, kind, engine)
+        return _picture(graph, target, kind, engine)
     texts = {
         "dot": graph.dot,
         "json": lambda: _json(graph),
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
-    output.write(texts[kind](), path)  # type: ignore[no-untyped-call]  # one of four bound methods
+    output.write(texts[kind](), target)  # type: ignore[no-untyped-call]  # one of four bound methods
     return output.OK
 
 
-def _picture(graph: Graph, path: str | None, kind: str, engine: str) -> int:
+def _picture(graph: Graph, target: Target, kind: str, engine: str) -> int:
     try:
         picture = graph.draw(kind, engine)  # type: ignore[arg-type]  # click allowed only the engines there are
     except DrawError as error:
-        click.echo(f"relax-explorer: {error}", err=True)
+        output.say(f"relax-explorer: {error}", err=True)
         return output.CANNOT
-    output.write(picture.data, path)
+    output.write(picture.data, target)
     for note in picture.notices:
-        click.echo(note, err=True)
-    if path is not None:
-        click.echo(
-            f"{path}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, laid out by {picture.engine}",
+        output.say(note, err=True)
+    if target.name is not None:
+        output.say(
+            f"{target.name}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, laid out by {picture.engine}",
             err=True,
         )
     return output.OK

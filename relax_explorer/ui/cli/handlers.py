@@ -14,6 +14,7 @@ from relax_explorer.ui import places
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.run import run
+from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 
 
 def open_session(path: str, passes: str | None) -> Session:
@@ -34,7 +35,7 @@ def chosen(session: Session, stage: str | None) -> Snapshot:
 def tui(input: str | None, passes: str | None, screen: str) -> int:
     """Open the explorer."""
     if not sys.stdout.isatty():
-        click.echo("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
+        output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
         return output.USAGE
     from relax_explorer.ui.tui.app import run_app
 
@@ -58,11 +59,10 @@ def show(
     text = module.script(dialect)
     if format == "json":
         output.write(
-            output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text}),
-            None,
+            output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text})
         )
     else:
-        output.write(text, None)
+        output.write(text)
     return output.OK
 
 
@@ -111,7 +111,7 @@ def _selected(item: Diagnostic, select: str | None, ignore: str | None) -> bool:
 def opt(
     input: str,
     passes: str | None,
-    output_: str | None,
+    output_: Target | None,
     dialect: str,
     print_after_change: bool,
     no_verify_each: bool,
@@ -140,13 +140,13 @@ def opt(
         held = outcome.holding(held)
         module = outcome.module
         if time_passes:
-            click.echo(
+            output.say(
                 f"{outcome.seconds:9.4f} s  {step}{'' if outcome.changed else '  (no change)'}", err=True
             )
         if print_after_change and outcome.changed:
-            click.echo(f"# after {step}\n{module.script(dialect)}")
+            output.say(f"# after {step}\n{module.script(dialect)}")
     if not print_after_change or output_:
-        output.write(module.script(dialect), output_)
+        output.write(module.script(dialect), output_ or STANDARD_OUTPUT)
     return output.OK
 
 
@@ -170,7 +170,7 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
 
 
 def graph(
-    input: str, func: str | None, passes: str | None, stage: str | None, output_: str | None, format: str | None, engine: str, around: str | None,
+    input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
     radius: int, max_nodes: int,
 ) -> int:  # fmt: skip
     """Draw a graph."""
@@ -185,7 +185,7 @@ def graph(
         if hit is None:
             raise click.UsageError(f"the graph has no variable {around!r}")
         made = made.neighbourhood(hit, radius, max_nodes)
-    return draw(made.scoped(max_nodes), output_, format, engine)
+    return draw(made.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
 
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:

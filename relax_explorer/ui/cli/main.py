@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,35 @@ from relax_explorer.core.session.commands import COMMANDS, Argument, Command
 from relax_explorer.ui import config
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.handlers import HANDLERS
+from relax_explorer.ui.files import CannotWrite, Target, target
+from relax_explorer.viz.visible import visible_lines
 
-_TYPES: dict[str, Any] = {"int": click.INT, "float": click.FLOAT}
+
+class _TargetType(click.ParamType[Target]):
+    """A file to write, checked before the command begins."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Target:
+        if isinstance(value, Target):
+            return value
+        try:
+            return target(str(value))
+        except CannotWrite as error:
+            self.fail(str(error), param, ctx)
+
+
+_TYPES: dict[str, Any] = {"int": click.INT, "float": click.FLOAT, "target": _TargetType()}
+
+
+@contextlib.contextmanager
+def _safe_messages() -> Iterator[None]:
+    """What was typed, and names of files and functions, come back in messages: they are made safe to show."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = visible_lines(error.message)
+        raise
 
 
 class _Group(click.Group):
@@ -29,6 +57,14 @@ class _Group(click.Group):
             opened = "tui" if sys.stdout.isatty() else "show"
             return opened, self.commands[opened], args
         return super().resolve_command(ctx, args)
+
+    def make_context(self, *arguments: Any, **named: Any) -> click.Context:
+        with _safe_messages():
+            return super().make_context(*arguments, **named)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _safe_messages():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [item.name for item in COMMANDS]
@@ -117,10 +153,10 @@ def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
         except config.BadConfig as error:
             raise click.UsageError(str(error)) from None
         for remark in remarks:
-            click.echo(f"warning: {remark}", err=True)
+            output.say(f"warning: {remark}", err=True)
     if ctx.invoked_subcommand is None:
         if not sys.stdout.isatty():
-            click.echo(ctx.get_help())
+            output.say(ctx.get_help())
             return
         sys.exit(HANDLERS["tui"](input=None, passes=None, screen="home"))
 
@@ -141,7 +177,7 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback
         from relax_explorer.ui.crash import write_report
 
-        click.echo(
+        output.say(
             f"relax-explorer: internal error: {type(error).__name__}: {error}\nreport: {write_report(error)}",
             err=True,
         )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,7 +16,9 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.syntax.load import decode, load
 from relax_explorer.core.syntax.parser import parse
+from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
 from relax_explorer.viz.problem import render
+from relax_explorer.viz.visible import visible, visible_json, visible_lines
 
 OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
 _USAGE = frozenset({syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, pass_codes.UNKNOWN_PASS, pass_codes.BAD_OPTION,
@@ -36,11 +36,27 @@ def status(failure: Failure) -> int:
     return FOUND if any(code.id.startswith("RX05") for code in codes) else USAGE
 
 
+class Unwritable(click.ClickException):
+    """A file could not be written although it looked as if it could."""
+
+    exit_code = CANNOT
+
+
+def say(text: str, err: bool = False) -> None:
+    """Text of one or more lines, made safe to show: whatever a program or a file name holds, no terminal obeys it."""
+    click.echo(visible_lines(text), err=err)
+
+
+def say_styled(text: str, err: bool = False) -> None:
+    """Text with colours of our own around pieces that are safe already."""
+    click.echo(text, err=err)
+
+
 def report(diagnostics: Iterable[Diagnostic]) -> None:
     """Diagnostics on stderr."""
     color = sys.stderr.isatty()
     for item in diagnostics:
-        click.echo(render(item, color), err=True)
+        say_styled(render(item, color), err=True)
 
 
 def read(path: str) -> IRModule:
@@ -66,21 +82,23 @@ def plain(value: Any) -> Any:
 def document(schema: str, content: dict[str, Any]) -> str:
     """A JSON document with its head."""
     head = {"tool": "relax-explorer", "version": relax_explorer.__version__, "schema": f"rxe.{schema}/1"}
-    return json.dumps(plain({**head, **content}), indent=2, ensure_ascii=False)
+    return visible_json(plain({**head, **content}), 2)
 
 
-def write(text: str | bytes, path: str | None) -> None:
-    """Text or bytes to a file, replaced as a whole, or to stdout."""
-    if path is None:
-        if isinstance(text, bytes):
-            sys.stdout.buffer.write(text)
-        else:
-            click.echo(text, nl=not text.endswith("\n"))
-        return
-    target = Path(path)
+def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
+    """Text or bytes to a file, or to standard output, where text is made safe to show."""
+    if target.name is not None:
+        save(target, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
+    elif isinstance(text, bytes):
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+    else:
+        say(text.removesuffix("\n"))
+
+
+def save(target: Target, data: bytes) -> None:
+    """Bytes to a file; a target that can't be written any more ends the command."""
     try:
-        scratch = target.with_name(f".{target.name}.part")
-        scratch.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
-        scratch.replace(target)
-    except OSError as error:
-        raise click.ClickException(f"{path} can't be written: {error.strerror}") from None
+        target.write(data)
+    except CannotWrite as error:
+        raise Unwritable(visible(str(error), 600)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -20,14 +20,18 @@ from relax_explorer.core.session.inputs import from_npz, make_inputs, read_array
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import places
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
+from relax_explorer.viz.visible import visible_json
 
 
 def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
-    output_: str | None, break_: str | None, trace: str | None, format: str,
+    output_: Target | None, break_: str | None, trace: Target | None, format: str,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
+    if output_ == STANDARD_OUTPUT:
+        raise click.UsageError("--output of run is a file: an .npz is nothing to print")
     session = Session(output.read(input), passes or (), input, places.kernel_cache())
     session.run_all()
     stage = session.stages[-1]
@@ -54,14 +58,20 @@ def run(
         while not machine.done:
             machine.step()
         for line in machine.output:
-            click.echo(line, err=True)
+            output.say(line, err=True)
         for warning in machine.warnings:
-            click.echo(f"warning[{warning.code}]: {warning.message}", err=True)
+            output.say(f"warning[{warning.code}]: {warning.message}", err=True)
         results = _flat(to_python(machine.result))
     _print(results, format)
     if output_ is not None:
-        np.savez(output_, **{f"out{i}": value for i, value in enumerate(results)})
+        _save(results, output_)
     return _compare(results, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _save(results: list[Any], target: Target) -> None:
+    held = io.BytesIO()
+    np.savez(held, **{f"out{number}": value for number, value in enumerate(results)})
+    output.save(target, held.getvalue())
 
 
 def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...]) -> list[Any]:
@@ -98,19 +108,19 @@ def _print(results: list[Any], style: str) -> None:
             else {"value": r}
             for r in results
         ]
-        click.echo(output.document("run", {"results": rows}))
+        output.say(output.document("run", {"results": rows}))
         return
     for number, value in enumerate(results):
-        click.echo(f"out{number}: {short_value(value, 100)}")
+        output.say(f"out{number}: {short_value(value, 100)}")
         if isinstance(value, np.ndarray) and value.ndim:
-            click.echo(np.array2string(value, threshold=100, edgeitems=3, precision=6))
+            output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
 
 
 def _compare(results: list[Any], expect: str, rtol: float, atol: float) -> int:
     expected = {key: value for key, value in read_arrays(expect).items() if key.startswith("out")}
     code = output.OK
     if len(expected) != len(results):
-        click.echo(f"{expect} has {len(expected)} outputs, the function {len(results)}", err=True)
+        output.say(f"{expect} has {len(expected)} outputs, the function {len(results)}", err=True)
         return output.FOUND
     for (key, wanted), value in zip(sorted(expected.items()), results, strict=True):
         got = np.asarray(value)
@@ -120,7 +130,7 @@ def _compare(results: list[Any], expect: str, rtol: float, atol: float) -> int:
             if got.shape == wanted.shape and got.size
             else 0.0
         )
-        click.echo(
+        output.say(
             f"{key}: {'equal' if same else 'DIFFERS'} within rtol {rtol:g}, largest difference {worst:.3g}",
             err=True,
         )
@@ -134,19 +144,19 @@ def _breakpoint(text: str) -> Breakpoint:
     return on_operator(text[3:]) if text.startswith("op:") else on_variable(text)
 
 
-def _steps(debugger: Debugger, stop: str | None, trace: str | None) -> None:
+def _steps(debugger: Debugger, stop: str | None, trace: Target | None) -> None:
     wanted = _breakpoint(stop) if stop is not None else None
     rows: list[str] = []
     last = time.perf_counter()
     while not debugger.done:
         event = debugger.step()
         now = time.perf_counter()
-        rows.append(json.dumps(output.plain(_row(debugger, event, (now - last) * 1000))))
+        rows.append(visible_json(output.plain(_row(debugger, event, (now - last) * 1000))))
         last = now
         if wanted is not None and wanted.hit(event):
             break
     if trace is not None:
-        output.write("\n".join(rows) + "\n", trace if trace != "-" else None)
+        output.write("\n".join(rows) + "\n", trace)
 
 
 def _row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]:
@@ -182,11 +192,11 @@ def stats(value: np.ndarray[Any, Any]) -> Mapping[str, Any]:
 
 
 def _show_frame(debugger: Debugger) -> None:
-    click.echo(f"stopped after step {debugger.position}: {debugger.event}")
+    output.say(f"stopped after step {debugger.position}: {debugger.event}")
     for name, value in debugger.frame.shape_vars.items():
-        click.echo(f"  {name} = {value}")
+        output.say(f"  {name} = {value}")
     for name, value in debugger.frame.values.items():
-        click.echo(f"  {name}: {short_value(value, 90)}")
+        output.say(f"  {name}: {short_value(value, 90)}")
 
 
 __all__ = ["run", "stats"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import click
-
 from relax_explorer.core import ops, passes
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ops import page
@@ -20,18 +18,18 @@ def print_passes(module: IRModule | None, style: str) -> None:
         normal = normalized(module)[0]
         shown = [item for item in shown if run_step(Step(item), normal, False).changed]
     if style == "json":
-        click.echo(
+        output.say(
             output.document(
                 "passes", {"passes": [_pass_row(item) for item in shown], "pipelines": dict(passes.PIPELINES)}
             )
         )
         return
     for item in shown:
-        click.echo(f"{item.name:<24} {item.doc.splitlines()[0]}")
+        output.say(f"{item.name:<24} {item.doc.splitlines()[0]}")
     if module is None:
-        click.echo("\nPipelines:")
+        output.say("\nPipelines:")
         for name, parts in passes.PIPELINES.items():
-            click.echo(f"{name:<24} {','.join(parts)}")
+            output.say(f"{name:<24} {','.join(parts)}")
 
 
 def _pass_row(item: Pass) -> dict[str, object]:
@@ -49,7 +47,7 @@ def print_ops(style: str) -> None:
     """Print every operator with the parts that it has: inference, evaluation, lowering."""
     every = list(ops.table().values())
     if style == "json":
-        click.echo(output.document("ops", {"operators": [page.describe(op) for op in every]}))
+        output.say(output.document("ops", {"operators": [page.describe(op) for op in every]}))
         return
     rows = [
         (
@@ -65,11 +63,11 @@ def print_ops(style: str) -> None:
     widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
     for row, text in zip((head, *rows), ("what it is", *[page.sentence(op) for op in every]), strict=True):
         cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo(f"{cells}  {text}")
+        output.say(f"{cells}  {text}")
     running = sum(op.evaluate is not None or op.by_machine for op in every)
     lowered = sum(op.is_lowered() for op in every)
-    click.echo(f"\n{len(every)} operators: {running} run here, {lowered} are lowered", err=True)
-    click.echo("relax-explorer explain OPERATOR shows all about one", err=True)
+    output.say(f"\n{len(every)} operators: {running} run here, {lowered} are lowered", err=True)
+    output.say("relax-explorer explain OPERATOR shows all about one", err=True)
 
 
 def _runs(op: type[Op]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from textual import work
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.debugging import Debugging
 from relax_explorer.ui.tui.messages import GraphDrawn, GraphExported, WorkFailed
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
@@ -75,10 +76,11 @@ class Graphing(Debugging):
         made = self._graph()
         path = Path(f"{Path(self.path or 'graph').stem}-{made.title}-{self.selection.stage}.svg")
         try:
+            goal = target(str(path))
             picture = made.draw("svg")
-            path.write_bytes(picture.data)
-        except OSError as error:
-            self.post_message(GraphExported("", f"{path} can't be written: {error.strerror}"))
+            goal.write(picture.data)
+        except CannotWrite as error:
+            self.post_message(GraphExported("", str(error)))
             return
         self.post_message(GraphExported(str(path), f"laid out by {picture.engine}"))
 

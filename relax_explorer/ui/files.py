@@ -1,0 +1,118 @@
+"""The one place that writes files for users: checked before the work, replaced as a whole, mode and links kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+
+class CannotWrite(Exception):
+    """A file can't be written; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to write, checked when it was named; `name` is what the user called it, None is standard output."""
+
+    name: str | None = None
+
+    def write(self, data: bytes) -> None:
+        """Write all of `data`."""
+        with self.opened() as file:
+            file.write(data)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The file to write to; the target is replaced when the block ends well, and is untouched when it does not.
+
+        A device, a pipe, a file with several names, and a file in a folder that takes no new files are written in place.
+        Raises CannotWrite.
+        """
+        assert self.name is not None  # standard output belongs to the command line
+        try:
+            path, found = _looked_up(self.name)
+            with _in_place(path) if _is_kept(path, found) else _beside(path, found) as file:
+                yield file
+        except OSError as error:
+            raise CannotWrite(f"{self.name} can't be written: {_reason(error)}") from None
+
+
+STANDARD_OUTPUT = Target()
+
+
+def target(name: str) -> Target:
+    """The target that `name` means, `-` for standard output; raises CannotWrite when writing to it could not succeed."""
+    if name == "-":
+        return STANDARD_OUTPUT
+    if not name:
+        raise CannotWrite("the name of the file to write is empty")
+    try:
+        path, found = _looked_up(name)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        raise CannotWrite(f"{name} can't be written: {_reason(error)}") from None
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        raise CannotWrite(f"{name} can't be written: it is a folder")
+    if found is not None and not os.access(path, os.W_OK):
+        raise CannotWrite(f"{name} can't be written: it is not writable for you")
+    if found is None and not path.parent.is_dir():
+        raise CannotWrite(f"{name} can't be written: there is no folder {path.parent}")
+    if found is None and not os.access(path.parent, os.W_OK | os.X_OK):
+        raise CannotWrite(f"{name} can't be written: its folder is not writable for you")
+    return Target(name)
+
+
+def _looked_up(name: str) -> tuple[Path, os.stat_result | None]:
+    """Where the links of a name lead, and what is there."""
+    if name.endswith(os.sep):
+        raise IsADirectoryError(0, "it is a folder")
+    path = Path(os.path.realpath(name))
+    try:
+        return path, path.stat()
+    except FileNotFoundError:
+        return path, None
+
+
+def _is_kept(path: Path, found: os.stat_result | None) -> bool:
+    """Whether the file itself has to be written, because another in its place would not be the same."""
+    return found is not None and (
+        not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not os.access(path.parent, os.W_OK | os.X_OK)
+    )
+
+
+def _in_place(path: Path) -> IO[bytes]:
+    return path.open("wb")
+
+
+@contextlib.contextmanager
+def _beside(path: Path, found: os.stat_result | None) -> Iterator[IO[bytes]]:
+    """A new file beside the target, of a name that nobody can guess; it takes the target's place at the end."""
+    scratch = path.with_name(f".rxe-{secrets.token_hex(8)}.part")
+    mode = 0o666 if found is None else stat.S_IMODE(found.st_mode) & 0o700
+    with contextlib.ExitStack() as stack:
+        file = os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb")
+        stack.callback(scratch.unlink, missing_ok=True)
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if found is not None:
+            _like(scratch, found)
+        scratch.replace(path)
+
+
+def _like(scratch: Path, found: os.stat_result) -> None:
+    """Owner and mode as they were; the owner only where that is allowed."""
+    if hasattr(os, "chown"):
+        with contextlib.suppress(PermissionError):
+            os.chown(scratch, found.st_uid, found.st_gid)
+    scratch.chmod(stat.S_IMODE(found.st_mode))
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
