@@ -134,6 +134,12 @@ PACKED_FAILED = Code(
     "A Python function that was registered as a packed function raised an exception.",
     "Look at the line that the message names, and at the arguments.",
 )
+CANCELLED = Code(
+    "RX0523",
+    "cancelled",
+    "The run was stopped from outside before its end: ctrl+c on the command line, or a key of the explorer.",
+    "Run it again; the step that was under way has not happened.",
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "argument is not what the builtin takes",

@@ -11,6 +11,7 @@ import numpy as np
 
 from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Frame, Machine
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
@@ -69,13 +70,25 @@ def on_not_finite() -> Breakpoint:
 
 
 class Debugger:
-    """Steps through one call of a function. Lower-case ideas go forward, their reverses go back at the same cost."""
+    """Steps through one call of a function. Lower-case ideas go forward, their reverses go back at the same cost.
+
+    `interrupt.cancel()`, from another thread, stops a move: it raises Cancelled (a Failure) and stands before the step that was
+    under way. `interrupt.clear()` comes before the next move.
+    """
 
     def __init__(
-        self, module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None
+        self,
+        module: IRModule,
+        function: str = "main",
+        args: Sequence[Any] = (),
+        cache: Path | None = None,
+        interrupt: Interrupt | None = None,
     ) -> None:
         self.module = normalize(module)
-        self.machine = Machine(self.module, function, list(args), record=True, cache=cache)
+        self.interrupt = interrupt if interrupt is not None else Interrupt()
+        self.machine = Machine(
+            self.module, function, list(args), record=True, cache=cache, interrupt=self.interrupt
+        )
         self.breakpoints: list[Breakpoint] = []
         self.event = Event("start", function, 1)
         self._first = self.machine.frame

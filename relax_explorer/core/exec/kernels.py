@@ -12,6 +12,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Dims, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
@@ -21,12 +22,15 @@ MEMORY_LIMIT = 4 << 30  # bytes that one result may take
 
 
 class Kernels:
-    """Compiles PrimFuncs on demand; `cache` is a directory that keeps them from one process to the next."""
+    """Compiles PrimFuncs on demand; `cache` is a directory that keeps them from one process to the next.
+
+    `interrupt` stops a kernel that runs.
+    """
 
     _compiled: ClassVar[WeakKeyDictionary[PrimFunc, Any]] = WeakKeyDictionary()
 
-    def __init__(self, cache: Path | None = None) -> None:
-        self.cache = cache
+    def __init__(self, cache: Path | None = None, interrupt: Interrupt | None = None) -> None:
+        self.cache, self.interrupt = cache, interrupt
 
     def get(self, fn: PrimFunc) -> Any:
         """The kernel of a PrimFunc."""
@@ -60,7 +64,7 @@ class Kernels:
 def at_call(failure: Failure, machine: Any, at: Any) -> Failure:
     """What went wrong in a PrimFunc, said of the call that runs it; another failure as it is."""
     first = failure.diagnostics[0]
-    if type(first.labels[0].place) is not PrimFunc:
+    if not first.labels or type(first.labels[0].place) is not PrimFunc:
         return failure
     own = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
     return Failure(replace(own, labels=(*own.labels, Label(first.labels[0].place, "in this PrimFunc"))))

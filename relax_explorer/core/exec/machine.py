@@ -16,6 +16,7 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import called, guarded
+from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
@@ -92,7 +93,8 @@ class Machine:
     """Runs one call of one function of a module in normal form.
 
     With `record`, each step is kept so that it can be undone; without, registers are freed after their last use. With
-    `check_annotations`, a value that is not what its binding's annotation says stops the program (errata E-44).
+    `check_annotations`, a value that is not what its binding's annotation says stops the program (errata E-44). `interrupt`
+    stops it from another thread.
     """
 
     def __init__(
@@ -103,9 +105,11 @@ class Machine:
         record: bool = False,
         cache: Path | None = None,
         check_annotations: bool = False,
+        interrupt: Interrupt | None = None,
     ) -> None:
         self.module, self.record, self.check_annotations = module, record, check_annotations
-        self.kernels = Kernels(cache)
+        self.interrupt = interrupt if interrupt is not None else Interrupt()
+        self.kernels = Kernels(cache, self.interrupt)
         self.fitting: dict[Any, StructInfo] = {}  # what operators make of operands of these types
         self.frames: list[Frame] = []
         self.result: Any = None
@@ -205,9 +209,13 @@ class Machine:
     # -- steps ----------------------------------------------------------------------------------------------------
 
     def step(self) -> Event:
-        """Run until one binding has its value, a function is entered, or one returns; raises Failure where the program traps."""
+        """Run until one binding has its value, a function is entered, or one returns; raises Failure where the program traps.
+
+        Raises Cancelled, which is a Failure, when `interrupt` says so.
+        """
         if self.done:
             return Event("done", "", 0, None, self.result)
+        self.interrupt.check()
         if not self.record:
             return self._advance()
         if self.position < len(self.log):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,13 +14,16 @@ import numpy as np
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Breakpoint, Debugger, on_not_finite, on_operator, on_variable
 from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, make_inputs, read_arrays
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import places
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.visible import visible_json
@@ -47,16 +51,13 @@ def run(
         )
     args = _inputs(fn, input_, shape)
     if break_ is not None or trace is not None:
-        debugger = session.debug(name, args, stage.number)
-        _steps(debugger, break_, trace)
+        debugger = interruptible(lambda interrupt: _debugged(session, name, args, interrupt, break_, trace))
         if not debugger.done:
             _show_frame(debugger)
             return output.OK
         results = _flat(debugger.result)
     else:
-        machine = Machine(stage.module, name, args, cache=session.cache)
-        while not machine.done:
-            machine.step()
+        machine = interruptible(lambda interrupt: _ended(stage.module, name, args, session.cache, interrupt))
         for line in machine.output:
             output.say(line, err=True)
         for warning in machine.warnings:
@@ -72,6 +73,30 @@ def _save(results: list[Any], target: Target) -> None:
     held = io.BytesIO()
     np.savez(held, **{f"out{number}": value for number, value in enumerate(results)})
     output.save(target, held.getvalue())
+
+
+def _ended(
+    module: IRModule, name: str, args: Sequence[Any], cache: Path | None, interrupt: Interrupt
+) -> Machine:
+    """A machine that has run to its end."""
+    machine = Machine(module, name, args, cache=cache, interrupt=interrupt)
+    while not machine.done:
+        machine.step()
+    return machine
+
+
+def _debugged(
+    session: Session,
+    name: str,
+    args: Sequence[Any],
+    interrupt: Interrupt,
+    stop: str | None,
+    trace: Target | None,
+) -> Debugger:
+    """A debugger that has run to its end, or to where it stops."""
+    debugger = Debugger(session.stages[-1].module, name, args, session.cache, interrupt)
+    _steps(debugger, stop, trace)
+    return debugger
 
 
 def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...]) -> list[Any]:

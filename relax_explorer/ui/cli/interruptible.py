@@ -1,0 +1,36 @@
+"""Work that ctrl+c ends: it runs in a thread of its own, while the main thread waits for signals."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.exec.interrupt import Interrupt
+
+PATIENCE = 2.0  # seconds that cancelled work gets to end
+
+
+def interruptible(work: Callable[[Interrupt], Any]) -> Any:
+    """What `work` returns or raises. KeyboardInterrupt cancels it, kernels included, and is raised when it has ended."""
+    interrupt = Interrupt()
+    outcome: list[Any] = []
+    problem: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            outcome.append(work(interrupt))
+        except BaseException as raised:  # noqa: BLE001  # the caller raises it, whatever it is
+            problem.append(raised)
+
+    thread = threading.Thread(target=body, name="run", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        interrupt.cancel()
+        thread.join(PATIENCE)
+        raise
+    if problem:
+        raise problem[0]
+    return outcome[0]

@@ -1,0 +1,89 @@
+"""A run is stopped from another thread: in the machine's loop, in a kernel, on the command line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.machine import Machine
+
+ENDLESS = """
+@I.ir_module
+class M:
+    @R.function
+    def main(c: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        r = M.twice(c)
+        s = M.twice(r)
+        return s
+
+    @R.function
+    def twice(c: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        a = R.logical_not(c)
+        b = R.logical_not(a)
+        return b
+"""
+
+
+def test_a_machine_stops_before_its_next_step() -> None:
+    interrupt = Interrupt()
+    machine = Machine(rxe.normalize(rxe.parse(ENDLESS)), "main", [True], interrupt=interrupt)
+    machine.step()
+    interrupt.cancel()
+    with pytest.raises(Cancelled) as caught:
+        machine.step()
+    assert caught.value.diagnostics[0].code.id == "RX0523"
+
+
+def test_a_debugger_goes_on_after_it_was_cancelled() -> None:
+    debugger = Debugger(rxe.parse(ENDLESS), "main", [True])
+    debugger.step()
+    position = debugger.position
+    debugger.interrupt.cancel()
+    with pytest.raises(Cancelled):
+        debugger.continue_()
+    assert debugger.position == position
+    debugger.interrupt.clear()
+    debugger.continue_()
+    assert debugger.done
+    assert bool(debugger.result) is True
+
+
+def doubling(depth: int) -> str:
+    """A program that calls each of its functions twice as often as the one before."""
+    functions = [
+        f"    @R.function\n    def f{n}(c: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n"
+        f"        r: R.Tensor((2,), 'float32') = M.f{n + 1}(c)\n        s: R.Tensor((2,), 'float32') = M.f{n + 1}(r)\n        return s\n"
+        for n in range(depth)
+    ]
+    last = f"    @R.function\n    def f{depth}(c: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n        return c\n"
+    return "@I.ir_module\nclass M:\n" + "\n".join([*functions, last])
+
+
+def interrupted(path: Path, *options: str) -> int:
+    """The status with which `run` ends after a SIGINT, which has to be soon."""
+    command = [sys.executable, "-m", "relax_explorer", "run", str(path), *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+        try:
+            child.wait(3)  # it does not end by itself
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGINT)
+            began = time.perf_counter()
+            child.wait(10)
+            assert time.perf_counter() - began < 5
+        finally:
+            child.kill()
+        return child.returncode
+
+
+def test_ctrl_c_ends_a_long_run_of_relax_functions(tmp_path: Path) -> None:
+    path = tmp_path / "long.py"
+    path.write_text(doubling(50), encoding="utf-8")
+    assert interrupted(path, "--func", "f0") == 130
