@@ -124,13 +124,8 @@ class Machine:
         fn = module.functions.get(function)
         if type(fn) is not e.Function:
             names = ", ".join(module.relax_functions) or "none"
-            raise Failure(
-                Diagnostic(
-                    codes.UNKNOWN_FUNCTION,
-                    f"the module has no Relax function {function!r}",
-                    help=f"it has {names}",
-                )
-            )
+            text = f"the module has no Relax function {function!r}"
+            raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {names}"))
         if len(args) != len(fn.params):
             text = f"{function} takes {len(fn.params)} inputs ({', '.join(q.name for q in fn.params)}), {len(args)} given"
             raise Failure(
