@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
@@ -52,6 +51,9 @@ class _Builder:
         self.name, self.fn = name, fn
         self.marks, self.current, self.selected = marks, current, selected
         self.names = Names()
+        self.ids: dict[e.Var | e.Binding, str] = {}
+        self.taken: set[str] = set()
+        self.unnamed = 0
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.clusters: list[Cluster] = []
@@ -80,8 +82,17 @@ class _Builder:
             str(param.struct_info),
         )
 
-    def _id(self, var: Any) -> str:
-        return self.names(var)  # as it is called in the printed text, where no two names are alike
+    def _id(self, item: e.Var | e.Binding) -> str:
+        """The name in the printed text; results that are thrown away are all called `_` there, and numbered here."""
+        hit = self.ids.get(item)
+        if hit is None:
+            name = self.names(item) if isinstance(item, e.Var) else "_"
+            self.unnamed += name == "_"
+            hit = self.ids[item] = f"_{self.unnamed}" if name == "_" and self.unnamed > 1 else name
+            while hit in self.taken:
+                hit = self.ids[item] = f"{hit}'"
+            self.taken.add(hit)
+        return hit
 
     def _sequence(self, seq: e.SeqExpr, cluster: str | None, only: int | None = None) -> None:
         several = len(seq.blocks) > 1

@@ -11,3 +11,9 @@ WRONG_VALUE = Code(
     "program is not to blame.",
     "Please report it, with the operands that the message shows.",
 )
+OWN_FAULT = Code(
+    "RX0902",
+    "work of the explorer failed",
+    "The explorer came upon a case that nobody thought of. What was shown before stays, and the program is untouched.",
+    "Please report it.",
+)

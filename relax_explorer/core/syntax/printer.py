@@ -247,16 +247,17 @@ class FunctionPrinter:
 
     def _plain(self, binding: e.VarBinding) -> str:
         var = binding.var
-        if var.struct_info is s.VOID and type(binding.value) is e.Call and var not in self._used():
+        if var.struct_info is s.VOID and type(binding.value) is e.Call and self._is_unread(var):
             return self.text.write(binding.value)
         return f"{self._target(var, binding.value)} = {self._bound(var, binding.value)}"
 
-    def _used(self) -> set[e.Expr]:
-        """The variables whose values something needs."""
+    def _is_unread(self, var: e.Var) -> bool:
+        """Whether nothing needs the value; of a binding that is printed alone, its name says so."""
         if self._uses is None:
-            assert self.root is not None  # set before the first line
+            if self.root is None:
+                return var.name == "_"
             self._uses = {expr for expr in exprs(self.root) if isinstance(expr, e.Var)}
-        return self._uses
+        return var not in self._uses
 
     def _bound(self, var: e.Var, value: e.Expr) -> str:
         """The right side of a binding, where a bare number would be a constant tensor unless the annotation is a scalar's."""

@@ -18,12 +18,14 @@ from textual.events import Resize
 from textual.widgets import ContentSwitcher, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import places
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.widgets.choice_list import ChoiceList
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import visible
 
@@ -83,6 +85,7 @@ class Shell(App[int]):
         self.matches: list[int] = []
         self.breakpoints: set[str] = set()
         self.notice = ""
+        self.failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
         self.is_composed = False
 
     # -- layout ---------------------------------------------------------------------------------------------------
@@ -91,9 +94,9 @@ class Shell(App[int]):
         """One switcher of panes between a header and a footer line."""
         yield Static(id="header")
         with ContentSwitcher(id="panes", initial="home"):
-            yield OptionList(id="home", markup=False)
+            yield ChoiceList(id="home", markup=False)
             with Horizontal(id="passes"):
-                yield OptionList(id="stages", markup=False)
+                yield ChoiceList(id="stages", markup=False)
                 with Vertical(id="passes_main"):
                     yield LineView("ir")
                     yield Static(id="details")

@@ -6,11 +6,14 @@ from rich.text import Text
 from textual import work
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
+from textual.worker import Worker, WorkerState
 
-from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.codes import internal
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.ui import places
+from relax_explorer.ui.crash import write_report
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.messages import CursorMoved, SessionOpened, StageAdded, WorkFailed
 from relax_explorer.ui.tui.selection import Selection
@@ -48,6 +51,7 @@ class Stages(Shell):
     def on_session_opened(self, message: SessionOpened) -> None:
         """The first stage can be shown."""
         self.session, self.path, self.debugger = message.session, message.path, None
+        self.failures = ()
         self.selection = Selection(0, message.session.stages[0].entry)
         self.query_one("#stages", OptionList).clear_options()
         self.on_stage_added(StageAdded(0))
@@ -75,6 +79,7 @@ class Stages(Shell):
 
     def on_work_failed(self, message: WorkFailed) -> None:
         """Say why; the last good state stays."""
+        self.failures = message.diagnostics
         self.popup([row for item in message.diagnostics for row in rows.problem_rows(item)])
         self.notice = (
             f"{len(message.diagnostics)} problems; Esc closes"
@@ -82,6 +87,17 @@ class Stages(Shell):
             else "Esc closes"
         )
         self.paint_header()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Work that ended with an error of our own says so, and leaves a report."""
+        error = event.worker.error
+        if event.state is not WorkerState.ERROR or error is None:
+            return
+        text = f"{type(error).__name__}: {error}"
+        found = Diagnostic(
+            internal.OWN_FAULT, text, help=f"{internal.OWN_FAULT.fix} The report: {write_report(error)}"
+        )
+        self.on_work_failed(WorkFailed((found,)))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A sample or a stage was chosen."""
@@ -246,10 +262,12 @@ class Stages(Shell):
 
     def paint_problems(self) -> None:
         """Every problem of every stage."""
-        shown: list[Row] = []
+        shown = [row for item in self.failures for row in rows.problem_rows(item)]
         if self.session is not None:
             for note in self.session.notes:
                 shown += rows.problem_rows(note)
             for stage, problem in self.session.problems:
                 shown += rows.problem_rows(problem, f"stage {stage.number} {stage.made_by}")
-        self.query_one("#problems", LineView).show(shown or [Row("no problems")], 0)
+        self.query_one("#problems", LineView).show(
+            shown or [Row("no problems" if self.session is not None else "no program is open")], 0
+        )

@@ -1,0 +1,70 @@
+"""The explorer stays of use: on low terminals, on programs that throw results away, and when work fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.tui.app import Explorer
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import opened, screen_text, wait
+
+PRINTS = str(next(path for path in SAMPLES if path.stem.startswith("09")))
+WALK = (
+    "right_square_bracket", "d", "d", "tab", "down", "pagedown", "pageup", "end", "pagedown", "escape", "0", "pagedown", "pageup",
+    "2", "s", "S", "3", "4", "1", "tab", "pageup", "pagedown",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [(120, 30), (120, 5), (100, 1), (61, 16)])
+async def test_every_pane_at_every_height(size: tuple[int, int]) -> None:
+    app = Explorer(PRINTS)
+    async with app.run_test(size=size) as pilot:
+        await opened(app, pilot)
+        for key in WALK:
+            await pilot.press(key)
+            await pilot.pause()
+        assert app.return_code in (None, 0)
+
+
+async def test_after_a_parse_error_the_problems_pane_shows_it(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("@R.function\ndef f(x: R.Tensor((2,")
+    app = Explorer(str(bad))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "RX0007" in screen_text(app))
+        await pilot.press("escape", "4")
+        await pilot.pause()
+        assert "RX0007" in screen_text(app)
+        assert "no problems" not in screen_text(app)
+
+
+@pytest.mark.parametrize("place", ["__init__", "advance"])
+async def test_an_error_of_our_own_is_told_and_kept(
+    place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("nobody \x1b]52;c;aGk=\x07 thought of it")
+
+    monkeypatch.setattr("relax_explorer.ui.places.state", lambda: tmp_path)
+    monkeypatch.setattr(Session, place, broken)
+    app = Explorer(PRINTS)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await wait(pilot, lambda: "RX0902" in screen_text(app))
+        assert "LookupError: nobody" in screen_text(app)
+        assert "\x1b" not in screen_text(app)
+        await pilot.press("escape", "4")
+        await pilot.pause()
+        assert "RX0902" in screen_text(app)
+        assert list(tmp_path.glob("crash-*.txt"))
+        assert app.return_code in (None, 0)
+
+
+async def test_without_a_program_nothing_is_said_to_be_right() -> None:
+    app = Explorer(None)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("4")
+        await pilot.pause()
+        assert "no program is open" in screen_text(app)
