@@ -113,7 +113,7 @@ def _table(path: Path) -> Mapping[str, Any]:
         whole = tomllib.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise BadConfig(f"{path}: its values are nested too deep") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, or a name that no file can have
         raise BadConfig(f"{path}: {error}") from None
     if path.name != "pyproject.toml":
         return whole

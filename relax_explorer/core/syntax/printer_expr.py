@@ -150,8 +150,8 @@ def _tuple(out: ExprText, expr: e.Tuple) -> str:
 
 def _constant(out: ExprText, expr: e.Constant) -> str:
     if expr.data is None:
-        key, _, index = expr.key.partition("[")
-        return f'metadata["{key}"][{index}' if index else expr.key
+        key, _, index = expr.key.rpartition("[")
+        return f"metadata[{quoted(key)}][{index}" if key else expr.key
     if expr.struct_info is not None and _is_spread(expr.struct_info):
         return f"R.dist.const({_nested_text(expr.data)}, {out.info_text(expr.struct_info)})"
     if expr.data.ndim == 0:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import relax_explorer
 from relax_explorer.core.diagnostics import Code, Diagnostic, Edit, Label, Severity
@@ -76,7 +78,7 @@ def _region(span: Span) -> dict[str, int]:
 
 def _uri(span: Span) -> str:
     path = Path(span.source.filename)
-    return path.as_uri() if path.is_absolute() else path.as_posix()
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
 
 
 def _fix(text: str, edits: Sequence[Edit]) -> dict[str, Any]:

@@ -117,8 +117,8 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
     var = getattr(binding, "var", None)
     fn = stage.module.functions.get(selection.function)
     if var is None or type(fn) is not e.Function:
-        problems = [f"{p.code} {p.message}" for p in stage.problems[:3]]
-        return [f"{stage.made_by}: {stage.phase}, {stage.seconds * 1000:.0f} ms", *problems]
+        problems = [visible(f"{p.code} {p.message}") for p in stage.problems[:3]]
+        return [visible(f"{stage.made_by}: {stage.phase}, {stage.seconds * 1000:.0f} ms"), *problems]
     derived = facts(fn)
     users = [derived.bindings[n].var for n in derived.users(var) if n < len(derived.bindings)]
     names = ", ".join(user.name for user in users[:6] if user is not None) or (

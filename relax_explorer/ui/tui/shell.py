@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
+from rich.segment import Segment
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding
+from textual.color import Color
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
+from textual.filter import LineFilter
 from textual.widgets import ContentSwitcher, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -58,6 +62,22 @@ class KeyCommands(Provider):
                 )
 
 
+class _Safe(LineFilter):
+    """Replaces characters that steer a terminal, cell by cell, whatever widget drew them."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same segments without such characters."""
+        return [item if item.text.isprintable() else _replaced(item) for item in segments]
+
+
+_SAFE = _Safe()
+
+
+def _replaced(segment: Segment) -> Segment:
+    text = "".join(c if visible(c) == c else "�" for c in segment.text)
+    return Segment(text, segment.style, segment.control)
+
+
 class Shell(App[int]):
     """The application without what its panes do; `pane` is the pane that is shown."""
 
@@ -87,6 +107,10 @@ class Shell(App[int]):
         self.notice = ""
         self.failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
         self.is_composed = False
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Filters of what is drawn: panes make text safe, and this holds where one forgets."""
+        return [*super().get_line_filters(), *([_SAFE] if _SAFE.enabled else [])]
 
     # -- layout ---------------------------------------------------------------------------------------------------
 
