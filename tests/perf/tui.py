@@ -24,14 +24,12 @@ TEXT = b"matmul"
 class Terminal:
     """A process on a pseudo terminal."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, command: tuple[str, ...] = ()) -> None:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ.update(TERM="xterm-256color", COLUMNS=str(SIZE[1]), LINES=str(SIZE[0]))
-            os.execv(
-                sys.executable,
-                [sys.executable, "-m", "relax_explorer", "tui", path, "-p", "CanonicalizeBindings"],
-            )
+            ours = [sys.executable, "-m", "relax_explorer", "tui", path, "-p", "CanonicalizeBindings"]
+            os.execv(sys.executable, list(command) or ours)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
 
     def read_until(self, mark: bytes, seconds: float = 20) -> bytes:

@@ -13,7 +13,7 @@ from tests.support.roundtrip import DATA
 LEAVE = b"\x1b[?1049l"  # back from the alternate screen
 
 
-@pytest.mark.parametrize("ending", ["q", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("ending", ["q", "SIGINT", "SIGHUP", "SIGQUIT"])
 def test_the_terminal_is_left_as_it_was(ending: str) -> None:
     terminal = Terminal(str(DATA / "mlp" / "00_input.py"))
     shown = terminal.read_until(b"matmul")

@@ -9,9 +9,10 @@ from textual import work
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger, on_variable
+from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.session.inputs import make_inputs
 from relax_explorer.ui.tui import rows
-from relax_explorer.ui.tui.messages import DebuggerMoved, WorkFailed
+from relax_explorer.ui.tui.messages import Cancellation, DebuggerMoved, WorkFailed
 from relax_explorer.ui.tui.stages import Stages
 from relax_explorer.ui.tui.widgets.line_view import LineView
 
@@ -52,15 +53,22 @@ class Debugging(Stages):
         self.query_one("#values", LineView).show(rows.value_rows(self.debugger, 200), 0)
         self.paint_header()
 
-    @work(thread=True, group="debug", exit_on_error=False)
     def drive(self, move: Callable[[Debugger], Any]) -> None:
-        """Move the debugger, away from the screen."""
-        debugger = self.debugger
-        if debugger is None:
-            return
+        """Move the debugger when the moves before have ended."""
+        if self.debugger is not None:
+            self._drive(self.debugger, move, self.moves_cancelled)
+
+    @work(thread=True, group="debug", exit_on_error=False)
+    def _drive(self, debugger: Debugger, move: Callable[[Debugger], Any], asked: int) -> None:
+        """Move, away from the screen; a move that was asked for before a cancellation is left out."""
         with self._driving:
+            debugger.interrupt.clear()
+            if asked != self.moves_cancelled:  # after clear(): a cancellation between the two is seen here
+                return
             try:
                 move(debugger)
+            except Cancelled:
+                self.post_message(Cancellation())
             except Failure as failure:
                 self.post_message(WorkFailed(failure.diagnostics))
         self.post_message(DebuggerMoved(debugger))
@@ -69,6 +77,10 @@ class Debugging(Stages):
         """Show where it stands."""
         if message.debugger is self.debugger:
             self.paint_debugger()
+
+    def on_cancellation(self, _: Cancellation) -> None:
+        """Say that the run stands still; a step goes on from there."""
+        self.say("cancelled; s goes on from here")
 
     def do_step(self) -> None:
         self.drive(Debugger.step)
@@ -101,6 +113,7 @@ class Debugging(Stages):
         self.drive(lambda debugger: debugger.goto(10**9))
 
     def do_restart(self) -> None:
+        self.stop_running()
         self.debugger = None
         if self.session is not None:
             self.start_debugger()

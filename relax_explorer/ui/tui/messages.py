@@ -43,6 +43,10 @@ class DebuggerMoved(Message):
         self.debugger = debugger
 
 
+class Cancellation(Message):
+    """A move of the debugger was cancelled."""
+
+
 class GraphDrawn(Message):
     """The drawing of a graph is ready."""
 

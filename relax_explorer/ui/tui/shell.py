@@ -100,6 +100,7 @@ class Shell(App[int]):
         self.selection = Selection()
         self.diff_mode = "marks"
         self.density = "ghost"
+        self.moves_cancelled = 0  # how often: a move that was asked for before is not begun any more
         self._driving = Lock()  # one move of the debugger at a time, in the order of the keys
         self.radius = 0  # 0: the whole graph
         self.matches: list[int] = []
@@ -143,9 +144,11 @@ class Shell(App[int]):
         self.go("home")
         self.fit(self.size.width)
         loop = asyncio.get_running_loop()
-        for sent in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-            # Without this the process would end with the terminal in the alternate screen.
-            loop.add_signal_handler(sent, partial(self.exit, 128 + sent))
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+            if hasattr(signal, name):
+                # Without this the process would end with the terminal in the alternate screen.
+                sent = getattr(signal, name)
+                loop.add_signal_handler(sent, partial(self.exit, 128 + sent))
         self.started()
 
     def on_resize(self, event: Resize) -> None:
@@ -202,6 +205,17 @@ class Shell(App[int]):
         self.query_one(focus).focus()
         self.paint_header()
         self.shown()
+
+    def exit(self, *arguments: Any, **named: Any) -> None:
+        """End the application, and first the work that can be ended."""
+        self.stop_running()
+        super().exit(*arguments, **named)
+
+    def stop_running(self) -> None:
+        """Cancel the move of the debugger that is under way, and those that wait for it."""
+        self.moves_cancelled += 1
+        if self.debugger is not None:
+            self.debugger.interrupt.cancel()
 
     def started(self) -> None:
         """The application runs: what a pane does first."""
@@ -273,6 +287,7 @@ class Shell(App[int]):
             self.go(self.pane)
         else:
             self.workers.cancel_all()
+            self.stop_running()
 
     def do_help(self) -> None:
         shown = [Row(f"{action.label:<10} {action.description}") for action in keys.actions_of(self.pane)]

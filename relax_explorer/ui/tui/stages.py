@@ -50,6 +50,7 @@ class Stages(Shell):
 
     def on_session_opened(self, message: SessionOpened) -> None:
         """The first stage can be shown."""
+        self.stop_running()
         self.session, self.path, self.debugger = message.session, message.path, None
         self.failures = ()
         self.selection = Selection(0, message.session.stages[0].entry)
@@ -138,6 +139,7 @@ class Stages(Shell):
         view.show(shown, cursor)
         view.move(cursor)
         if moved:
+            self.stop_running()
             self.debugger = None
         self.paint_header()
 

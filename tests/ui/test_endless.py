@@ -1,0 +1,133 @@
+"""Programs that never end: the explorer cancels them, quits, and gives the terminal back however it is told to go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.ui.tui.app import Explorer
+from tests.perf.tui import Terminal
+from tests.ui.test_explorer import screen_text, wait
+
+LEAVE = b"\x1b[?1049l"
+RECURSION = """@I.ir_module
+class M:
+    @R.function
+    def main(c: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        r = M.twice0(c)
+        return r
+"""
+DOUBLING = "".join(
+    f"""
+    @R.function
+    def twice{n}(c: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        a = M.twice{n + 1}(c)
+        b = M.twice{n + 1}(a)
+        return b
+"""
+    for n in range(40)
+)
+END = """
+    @R.function
+    def twice40(c: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        return R.logical_not(c)
+"""
+KERNEL = """@I.ir_module
+class M:
+    @T.prim_func
+    def k(A: T.Buffer((1,), "int64"), B: T.Buffer((1,), "int64")):
+        B[0] = T.int64(0)
+        while B[0] < T.int64(1):
+            B[0] = T.int64(0) - A[0] * A[0]
+
+    @R.function
+    def main(x: R.Tensor((1,), "int64")) -> R.Tensor((1,), "int64"):
+        y = R.call_tir(M.k, (x,), out_sinfo=R.Tensor((1,), "int64"))
+        return y
+"""
+PROGRAMS = {"recursion": RECURSION + DOUBLING + END}
+
+
+@pytest.fixture(params=PROGRAMS)
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    path = tmp_path / f"{request.param}.py"
+    path.write_text(PROGRAMS[request.param])
+    return str(path)
+
+
+async def test_escape_cancels_and_a_step_goes_on(program: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.session is not None)
+        await pilot.press("2", "c", "c", "s")
+        await pilot.pause(0.5)
+        assert app._driving.locked()
+        await pilot.press("escape")
+        await wait(pilot, lambda: not app._driving.locked(), 10)
+        await wait(pilot, lambda: "cancelled" in screen_text(app), 10)
+        await pilot.pause(0.3)
+        assert not app._driving.locked()  # what was asked for before is not begun
+        assert app.debugger is not None
+        if "recursion" in program:
+            position = app.debugger.position
+            await pilot.press("s")
+            await wait(pilot, lambda: app.debugger.position == position + 1, 10)
+
+
+def running(program: str) -> Terminal:
+    """The explorer in a terminal, in the middle of what never ends."""
+    terminal = Terminal(program)
+    terminal.read_until(b"main")
+    for key in (b"2", b"c"):
+        terminal.drain()
+        os.write(terminal.fd, key)
+    terminal.drain()
+    time.sleep(0.5)
+    return terminal
+
+
+@pytest.mark.parametrize("ending", ["ctrl+q", "SIGTERM", "SIGQUIT"])
+def test_it_ends_in_the_middle_of_what_never_ends(ending: str, program: str) -> None:
+    terminal = running(program)
+    if ending == "ctrl+q":
+        os.write(terminal.fd, b"\x11")
+    else:
+        os.kill(terminal.pid, getattr(signal, ending))
+    terminal.read_until(LEAVE, 5)
+    end = time.monotonic() + 10
+    done, status = os.waitpid(terminal.pid, os.WNOHANG)
+    while not done and time.monotonic() < end:
+        time.sleep(0.05)
+        done, status = os.waitpid(terminal.pid, os.WNOHANG)
+    if not done:
+        os.kill(terminal.pid, signal.SIGKILL)
+        os.waitpid(terminal.pid, 0)
+    os.close(terminal.fd)
+    assert done, "it lives on"
+    assert os.waitstatus_to_exitcode(status) == (0 if ending == "ctrl+q" else 128 + getattr(signal, ending))
+
+
+def test_work_that_nothing_can_end_does_not_keep_the_process(tmp_path: Path) -> None:
+    """A packed function of the user's, or a pass, may never come back."""
+    script = tmp_path / "stuck.py"
+    script.write_text(
+        "import sys, time\nfrom relax_explorer.ui.tui.app import run_app\nfrom relax_explorer.ui.tui.stages import Session\n"
+        "Session.advance = lambda self: time.sleep(600)\nsys.exit(run_app(sys.argv[1]))\n"
+    )
+    program = tmp_path / "p.py"
+    program.write_text(KERNEL)
+    terminal = Terminal(str(program), (sys.executable, str(script), str(program)))
+    terminal.read_until(b"main")
+    terminal.drain()
+    os.write(terminal.fd, b"q")
+    start = time.monotonic()
+    terminal.read_until(LEAVE, 5)
+    _, status = os.waitpid(terminal.pid, 0)
+    assert time.monotonic() - start < 10
+    assert os.waitstatus_to_exitcode(status) == 0
+    os.close(terminal.fd)
