@@ -5,13 +5,17 @@ children.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
+from pathlib import Path
+from typing import IO, Any
 
 _POSIX = os.name == "posix"
 _CHUNK = 65_536
@@ -62,16 +66,39 @@ def run_child(
 ) -> Finished:
     """Run a command without a shell, write `given` to it, and wait at most `timeout` seconds.
 
+    On POSIX the child and its children end with this process, however it ends, and each has a limit of processor time.
     Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond `error_limit` are read and dropped.
     Raises ChildTimeout, and OSError when the command can't be started.
     """
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=_POSIX,
-    )
+    with _started(command, timeout) as child:
+        return _finished(child, given, timeout, limit, error_limit)
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str], timeout: float) -> Iterator[subprocess.Popen[bytes]]:
+    """The child process, kept by `keeper.py` where there is POSIX."""
+    streams: dict[str, Any] = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with contextlib.ExitStack() as stack:
+        if _POSIX and sys.executable:
+            program = shutil.which(command[0])
+            if program is None:
+                raise FileNotFoundError(2, "there is no such program", command[0])
+            theirs, ours = os.pipe()
+            stack.callback(os.close, ours)
+            keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
+            kept = [*keeper, str(theirs), str(math.ceil(timeout) + 1), program, *command[1:]]
+            try:
+                child = subprocess.Popen(kept, start_new_session=True, pass_fds=(theirs,), **streams)
+            finally:
+                os.close(theirs)
+        else:
+            child = subprocess.Popen(command, start_new_session=_POSIX, **streams)
+        yield child
+
+
+def _finished(
+    child: subprocess.Popen[bytes], given: bytes, timeout: float, limit: int, error_limit: int
+) -> Finished:
     if child.stdin is None or child.stdout is None or child.stderr is None:
         raise AssertionError("a child started with pipes has pipes")
     output, errors = _Reader(child.stdout, limit), _Reader(child.stderr, error_limit)

@@ -1,0 +1,77 @@
+"""The child that lays graphs out ends with its parent, however that ends, and computes no longer than it may."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.viz.child import run_child
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and is no zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def waited(condition: object, seconds: float = 10) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]  # a callable
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("ending", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_the_child_and_its_children_end_with_the_parent(ending: str, tmp_path: Path) -> None:
+    """As Graphviz inside pygraphviz: a child that starts another, both at work for minutes."""
+    endless = "while :; do :; done"
+    command = [
+        "/bin/sh",
+        "-c",
+        f"({endless}) & echo $! > {tmp_path}/inner; echo $$ > {tmp_path}/outer; {endless}",
+    ]
+    code = f"from relax_explorer.viz.child import run_child\nrun_child({command!r}, b'', 300)\n"
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    files = [tmp_path / "inner", tmp_path / "outer"]
+    assert waited(lambda: all(path.exists() and path.read_text().strip() for path in files))
+    pids = [int(path.read_text()) for path in files]
+    assert all(map(is_running, pids))
+    parent.send_signal(getattr(signal, ending))
+    parent.wait(10)
+    assert waited(lambda: not any(map(is_running, pids)))
+
+
+def test_the_child_has_a_limit_of_processor_time() -> None:
+    assert run_child(["/bin/sh", "-c", "ulimit -t"], b"", timeout=2.5).output == b"4\n"
+
+
+def test_the_child_ends_as_its_command_does() -> None:
+    assert run_child(["/bin/sh", "-c", "exit 7"], b"", timeout=5).status == 7
+    assert run_child(["/bin/sh", "-c", "kill -SEGV $$"], b"", timeout=5).status == -signal.SIGSEGV
+    assert run_child(["/bin/sh", "-c", "kill -KILL $$"], b"", timeout=5).status == -signal.SIGKILL
+    assert run_child(["/bin/sh", "-c", "printf word; printf no >&2"], b"", timeout=5).output == b"word"
+
+
+def test_a_program_that_is_not_there_or_does_not_start_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        run_child([str(tmp_path / "nothing")], b"", timeout=5)
+    odd = tmp_path / "odd"
+    odd.write_bytes(b"\x7fELFodd")
+    odd.chmod(0o700)
+    done = run_child([str(odd)], b"", timeout=5)
+    assert done.status == 126
+    assert b"can't be started" in done.errors
