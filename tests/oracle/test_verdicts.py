@@ -42,6 +42,7 @@ WE_ACCEPT = {
     "The result of a call is said in one of several ways": "TVM 0.27 has out_ty only",
     "Lengths are passed as scalars, beside the tensors or apart": "TVM 0.27 has no tir_vars any more",
     "Lengths that may agree are compared when the kernel is called": "OPS-06: TVM refuses what may be right",
+    "Scalars are computed with, also by another name": "a local function captures the scalars around it; TVM binds them anew",
     "`cast` checks a type": "E-32: TVM has match_cast only",
     "A cast to a tuple, a shape, a scalar and a function": "E-32: likewise",
 }
@@ -57,6 +58,7 @@ TVM_ACCEPTS = {
     "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {
+    "Scalars are computed with, also by another name": "what a scalar is bound to is known by its value, in TVM by its name",
     "bool is the unsigned integer of one bit": "E-57: one type here, two in TVM",
     "A function from outside": "TVM says R.Callable of a packed function, and knows the derive function all the same",
     "Literals": "likewise",

@@ -57,6 +57,7 @@ def _unused(module: IRModule) -> Report:
     from relax_explorer.core.check.purity import is_impure
     from relax_explorer.core.ir.expr import Call, VarBinding
     from relax_explorer.core.ir.facts import facts
+    from relax_explorer.core.ir.struct_info import PrimStructInfo
 
     report = Report()
     for fn in module.relax_functions.values():
@@ -68,6 +69,7 @@ def _unused(module: IRModule) -> Report:
                 and var is not None
                 and var not in derived.uses
                 and var.name != "_"
+                and not isinstance(var.struct_info, PrimStructInfo)  # a dimension may be computed with it
             ):
                 direct = type(binding.value) is Call and type(binding.value.op).__name__ != "OpRef"
                 if not is_impure(binding.value) and not direct:

@@ -46,6 +46,7 @@ class ExprReader:
     def __init__(self, ctx: Context, names: dict[str, Any], info: InfoReader) -> None:
         self.ctx, self.names, self.info = ctx, names, info
         self.attrs_seen: dict[tuple[type[Op], str], Attrs] = {}
+        self.scalars: dict[e.Var, p.PrimExpr] = {}  # the values of bound variables that are scalars
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -196,7 +197,7 @@ class ExprReader:
         return self._combine(node, node.ops[0], self.read(node.left), self.read(node.comparators[0]))
 
     def _combine(self, node: ast.expr, operator: Any, left: Any, right: Any) -> Any:
-        scalars = _scalar(left), _scalar(right)
+        scalars = self._scalar(left), self._scalar(right)
         if not any(isinstance(side, e.Expr) for side in scalars):
             left, right = scalars
         if isinstance(left, e.Expr) or isinstance(right, e.Expr):
@@ -231,13 +232,13 @@ class ExprReader:
         return combine(kind, *align(one, two))
 
     def _bool(self, node: ast.BoolOp) -> Any:
-        values = [_scalar(self.read(value)) for value in node.values]
+        values = [self._scalar(self.read(value)) for value in node.values]
         if any(not isinstance(value, (p.PrimExpr, bool)) for value in values):
             raise self.no_expression(node, "use R.logical_and and R.logical_or on tensors")
         return self.info.prim(node)
 
     def _unary(self, node: ast.UnaryOp) -> Any:
-        inner = _scalar(self.read(node.operand))
+        inner = self._scalar(self.read(node.operand))
         if isinstance(inner, e.Expr):
             names: dict[type, str] = {ast.USub: "relax.negative", ast.Invert: "relax.bitwise_not"}
             if type(node.op) not in names:
@@ -249,13 +250,21 @@ class ExprReader:
             return p.Not(inner) if isinstance(node.op, ast.Not) else negated(inner)
         raise self.no_expression(node)
 
-    # -- calls ----------------------------------------------------------------------------------------------------
+    # -- scalars --------------------------------------------------------------------------------------------------
 
+    def note_scalar(self, var: e.Var, value: e.Expr) -> None:
+        """Note what scalar `var` is bound to, so that its name can be computed with."""
+        found = value.value if type(value) is e.PrimValue else self._scalar(value)
+        if isinstance(found, p.PrimExpr):
+            self.scalars[var] = found
 
-def _scalar(value: Any) -> Any:
-    """A scalar parameter as the scalar that it is, anything else as itself."""
-    info = value.struct_info if type(value) is e.Var else None
-    return info.value if isinstance(info, s.PrimStructInfo) and info.value is not None else value
+    def _scalar(self, value: Any) -> Any:
+        """A variable that is a scalar as that scalar, anything else as itself."""
+        if not isinstance(value, e.Var):
+            return value
+        info = value.struct_info
+        known = info.value if isinstance(info, s.PrimStructInfo) else None
+        return known or self.scalars.get(value, value)
 
 
 _READERS: dict[type, Callable[[ExprReader, Any], Any]] = {

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
-from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import pieces
@@ -62,7 +62,7 @@ class FunctionReader:
         found = self.names.get(name)
         if found is None and name in self.prim_params:
             return self._define(name, self.prim_params[name])
-        return found
+        return self.expr.scalars.get(found, found) if type(found) in _VARIABLES else found
 
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
         var = p.PrimVar(name, dtype)
@@ -132,10 +132,8 @@ class FunctionReader:
             self.names.pop(argument.arg, None)
             infos.append(self._parameter_info(argument))
         self.info.in_signature = False
-        scalars = {*self.prim_params, *self.ctx.type_vars}
-        for name in _computed_with(node, scalars) if self.prim_params else ():
-            if name in self.prim_params:
-                self._resolve(name)
+        for name in self._scalars(node):
+            self._resolve(name)
         params = []
         seen: set[str] = set()
         for argument, info in zip(arguments.args, infos, strict=True):
@@ -148,6 +146,12 @@ class FunctionReader:
             params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
         self.names.update({var.name: var for var in params})
         return tuple(params)
+
+    def _scalars(self, node: ast.FunctionDef) -> list[str]:
+        """The scalar parameters whose values are named: those that can be dimensions, and those computed with."""
+        others = {name for name, dtype in self.prim_params.items() if dtype is not INT64}
+        computed = _computed_with(node, {*self.prim_params, *self.ctx.type_vars}) if others else set()
+        return [name for name in self.prim_params if name not in others or name in computed]
 
     def _prim_dtype(self, node: ast.expr) -> DType | None:
         """The dtype of a parameter that is a scalar."""
@@ -322,6 +326,8 @@ class FunctionReader:
         var = self.new_var(target.id, annotation, target)
         blocks.bindings.append(e.VarBinding(var, bound, annotation, span))
         self.names[target.id] = var
+        if type(bound) in _SCALARS:
+            self.expr.note_scalar(var, bound)
 
     def _match_cast(
         self,
@@ -498,6 +504,7 @@ class FunctionReader:
             raise self.ctx.fail(codes.BAD_STATEMENT, "a nested function is decorated with @R.function", node)
         var = self.new_var(node.name, None, node)
         inner = FunctionReader(self.ctx, {**self.names, node.name: var})
+        inner.expr.scalars.update(self.expr.scalars)
         function = inner.read(node, decorator)
         blocks.bindings.append(e.VarBinding(var, function, None, self.ctx.span(node)))
         self.names[node.name] = var
@@ -506,7 +513,8 @@ class FunctionReader:
         """Nothing to read."""
 
 
-_INT64 = p.IntImm(0).dtype
+_VARIABLES = frozenset({e.Var, e.DataflowVar})
+_SCALARS = _VARIABLES | {e.PrimValue}
 _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
     pieces.Run: FunctionReader._run,
     ast.AnnAssign: FunctionReader._ann_assign,
