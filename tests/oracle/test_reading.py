@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
 from tests.support.oracle import Oracle
 
 HEAD = "from tvm.script import ir as I, relax as R, tirx as T\n\n"
@@ -61,6 +62,32 @@ SCALARS = {
     """,
 }
 
+HELD_SHAPES = {
+    "what is made in a shape that a variable holds": """
+        @R.function
+        def main(s: R.Shape(ndim=2), x: R.Tensor("float32"), v: R.Tensor((), "float32")):
+            a = R.full(s, v)
+            b = R.zeros(s, "int8")
+            c = R.ones(s, "int8")
+            d = R.broadcast_to(v, s)
+            f = R.reshape(x, s)
+            g = R.collapse_sum_to(x, s)
+            h = R.add(f, g)
+            i = R.where(R.astype(h, "bool"), h, f)
+            j = R.nn.softmax(i)
+            return (a, b, c, d, f, g, h, i, j)
+    """,
+    "a shape of a tensor": """
+        @R.function
+        def main(t: R.Tensor((3,), "int64"), x: R.Tensor("float32")):
+            s = R.tensor_to_shape(t)
+            y = R.reshape(x, s)
+            z: R.Tensor(s, "float32") = R.exp(y)
+            w = R.zeros_like(z)
+            return (z, w)
+    """,
+}
+
 
 def module_of(text: str) -> str:
     """The program as TVM wants it: imports, and a class around functions."""
@@ -70,7 +97,7 @@ def module_of(text: str) -> str:
     return f"{HEAD}@I.ir_module\nclass Module:\n{textwrap.indent(text, '    ')}"
 
 
-FORMS = {**SCALARS}
+FORMS = {**SCALARS, **HELD_SHAPES}
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -90,3 +117,15 @@ def test_what_they_print_is_read(name: str, oracle: Oracle) -> None:
     theirs = oracle.script(oracle.parse(written, check_well_formed=False).get()).get()
     module = rxe.parse(theirs)
     assert [str(item) for item in rxe.check(module, profile="tvm") if item.is_error] == []
+
+
+@pytest.mark.parametrize("name", HELD_SHAPES)
+def test_the_variable_that_holds_a_shape_is_kept_as_they_keep_it(name: str, oracle: Oracle) -> None:
+    written = module_of(HELD_SHAPES[name])
+    theirs = [(row.name, row.type) for row in oracle.types(written).get() if row.name.isalpha()]
+    ours = [
+        (b.var.name, str(b.var.struct_info))
+        for b in bindings(rxe.normalize(rxe.parse(written))["main"])
+        if b.var is not None
+    ]
+    assert [row for row in ours if row[0] != "gv"] == [row for row in theirs if row[0] != "gv"]

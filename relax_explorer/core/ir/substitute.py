@@ -45,7 +45,20 @@ class Substitution:
             info = s.PrimStructInfo(value.dtype, value)
             return expr if value is expr.value else e.PrimValue(value, info, expr.span)  # type: ignore[attr-defined]
         new = map_operands(expr, self.expr)
-        return self._infos(new) if self.dims else new
+        if self.dims:
+            return self._infos(new)
+        return self._shapes(new) if self.variables and new.struct_info is not None else new
+
+    def _shapes(self, expr: e.Expr) -> e.Expr:
+        """An expression whose StructInfo names the variables that hold shapes as they are called now."""
+        said = expr.sinfo_args if type(expr) is e.Call else ()
+        if not any(map(info_holders, (expr.struct_info, *said))):  # type: ignore[arg-type]  # not None, as the caller saw
+            return expr
+        new = replace(expr, struct_info=self.info(expr.struct_info))
+        if not said:
+            return new
+        infos = tuple([substitute_info(info, {}, self.variables) for info in said])
+        return new if infos == said else replace(new, sinfo_args=infos)
 
     def _infos(self, expr: e.Expr) -> e.Expr:
         changes: dict[str, Any] = {"struct_info": self.info(expr.struct_info)}
@@ -95,22 +108,24 @@ class Substitution:
         if type(binding) is e.MatchCast:
             info = substitute_info(binding.struct_info, self.dims, self.variables)
             var = None if binding.var is None else self._define(binding.var)
-            return replace(binding, var=var, value=value, struct_info=info)
-        return replace(binding, var=self._define(binding.var), value=value)  # type: ignore[arg-type]  # a VarBinding has one
+            return replace(
+                binding, var=var, value=value, struct_info=info, annotation=self.info(binding.annotation)
+            )
+        annotation = self.info(binding.annotation)
+        return replace(binding, var=self._define(binding.var), value=value, annotation=annotation)  # type: ignore[arg-type]  # a VarBinding has one
 
     def infos(self, binding: e.Binding) -> e.Binding:
         """A binding with the shapes that variables hold renamed in what it says of its result, its value as it is."""
         var = binding.var
+        if not self.variables:
+            return binding
         known = var.struct_info if var is not None else None
         said = binding.struct_info if type(binding) is e.MatchCast else None
-        if not self.variables or not any(info_holders(info) for info in (known, said) if info is not None):
+        if not any(info_holders(info) for info in (known, said, binding.annotation) if info is not None):
             return binding
+        changes: dict[str, Any] = {} if said is None else {"struct_info": self.info(said)}
         var = None if var is None else self._define(var)
-        return (
-            replace(binding, var=var)
-            if said is None
-            else replace(binding, var=var, struct_info=self.info(said))
-        )
+        return replace(binding, var=var, annotation=self.info(binding.annotation), **changes)
 
     def _define(self, var: e.Var) -> e.Var:
         info = self.info(var.struct_info)

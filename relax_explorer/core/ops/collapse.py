@@ -68,7 +68,7 @@ class CollapseSumTo(Op, name="relax.collapse_sum_to"):
         info = rules.tensor(at, data, "data")
         shape = rules.shape(at, shape, "shape")
         _need_collapsible(at, info, shape.values, shape.ndim, "shape")
-        return s.TensorStructInfo(shape.values, info.dtype, shape.ndim)
+        return rules.of_shape(at, "shape", info.dtype)
 
     @staticmethod
     def evaluate(data: Any, shape: tuple[int, ...]) -> Any:

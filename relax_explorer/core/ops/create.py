@@ -33,8 +33,8 @@ from relax_explorer.core.ops.te import call as te_call
 
 
 def _shape_info(at: Site, shape: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-    lengths = rules.shape(at, shape, "shape")
-    return s.TensorStructInfo(lengths.values, dtype, lengths.ndim)
+    rules.shape(at, shape, "shape")
+    return rules.of_shape(at, "shape", dtype)
 
 
 class Filled(Op):

@@ -96,7 +96,7 @@ class Reshape(Op, name="relax.reshape"):
         info = rules.tensor(at, x, "x")
         shape = rules.shape(at, shape, "shape")
         if shape.values is None:
-            return s.TensorStructInfo(None, info.dtype, shape.ndim)
+            return rules.of_shape(at, "shape", info.dtype)
         literals = [value.value for value in shape.values if isinstance(value, p.IntImm)]
         if literals.count(-1) > 1:
             raise at.fail(
@@ -307,7 +307,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
         info = rules.tensor(at, x, "x")
         shape = rules.shape(at, shape, "shape")
         if shape.values is None:
-            return s.TensorStructInfo(None, info.dtype, shape.ndim)
+            return rules.of_shape(at, "shape", info.dtype)
         if info.ndim > len(shape.values):
             raise at.fail(
                 codes.RANK_WRONG,

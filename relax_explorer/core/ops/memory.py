@@ -217,10 +217,11 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
     ) -> s.StructInfo:
         """The shape and dtype given; a shape held by a variable stays that variable."""
         lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
-        held = at.arg("shape")
-        if lengths.values is None and isinstance(held, e.Var):
-            return s.TensorStructInfo(held, kind)
-        return s.TensorStructInfo(lengths.values, kind, lengths.ndim)
+        return (
+            rules.of_shape(at, "shape", kind)
+            if lengths.values is None
+            else s.TensorStructInfo(lengths.values, kind)
+        )
 
 
 class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):

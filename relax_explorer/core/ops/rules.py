@@ -9,6 +9,7 @@ from relax_explorer.core.arith.bounds import bounds
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
@@ -40,6 +41,15 @@ def shape(at: Site, info: s.StructInfo | None, name: str) -> s.ShapeStructInfo:
     if isinstance(info, s.ShapeStructInfo):
         return info
     raise _other_kind(at, info, name, f"{name} is not known to be a shape", "R.Shape(…)")
+
+
+def of_shape(at: Site, name: str, dtype: DType | None) -> s.TensorStructInfo:
+    """A tensor of the shape that operand `name` is: its lengths where they are known, else the variable that holds them."""
+    held = at.arg(name)
+    info = shape(at, None if held is None else held.struct_info, name)
+    if info.values is None and isinstance(held, e.Var):
+        return s.TensorStructInfo(held, dtype)
+    return s.TensorStructInfo(info.values, dtype, info.ndim)
 
 
 def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, wanted: str) -> InferFailure:
@@ -169,6 +179,8 @@ def broadcast_info(
     names: tuple[str, str] = ("x1", "x2"),
 ) -> s.TensorStructInfo:
     """The result of an element-wise operation on two tensors."""
+    if x1.dims is None and x1.shape is not None and x1.shape is x2.shape:
+        return s.TensorStructInfo(x1.shape, dtype)
     if x1.dims is not None and x2.dims is not None:
         shape = broadcast(at, x1.dims, x2.dims, names)
         if shape is not None:
