@@ -44,9 +44,12 @@ def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagn
     yield from _outside(module)
 
 
+_OUTSIDE = frozenset({e.OpaqueFunction, e.ExternFunc})  # members that others can see in any case
+
+
 def _outside(module: IRModule) -> Iterator[Diagnostic]:
     functions = list(module.functions.values())
-    if functions and not any("global_symbol" in fn.attrs or type(fn) is e.OpaqueFunction for fn in functions):
+    if functions and not any(type(fn) in _OUTSIDE or "global_symbol" in fn.attrs for fn in functions):
         text = "every function of the module is private"
         yield _problem(codes.NO_PUBLIC_FUNCTION, text, functions[0], spec_only=True)
 

@@ -12,7 +12,7 @@ _FORM = re.compile(r"(bool|int|uint|float|bfloat|handle)(\d*)(_[a-z0-9]+)?(?:x(\
 _SIZES = {
     "int": (1, 2, 4, 8, 16, 32, 64),
     "uint": (1, 2, 4, 8, 16, 32, 64),
-    "float": (16, 32, 64),
+    "float": (8, 16, 32, 64),
     "bfloat": (16,),
 }
 _SMALL_FLOATS = (
@@ -22,6 +22,9 @@ _SMALL_FLOATS = (
 # How DLPack numbers the kinds of element types.
 _CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
 _SMALL_CODES = {name: 7 + n for n, name in enumerate(_SMALL_FLOATS)}
+UNSPECIFIED_FLOAT = (
+    "float8"  # TVM has the name, and no format for it: nothing holds or computes such elements
+)
 MOST_LANES = 65535  # DLPack counts them in 16 bits
 _UNKNOWN = frozenset({"", "void", "handle64x0"})
 _TABLE: dict[str, DType] = {}
@@ -81,7 +84,7 @@ class DType:
 def _numpy_dtype(wanted: DType) -> np.dtype[Any]:
     import numpy as np
 
-    if wanted.kind == "handle" or wanted.lanes != 1:
+    if wanted.kind == "handle" or wanted.lanes != 1 or wanted.name == UNSPECIFIED_FLOAT:
         raise TypeError(f"no array holds elements of type {wanted.name}")
     if wanted.kind == "bfloat" or wanted.name in _SMALL_FLOATS:
         import ml_dtypes

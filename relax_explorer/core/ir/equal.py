@@ -258,6 +258,12 @@ class _Comparer:
         return self.info(a.ret_struct_info, b.ret_struct_info) and self.expr(a.body, b.body)
 
 
+def _declared(fn: e.ExternFunc) -> s.StructInfo | None:
+    """What a packed function is declared to take, None where only its name is known."""
+    info = fn.struct_info
+    return info if isinstance(info, s.FuncStructInfo) and info.params is not None else None
+
+
 _INFOS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
     s.ObjectStructInfo: lambda c, a, b: True,
     s.PrimStructInfo: _Comparer._prim_info,
@@ -270,7 +276,7 @@ _EXPRS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
     e.Var: _Comparer.variable,
     e.DataflowVar: _Comparer.variable,
     e.GlobalVar: lambda c, a, b: a.name == b.name,
-    e.ExternFunc: lambda c, a, b: a.name == b.name,
+    e.ExternFunc: lambda c, a, b: a.name == b.name and c.info(_declared(a), _declared(b)),
     e.OpRef: lambda c, a, b: a is b or a.name == b.name,
     e.Constant: _Comparer._constant_expr,
     e.ShapeExpr: lambda c, a, b: c._dims(a.values, b.values),

@@ -369,8 +369,14 @@ class Select(PrimExpr):
         return hit
 
 
+OF_MODULE = "Module."  # starts the name of what is called and is a function of the module
+
+
 class PrimCall(PrimExpr):
-    """An intrinsic such as `T.exp(x)`: `op` is its TVMScript name without the `T.`, `keywords` its named arguments."""
+    """An intrinsic such as `T.exp(x)`: `op` is its TVMScript name without the `T.`, `keywords` its named arguments.
+
+    A call of another function of the module has its name with `OF_MODULE` before it for `op`.
+    """
 
     __slots__ = ("args", "keywords", "op")
     op: str

@@ -137,7 +137,8 @@ def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
     keywords = [
         f"{key}={list(value) if isinstance(value, tuple) else value!r}" for key, value in expr.keywords
     ]
-    return f"T.{expr.op}({', '.join([out.write(arg) for arg in expr.args] + keywords)})", ATOM
+    name = expr.op if expr.op.startswith(p.OF_MODULE) else f"T.{expr.op}"
+    return f"{name}({', '.join([out.write(arg) for arg in expr.args] + keywords)})", ATOM
 
 
 # TIR adds its own node kinds to this table (tir/expr.py).

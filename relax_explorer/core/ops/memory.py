@@ -294,8 +294,9 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
         """An empty tuple: the outputs are among the arguments."""
-        if not isinstance(at.arg("func"), (e.GlobalVar, e.ExternFunc)):
-            raise at.fail(codes.NOT_CALLABLE, "func is no function of the module", func=f"this is {func}")
+        named = isinstance(at.arg("func"), (e.GlobalVar, e.ExternFunc))
+        if not named and not isinstance(func, s.FuncStructInfo):
+            raise at.fail(codes.NOT_CALLABLE, "func is no function", func=f"this is {func}")
         if not isinstance(args, s.TupleStructInfo):
             raise at.fail(codes.WRONG_KIND, f"args is {args}, a tuple is needed", args=f"this is {args}")
         return s.VOID

@@ -33,6 +33,7 @@ class Context:
         self.metadata: dict[str, list[Any]] = {}
         self.has_metadata = False
         self.functions: set[str] = set()
+        self.scalar_results: dict[str, DType] = {}  # of the functions that say that they return a scalar
         self.module_names: set[str] = {"cls"}
 
     @cached_property

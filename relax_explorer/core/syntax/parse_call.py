@@ -40,13 +40,25 @@ def read_call(reader: ExprReader, node: ast.Call) -> Any:
         if name.startswith("R."):
             return _relax(reader, node, name[2:])
         if name.startswith("T."):
-            return reader.info.prim(node)
+            return (
+                _named(reader, node, name[2:])
+                if _has_operands(reader, node, name)
+                else reader.info.prim(node)
+            )
         if name.startswith("I."):
             return executes(reader, node)
     callee = reader.as_expr(reader.read(func), func)
     args = tuple([reader.value(arg) for arg in node.args])
     attrs, infos = keywords(reader, node, "")
     return e.Call(callee, args, attrs, infos, None, reader.ctx.span(node))
+
+
+def _has_operands(reader: ExprReader, node: ast.Call, name: str) -> bool:
+    """Whether `T.custom_op.name(x)` is an operator of users, as TVM prints it: a name of parts on a value that is no scalar."""
+    if name.count(".") < 2:
+        return False
+    found = [reader.names.get(arg.id) for arg in node.args if isinstance(arg, ast.Name)]
+    return any(isinstance(value, e.Expr) and not reader.is_scalar(value) for value in found)
 
 
 def _relax(reader: ExprReader, node: ast.Call, name: str) -> Any:

@@ -258,6 +258,10 @@ class ExprReader:
         if isinstance(found, p.PrimExpr):
             self.scalars[var] = found
 
+    def is_scalar(self, value: Any) -> bool:
+        """Whether a value is known to be a scalar."""
+        return isinstance(self._scalar(value), p.PrimExpr)
+
     def _scalar(self, value: Any) -> Any:
         """A variable that is a scalar as that scalar, anything else as itself."""
         if not isinstance(value, e.Var):

@@ -90,11 +90,15 @@ def prim_value(reader: ExprReader, node: ast.Call) -> e.Expr:
 
 
 def extern(reader: ExprReader, node: ast.Call) -> e.Expr:
-    """A packed function as a value."""
-    inner = only_argument(reader, node)
-    if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
-        raise reader.ctx.fail(codes.BAD_CALL, "R.ExternFunc takes a name in quotes", node)
-    return e.ExternFunc(inner.value, None, reader.ctx.span(node))
+    """A packed function as a value, perhaps with its StructInfo."""
+    given = dict(zip(("global_symbol", "struct_info"), node.args, strict=False))
+    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    name, said = given.pop("global_symbol", None), given.pop("struct_info", given.pop("ty", None))
+    if not isinstance(name, ast.Constant) or not isinstance(name.value, str) or given or len(node.args) > 2:
+        text = "R.ExternFunc takes a name in quotes, and perhaps a StructInfo"
+        raise reader.ctx.fail(codes.BAD_CALL, text, node)
+    info = None if said is None else reader.info.read(said)
+    return e.ExternFunc(name.value, info, reader.ctx.span(node))
 
 
 def const(reader: ExprReader, node: ast.Call) -> e.Expr:

@@ -20,6 +20,7 @@ from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
 
+TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
 MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape
 
 
@@ -55,6 +56,7 @@ class FunctionReader:
         )
         self._infos: dict[str, s.StructInfo] = {}
         self._returned: Span | None = None
+        self._type_vars: list[str] = []  # those that this function declares, for the functions inside it
 
     # -- names ----------------------------------------------------------------------------------------------------
 
@@ -71,7 +73,9 @@ class FunctionReader:
 
     def annotation(self, node: ast.expr) -> s.StructInfo:
         """An annotation; equal texts in one function are read once."""
-        if node.lineno != node.end_lineno or not self.ctx.source.is_ascii:
+        if (
+            type(node) is ast.Attribute or node.lineno != node.end_lineno or not self.ctx.source.is_ascii
+        ):  # a short one, or one that is not found by its columns
             return self.info.read(node)
         line = self.ctx.source.line(node.lineno + self.ctx.line_offset)
         text = line[
@@ -92,6 +96,8 @@ class FunctionReader:
         ret = self._return_annotation(node)
         blocks = Blocks()
         body = self._body(node, node.body, blocks)
+        for declared in self._type_vars:
+            del self.ctx.type_vars[declared]
         if name:
             self.attrs = {"global_symbol": name, **self.attrs}
         attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
@@ -279,13 +285,24 @@ class FunctionReader:
 
     def _shape_var(self, target: ast.Name, value: ast.expr) -> bool:
         """`n = T.int64()`: the signature's n when it has one, else a new shape variable."""
-        if not isinstance(value, ast.Call) or value.args:
+        if not isinstance(value, ast.Call):
             return False
+        if value.args:
+            return self._type_var(target, dotted(value.func))
         found = dtype_of_prefix(dotted(value.func))
         if found is None:
             return False
         if not isinstance(self.names.get(target.id), p.PrimVar):
             self._define(target.id, found)
+        return True
+
+    def _type_var(self, target: ast.Name, called: str) -> bool:
+        """`n = TypeVar("n")`: the local functions that follow make variables of their own of it."""
+        if called not in TYPE_VARS:
+            return False
+        if self.ctx.type_var_dtype(target.id) is None:
+            self._type_vars.append(target.id)
+            self.ctx.declare(target.id)
         return True
 
     def _unpack(self, target: ast.Tuple, node: ast.Assign, blocks: Blocks) -> None:

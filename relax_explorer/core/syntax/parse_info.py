@@ -92,7 +92,7 @@ class InfoReader:
         """The StructInfo that an annotation says; raises Skip after reporting what is none."""
         name = dotted(node)
         if name:
-            return self._bare(node, name)
+            return self._bare(node, name) if not name.endswith((".ty", ".struct_info")) else self._of(node)
         if isinstance(node, ast.Call):
             return self._call(node, dotted(node.func))
         if isinstance(node, ast.Constant) and node.value is None:
@@ -106,6 +106,19 @@ class InfoReader:
             node,
             help=codes.BAD_ANNOTATION.why,
         )
+
+    def _of(self, node: ast.expr) -> s.StructInfo:
+        """`x.ty`, `x.struct_info`: what a variable is annotated with."""
+        value = node.value if isinstance(node, ast.Attribute) else node
+        found = self.resolve(value.id) if isinstance(value, ast.Name) else None
+        if isinstance(found, p.PrimExpr):
+            return s.PrimStructInfo(found.dtype, found)
+        if not isinstance(found, Var):
+            raise self._bad(node)
+        if found.struct_info is None:
+            text = f"{found.name!r} has no annotation to take over"
+            raise self.ctx.fail(codes.BAD_ANNOTATION, text, node, help="annotate it, or write out what it is")
+        return found.struct_info
 
     def _bare(self, node: ast.expr, name: str) -> s.StructInfo:
         if name.startswith("R."):

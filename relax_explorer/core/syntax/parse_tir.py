@@ -208,13 +208,13 @@ class _FunctionReader:
         return self._loop(node, call, names[0], kind)
 
     def _grid(self, node: ast.For, call: ast.Call, names: list[str]) -> t.Stmt:
-        if len(call.args) != len(names):
+        extents = [extent for arg in call.args for extent in self.expr.extents(arg)]
+        if len(extents) != len(names):
             raise self.ctx.fail(
                 tir_codes.TIR_STATEMENT,
-                f"T.grid has {len(call.args)} extents for {len(names)} variables",
+                f"T.grid has {len(extents)} extents for {len(names)} variables",
                 node,
             )
-        extents = [self.expr.index(arg) for arg in call.args]
         with Scope(self.names):
             loop_vars = [
                 self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)

@@ -10,7 +10,17 @@ from typing import Any
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT32, MOST_LANES, DType, dtype, limits
+from relax_explorer.core.ir.dtype import (
+    BOOL,
+    FLOAT32,
+    HANDLE,
+    INT32,
+    MOST_LANES,
+    UNSPECIFIED_FLOAT,
+    DType,
+    dtype,
+    limits,
+)
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import (
@@ -202,6 +212,15 @@ class TirExprReader:
             raise self.bad(node)
         return found[number]
 
+    def extents(self, node: ast.expr) -> tuple[p.PrimExpr, ...]:
+        """An argument of T.grid: an extent, or those of a buffer, `*A.shape`."""
+        if not isinstance(node, ast.Starred):
+            return (self.index(node),)
+        items = node.value
+        if not isinstance(items, ast.Attribute) or items.attr != "shape":
+            raise self.bad(node)
+        return self.buffer(items.value).shape
+
     def access(self, node: ast.Subscript) -> tuple[Buffer, tuple[p.PrimExpr, ...]]:
         """The buffer and the indices of `A[i, j]`; `A[()]` has none."""
         buffer = self.buffer(node.value)
@@ -299,7 +318,7 @@ class TirExprReader:
     def _call(self, node: ast.Call) -> p.PrimExpr:
         name = dotted(node.func)
         if not name.startswith("T."):
-            raise self.bad(node)
+            return self._function_of_module(node, name)
         name = name[2:]
         found = dtype_of_prefix(f"T.{name}")
         if found is not None:
@@ -312,6 +331,15 @@ class TirExprReader:
         if len(node.args) != _ARITY[name]:
             raise self.bad(node)
         return form(self, node)
+
+    def _function_of_module(self, node: ast.Call, name: str) -> p.PrimExpr:
+        """`Module.f(x[i], y[i])`: a call of another function of the module."""
+        head, _, member = name.partition(".")
+        if head not in self.ctx.module_names or member not in self.ctx.functions or node.keywords:
+            raise self.bad(node)
+        args = tuple([self.read(arg) for arg in node.args])
+        found = self.ctx.scalar_results.get(member)
+        return p.PrimCall(f"{p.OF_MODULE}{member}", args, found or next((arg.dtype for arg in args), INT32))
 
     def _typed(self, wanted: DType, node: ast.Call) -> p.PrimExpr:
         """`T.float32(0.5)`: a literal, or a conversion."""
@@ -349,7 +377,11 @@ class TirExprReader:
     def _limit(self, node: ast.Call) -> p.PrimExpr:
         """`T.min_value("float32")`, `T.max_value(…)`, `T.infinity(…)`: the literal that it is."""
         kind, name = self.dtype(node.args[0]), dotted(node.func)
-        if kind.lanes != 1 or not (kind.is_float or (kind.is_int and name != "T.infinity")):
+        if (
+            kind.lanes != 1
+            or kind.name == UNSPECIFIED_FLOAT
+            or not (kind.is_float or (kind.is_int and name != "T.infinity"))
+        ):
             raise self.bad(node)
         if name == "T.infinity":
             return p.FloatImm(math.inf, kind)

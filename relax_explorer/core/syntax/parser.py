@@ -14,17 +14,18 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
-from relax_explorer.core.ir.expr import ExternFunc, OpaqueFunction
+from relax_explorer.core.ir.expr import OpaqueFunction
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax import pieces
+from relax_explorer.core.syntax import pieces, python_names
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_attributes import constant
+from relax_explorer.core.syntax.parse_forms import extern
 from relax_explorer.core.syntax.parse_function import FunctionReader
-from relax_explorer.core.syntax.parse_info import InfoReader, dotted
+from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
 
@@ -65,6 +66,10 @@ def _read(
         if runs:
             raise pieces.NotInPieces
         return None, report
+    if python_names.are_used(source.text):
+        if runs:
+            raise pieces.NotInPieces
+        tree = python_names.translated(tree)
     pieces.put_back(tree, runs)
     context = Context(source, report, names)
     context.experimental = experimental
@@ -275,7 +280,12 @@ class _ModuleReader:
                 continue
 
     def _note_names(self, body: list[ast.stmt]) -> None:
-        self.ctx.functions |= {member.name for member in body if isinstance(member, ast.FunctionDef)}
+        for member in body:
+            if isinstance(member, ast.FunctionDef):
+                self.ctx.functions.add(member.name)
+                found = None if member.returns is None else dtype_of_prefix(dotted(member.returns))
+                if found is not None:
+                    self.ctx.scalar_results[member.name] = found
 
     def _class_member(self, node: ast.stmt) -> None:
         if isinstance(node, ast.FunctionDef):
@@ -292,11 +302,7 @@ class _ModuleReader:
     def _class_assignment(self, name: str, node: ast.Assign) -> None:
         value = node.value
         if isinstance(value, ast.Call) and dotted(value.func) == "R.ExternFunc":
-            args = [arg.value for arg in value.args if isinstance(arg, ast.Constant)]
-            info = None
-            if len(value.args) > 1:
-                info = FunctionReader(self.ctx).info.read(value.args[1])
-            self.functions[name] = ExternFunc(str(args[0]) if args else name, info, self.ctx.span(node))
+            self.functions[name] = extern(FunctionReader(self.ctx).expr, value)
             self.ctx.functions.add(name)
         elif isinstance(value, ast.Call) and dotted(value.func).startswith("T.") and not value.args:
             self._assignment(name, node)

@@ -247,9 +247,11 @@ class FunctionPrinter:
 
     def _plain(self, binding: e.VarBinding) -> str:
         var = binding.var
-        if var.struct_info is s.VOID and type(binding.value) is e.Call and self._is_unread(var):
+        written = binding.annotation is not None
+        is_void = var.struct_info is s.VOID and type(binding.value) is e.Call
+        if is_void and not written and self._is_unread(var):
             return self.text.write(binding.value)
-        return f"{self._target(var, binding.value)} = {self._bound(var, binding.value)}"
+        return f"{self._target(var, binding.value, written)} = {self._bound(var, binding.value)}"
 
     def _is_unread(self, var: e.Var) -> bool:
         """Whether nothing needs the value; of a binding that is printed alone, its name says so."""
@@ -267,10 +269,16 @@ class FunctionPrinter:
             return text if said else f"R.prim_value({text})"
         return text
 
-    def _target(self, var: e.Var, value: e.Expr) -> str:
+    def _target(self, var: e.Var, value: e.Expr, written: bool = False) -> str:
+        """The left side of a binding; `written` says that its annotation stays although the call says the same."""
         name = self.text.names(var)
         info = var.struct_info
-        said = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in _SAID_IN_CALL
+        said = (
+            not written
+            and type(value) is e.Call
+            and type(value.op) is e.OpRef
+            and value.op.name in _SAID_IN_CALL
+        )
         if (
             info is None
             or not self.text.annotate

@@ -148,6 +148,12 @@ def _tuple(out: ExprText, expr: e.Tuple) -> str:
     return f"({inner},)" if len(expr.fields) == 1 else f"({inner})"
 
 
+def _extern(out: ExprText, expr: e.ExternFunc) -> str:
+    info = expr.struct_info
+    said = isinstance(info, s.FuncStructInfo) and info.params is not None
+    return f"R.ExternFunc({quoted(expr.name)}{f', {out.info_text(info)}' if said and info else ''})"
+
+
 def _constant(out: ExprText, expr: e.Constant) -> str:
     if expr.data is None:
         key, _, index = expr.key.rpartition("[")
@@ -283,7 +289,7 @@ _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
     e.Var: lambda out, x: out.names(x),
     e.DataflowVar: lambda out, x: out.names(x),
     e.GlobalVar: lambda out, x: f"{out.module_alias}.{x.name}",
-    e.ExternFunc: lambda out, x: f"R.ExternFunc({quoted(x.name)})",
+    e.ExternFunc: _extern,
     e.OpRef: lambda out, x: f"R.{x.name.removeprefix('relax.')}",
     e.Constant: _constant,
     e.ShapeExpr: lambda out, x: f"R.shape([{out.prim.listed(x.values)}])",
