@@ -88,6 +88,140 @@ HELD_SHAPES = {
     """,
 }
 
+MEMBERS = {
+    "a PrimFunc that calls another": """
+        @I.ir_module
+        class Module:
+            @T.prim_func
+            def f(a: T.float32, b: T.float32) -> T.float32:
+                return a + b
+            @T.prim_func
+            def main(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32"), z: T.Buffer((4,), "float32")):
+                for i in range(4):
+                    z[i] = Module.f(x[i], y[i]) * T.float32(2)
+    """,
+    "a loop over the shape of a buffer": """
+        @I.ir_module
+        class Module:
+            @T.prim_func
+            def main(A: T.Buffer((4, 5), "float32"), B: T.Buffer((4, 5), "float32")):
+                for i, j in T.grid(*A.shape):
+                    B[i, j] = A[i, j]
+    """,
+    "axes keep the width of what they are bound to": """
+        @I.ir_module
+        class Module:
+            @T.prim_func(s_tir=True)
+            def main(A: T.Buffer((4, 5), "float32"), B: T.Buffer((4, 5), "float32")):
+                for i, j in T.grid(4, 5):
+                    with T.sblock("b"):
+                        vi = T.axis.spatial(1, T.int64(0))
+                        vk = T.axis.reduce(T.int64(2), 0)
+                        vl = T.axis.reduce(8, T.int64(2) * 3)
+                        vj = T.axis.spatial(5, j)
+                        T.reads(A[vi, vj])
+                        T.writes(B[vi, vj])
+                        B[vi, vj] = A[vi, vj]
+    """,
+    "a length before it is declared": """
+        @I.ir_module
+        class Module:
+            @T.prim_func
+            def main(a: T.handle, b: T.handle, n: T.int64):
+                A = T.match_buffer(a, (n, 4), "float32")
+                B = T.match_buffer(b, (n, 4), "float32")
+                for i in range(n):
+                    B[i, 0] = A[i, 0]
+    """,
+    "a function value for a kernel": """
+        @I.ir_module
+        class Module:
+            @T.prim_func
+            def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+                for i in range(4):
+                    B[i] = A[i]
+            @R.function(pure=False)
+            def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+                f = Module.k
+                _: R.Tuple = R.vm.call_tir_dyn(f, (x, y))
+                return x
+    """,
+    "annotated calls of kernels": """
+        @I.ir_module
+        class Module:
+            @T.prim_func
+            def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+                for i in range(4):
+                    B[i] = A[i]
+            @T.prim_func
+            def twice(A: T.Buffer((4,), "float32")):
+                for i in range(4):
+                    A[i] = A[i] * T.float32(2)
+            @R.function
+            def main(x: R.Tensor((4,), "float32")):
+                y: R.Tensor((4,), "float32") = R.call_tir(Module.k, (x,), out_ty=R.Tensor((4,), "float32"))
+                z: R.Tensor((4,), "float32") = R.call_tir_inplace(
+                    Module.twice, (y,), inplace_indices=[0], out_ty=R.Tensor((4,), "float32")
+                )
+                w: R.Tensor((4,), "float32") = R.call_tir_with_grad(
+                    Module.k, (z,), out_ty=R.Tensor((4,), "float32"), te_grad_name="g"
+                )
+                return w
+    """,
+}
+PYTHON = {
+    "constants and calls by `relax.`": """
+        @I.ir_module
+        class Module:
+            @T.prim_func
+            def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+                for i in range(4):
+                    B[i] = A[i]
+            @R.function
+            def main(x: R.Tensor((4,), "float32")):
+                c = relax.const(1.0, "float32")
+                y = R.add(x, c)
+                z = relax.call_tir(Module.k, (y,), out_ty=R.Tensor((4,), "float32"))
+                return z
+    """,
+    "what a variable is annotated with": """
+        @R.function
+        def main(x: R.Tensor((2,), "float32")):
+            y: x.ty = R.add(x, x)
+            z = R.call_dps_packed("f", (y,), out_ty=x.ty)
+            return z
+    """,
+    "a packed function with its StructInfo": """
+        @R.function
+        def main(x: R.Tensor((2,), "float32")):
+            f = R.ExternFunc("myf", R.Callable((R.Tensor((2,), "float32"),), R.Tensor((2,), "float32"), True))
+            y = f(x)
+            return y
+    """,
+    "float8": """
+        @R.function
+        def main(x: R.Tensor((2,), "float8")):
+            return x
+    """,
+    "a TypeVar of a local function": """
+        @R.function
+        def main(x: R.Tensor(("n",), "float32")):
+            m = TypeVar("m")
+            @R.function
+            def inner(y: R.Tensor((m,), "float32")) -> R.Tensor((m,), "float32"):
+                z = R.add(y, y)
+                return z
+            w = inner(x)
+            return w
+    """,
+    "the empty tuple, annotated": """
+        @R.function(pure=False)
+        def main(x: R.Tensor((4,), "float32")):
+            _: R.Tuple = R.print(x, format="{}")
+            return x
+    """,
+}
+
 
 def module_of(text: str) -> str:
     """The program as TVM wants it: imports, and a class around functions."""
@@ -97,7 +231,7 @@ def module_of(text: str) -> str:
     return f"{HEAD}@I.ir_module\nclass Module:\n{textwrap.indent(text, '    ')}"
 
 
-FORMS = {**SCALARS, **HELD_SHAPES}
+FORMS = {**SCALARS, **HELD_SHAPES, **MEMBERS, **PYTHON}
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -19,7 +19,7 @@ from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope, constant
-from relax_explorer.core.syntax.parse_tir_buffer import BufferReader, declarations
+from relax_explorer.core.syntax.parse_tir_buffer import BufferReader, declarations, scalars
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
@@ -66,7 +66,7 @@ class _FunctionReader:
 
     def read(self, node: ast.FunctionDef, symbol: str) -> t.PrimFunc:
         """The function; `symbol` is its global symbol, empty for a private one."""
-        self.buffers.declared = dict(declarations(node.body))
+        self.buffers.declared = {**scalars(node), **dict(declarations(node.body))}
         for argument in node.args.args:
             try:
                 self._parameter(argument)
@@ -407,15 +407,12 @@ class _FunctionReader:
             raise self.ctx.fail(tir_codes.TIR_STATEMENT, f"T.axis.{kind} takes a domain and a value", call)
         domain, value = call.args
         if isinstance(domain, (ast.Tuple, ast.List)) and len(domain.elts) == 2:
-            start, stop = self.expr.align(self.expr.index(domain.elts[0]), self.expr.index(domain.elts[1]))
+            stop, start = self.expr.align(self.expr.index(domain.elts[1]), self.expr.index(domain.elts[0]))
             found = Range(start, self.expr.extent(start, stop))
         else:
             extent = self.expr.index(domain)
             found = Range(p.IntImm(0, extent.dtype), extent)
-        bound = self.expr.read(value)
-        if isinstance(bound, p.IntImm) and bound.dtype is not found.extent.dtype:
-            bound = p.IntImm(bound.value, found.extent.dtype)
-        self._add_axis(target, kind, found, bound)
+        self._add_axis(target, kind, found, self.expr.read(value))
 
     def _add_axis(self, name: str, kind: str, domain: Range, value: p.PrimExpr) -> None:
         parts = self.blocks[-1]

@@ -166,6 +166,16 @@ def declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
                     yield from declarations([ast.Assign([name], value) for name, value in pairs])
 
 
+def scalars(node: ast.FunctionDef) -> dict[str, DType]:
+    """The parameters that are numbers; a buffer may have them for lengths before they are declared."""
+    found = {}
+    for argument in node.args.args:
+        kind = dtype_of_prefix(dotted(argument.annotation)) if argument.annotation is not None else None
+        if kind is not None and kind.is_int:
+            found[argument.arg] = kind
+    return found
+
+
 def _alike(a: Buffer, b: Buffer) -> bool:
     return a.shape == b.shape and a.dtype is b.dtype
 
