@@ -64,7 +64,7 @@ class FunctionReader:
         found = self.names.get(name)
         if found is None and name in self.prim_params:
             return self._define(name, self.prim_params[name])
-        return self.expr.scalars.get(found, found) if type(found) in _VARIABLES else found
+        return self.expr.scalars.get(found, found) if isinstance(found, e.Var) else found
 
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
         var = p.PrimVar(name, dtype)
