@@ -79,7 +79,7 @@ def test_rounding_is_half_to_even() -> None:
 @pytest.mark.parametrize(
     ("expression", "error", "words"),
     [
-        ("a // b", ZeroDivisionError, "a divisor is 0"),
+        ("a // b", rxe.Failure, "a divisor is 0"),
         ("A[b]", rxe.Failure, "an index of buffer A is 9, its axis 0 has length 4"),
         ("A[v - 1]", rxe.Failure, "an index of buffer A is -1, its axis 0 has length 4"),
     ],

@@ -16,7 +16,7 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Dims, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import PrimFunc, Stmt
 
 MEMORY_LIMIT = 4 << 30  # bytes that one result may take
 
@@ -43,7 +43,7 @@ class Kernels:
 
     def call(self, fn: PrimFunc, args: Sequence[Any]) -> Any:
         """Run a PrimFunc on arrays and scalars; it fills its outputs. The scalar that it returns, None without."""
-        return self.get(fn)(*args)
+        return self.get(fn)(*args, interrupt=self.interrupt)
 
     def call_tir(
         self,
@@ -64,7 +64,7 @@ class Kernels:
 def at_call(failure: Failure, machine: Any, at: Any) -> Failure:
     """What went wrong in a PrimFunc, said of the call that runs it; another failure as it is."""
     first = failure.diagnostics[0]
-    if not first.labels or type(first.labels[0].place) is not PrimFunc:
+    if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):
         return failure
     own = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
     return Failure(replace(own, labels=(*own.labels, Label(first.labels[0].place, "in this PrimFunc"))))

@@ -1,126 +1,128 @@
 """PrimFuncs as Python source for numba. No name and no string of the program gets into the text: variables are v0, buffers b0.
 
-Arithmetic keeps TIR's dtypes: numba would widen float32 beside a Python float, and int32 beside anything. Elements of
-float16, bfloat16 and float8 are computed as float32; the caller converts the arrays.
+Arithmetic keeps TIR's dtypes (`tir_expr`). Elements of float16, bfloat16 and float8 are computed as float32; the caller converts
+the arrays. Memory that a kernel allocates holds NaN, the least integer (the largest of an unsigned dtype) or True before
+anything is written to it: a program that reads it has a mistake, and gets the same numbers each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec import tir_memory, tir_packed
+from relax_explorer.core.exec import tir_memory, tir_packed, tir_polls
+from relax_explorer.core.exec.kernels import MEMORY_LIMIT
+from relax_explorer.core.exec.tir_expr import Expressions, element, into
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType
-from relax_explorer.core.tir.intervals import Domains, inside
+from relax_explorer.core.tir.intervals import Interval, Intervals, limits, wrapped
 
 HEADER = """import math
 import numpy as np
 from numba import njit
-from relax_explorer.core.exec.tir_support import at, floor_div, larger, nonzero, shift, smaller, trunc_div, trunc_mod
+from relax_explorer.core.exec.tir_support import (
+    add, allocated, at, distance, floor_div, floor_mod, inside, larger, left, mul, nonzero, piece, poll, positive, power, quotient, rest,
+    right, right_unsigned, smaller, sub, trunc_div, trunc_mod, whole, window,
+)
 
 
 """
-_MATH: dict[str, str] = {
-    "exp": "math.exp", "log": "np.log", "log2": "np.log2", "log10": "np.log10", "log1p": "np.log1p", "sqrt": "np.sqrt", "tanh": "math.tanh",
-    "erf": "math.erf", "sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "asin": "np.arcsin", "acos": "np.arccos",
-    "atan": "math.atan", "sinh": "math.sinh", "cosh": "math.cosh", "asinh": "math.asinh", "acosh": "np.arccosh", "atanh": "np.arctanh",
-    "atan2": "math.atan2", "pow": "np.power", "power": "np.power", "floor": "np.floor", "ceil": "np.ceil", "trunc": "np.trunc",
-    "round": "np.rint", "nearbyint": "np.rint", "fabs": "abs", "abs": "abs", "fmod": "np.fmod", "exp2": "np.exp2", "expm1": "np.expm1",
-}  # fmt: skip
-_BITS: dict[str, str] = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-_FORMS: dict[str, str] = {
-    "if_then_else": "({1} if {0} else {2})", "likely": "{0}", "rsqrt": "({one} / np.sqrt({0}))",
-    "sigmoid": "({one} / ({one} + {dtype}(math.exp(-{0}))))",
-}  # fmt: skip
-_TESTS: dict[str, str] = {"isnan": "np.isnan", "isinf": "np.isinf", "isfinite": "np.isfinite"}
-
-
-def element(dtype: DType) -> str:
-    """The numpy scalar type that elements of a dtype are computed in."""
-    if dtype.is_bool:
-        return "np.bool_"
-    if dtype.is_int:
-        return f"np.{dtype.name if dtype.bits >= 8 else ('int8' if dtype.kind == 'int' else 'uint8')}"
-    return "np.float64" if dtype.name == "float64" else "np.float32"
+# Lengths that facts are decided for, when the kernel is made and its lengths are variables: growing ones and falling ones.
+_SAMPLES = (
+    (101, 103, 107, 109, 113, 127, 131, 137, 139, 149),
+    (97, 89, 83, 79, 73, 71, 67, 61, 59, 53),
+)
 
 
 def generate(fn: t.PrimFunc, cached: bool) -> str:
-    """The source of a module whose `kernel` takes the parameters in order, then the shape variables in order.
+    """The source of a module whose `kernel` takes the parameters in order, then the shape variables in order, a note and a flag.
 
     Raises Failure for what has no translation.
     """
-    return _Generator(fn).source(cached)
+    return translate(fn).source(cached)
 
 
-def problem_text(fn: t.PrimFunc, error: Exception) -> str:
-    """What an error says that a kernel raised: its arguments are numbers of accesses and assertions, in order."""
-    found = _Generator(fn)
-    found.source(False)
-    if isinstance(error, AssertionError):
-        return str(found.messages[error.args[0]])
-    if isinstance(error, IndexError) and len(error.args) == 3:
-        access, index, length = error.args
-        buffer, axis = found.accesses[access]
-        return f"an index of buffer {buffer.name} is {index}, its axis {axis} has length {length}"
-    return str(error)
+def translate(
+    fn: t.PrimFunc, points: Mapping[p.PrimVar, int] | None = None, trusting: bool = True
+) -> Translation:
+    """The translation of a PrimFunc, its facts decided for these values of the variables in lengths.
+
+    When it is not `trusting`, its text relies on no fact.
+    """
+    if points is not None:
+        return Translation(fn, [Intervals(points)], trusting)
+    variables = length_variables(fn)
+    rows = _SAMPLES if variables else _SAMPLES[:1]
+    samples = [
+        Intervals({var: row[number % len(row)] for number, var in enumerate(variables)}) for row in rows
+    ]
+    return Translation(fn, samples, trusting)
 
 
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
     """The variables of the parameters' dimensions that are no parameters themselves."""
     scalars = {param for param in fn.params if isinstance(param, p.PrimVar)}
+    return [var for var in length_variables(fn) if var not in scalars]
+
+
+def length_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
+    """The variables of the parameters' dimensions."""
     dims = [dim for param in fn.params if isinstance(param, Buffer) for dim in param.shape]
-    return [var for var in p.free_vars(*dims) if var not in scalars]
+    return [var for var in p.free_vars(*dims) if var.dtype.is_int]
 
 
-class _Generator:
-    def __init__(self, fn: t.PrimFunc) -> None:
-        self.fn = fn
+class Translation(Expressions):
+    """A PrimFunc that becomes text, statement by statement."""
+
+    def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], trusting: bool) -> None:
+        super().__init__(fn, samples, trusting)
         self.lines: list[str] = []
-        self.names: dict[Any, str] = {}
-        self.domains: Domains = {}
-        self.accesses: list[tuple[Buffer, int]] = []  # what an index is checked for: the buffer and its axis
         self.messages: list[str] = []  # of the assertions
         self.calls_packed = False
-        self.pointers: dict[p.PrimExpr, p.PrimExpr] = {}  # what pointer variables stand for
-
-    def name(self, item: Any) -> str:
-        """The name of a variable or buffer."""
-        hit = self.names.get(item)
-        if hit is None:
-            hit = self.names[item] = f"{'b' if isinstance(item, Buffer) else 'v'}{len(self.names)}"
-        return hit
+        self.polls = tir_polls.Polls()
+        self.temporaries = 0
+        for param in fn.params:
+            if isinstance(param, Buffer):
+                self.measure(param)
+        self.text = self._text()
 
     def line(self, depth: int, text: str) -> None:
         """Append a line."""
         self.lines.append("    " * depth + text)
 
-    def refuse(self, what: str, place: Any = None) -> Failure:
-        """The failure for something without translation."""
-        where = place if getattr(place, "span", None) is not None else self.fn
-        return Failure(
-            Diagnostic(
-                codes.NO_KERNEL,
-                f"{what} has no translation to numba",
-                (Label(where, "", True),),
-                help=codes.NO_KERNEL.fix,
-            )
-        )
-
     def source(self, cached: bool) -> str:
         """The module's text."""
+        return self.text.replace("@njit(", "@njit(cache=True, ", 1) if cached else self.text
+
+    def _text(self) -> str:
         params = [self.name(item) for item in (*self.fn.params, *shape_variables(self.fn))]
+        for param in self.fn.params:
+            if isinstance(param, p.PrimVar) and param.dtype is not HANDLE:
+                self.line(1, f"{self.name(param)} = {_scalar(param.dtype, self.name(param))}")
         self.statement(self.fn.body, 1)
-        option = ", cache=True" if cached else ""
         body = self.lines or ["    pass"]
         header = (tir_packed.HEADER if self.calls_packed else "") + HEADER
-        head = f'@njit(error_model="numpy"{option})', f"def kernel({', '.join(params)}):"
+        head = (
+            '@njit(error_model="numpy", nogil=True)',
+            f"def kernel({', '.join([*params, 'note', 'stop'])}):",
+        )
         return "\n".join([header + head[0], head[1], *body, ""])
+
+    def bind(self, var: p.PrimVar, found: Callable[[Intervals], Interval | None]) -> None:
+        """Let a variable lie where each sample says."""
+        for sample in self.samples:
+            sample.bind(var, found(sample))
+
+    def value(self, var: p.PrimVar, value: p.PrimExpr) -> str:
+        """What is assigned to a variable, brought into its dtype."""
+        if not (var.dtype.is_int and value.dtype.is_int):
+            return self.expr(value)
+        value = value if value.dtype is var.dtype else p.Cast(var.dtype, value)
+        text = self.expr(value)
+        self.bind(var, lambda sample: sample.of(value))
+        return text
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -129,6 +131,8 @@ class _Generator:
         rule = _STATEMENTS.get(type(node))
         if rule is None:
             raise self.refuse(f"the statement {type(node).__name__}", node)
+        if type(node) not in (t.SeqStmt, t.AttrStmt):
+            self.statement_now = node
         rule(self, node, depth)
 
     def _seq(self, node: t.SeqStmt, depth: int) -> None:
@@ -137,6 +141,8 @@ class _Generator:
         if not node.stmts:
             self.line(depth, "pass")
 
+    # -- loops ----------------------------------------------------------------------------------------------------
+
     def _for(self, node: t.For, depth: int) -> None:
         if node.kind == "thread_binding":
             raise self.refuse("a loop over GPU threads", node)
@@ -144,24 +150,63 @@ class _Generator:
         if block is not None:
             self._reduction(chain, block, depth)
             return
-        self._loop(node, depth)
-        self.statement(node.body, depth + 1)
+        held = self._held()
+        inner = self._loop(node, depth, tir_polls.loop(node.extent, self.polls.work(node.body))[0])
+        self.statement(node.body, inner)
+        self._release(held)
 
-    def _loop(self, node: t.For, depth: int) -> None:
-        start, extent = self.expr(node.start), self.expr(node.extent)
-        self._domain(node.var, node.start, node.extent)
-        step = f", {self.expr(node.step)}" if node.step is not None else ""
-        if isinstance(node.start, p.IntImm) and node.start.value == 0 and not step:
-            self.line(depth, f"for {self.name(node.var)} in range({extent}):")
-        else:
-            self.line(depth, f"for {self.name(node.var)} in range({start}, {start} + {extent}{step}):")
+    def _held(self) -> tuple[int, list[bool]]:
+        """What a loop changes and gives back: how many are open, and which samples never enter it."""
+        return len(self.loops), [sample.is_dead for sample in self.samples]
 
-    def _domain(self, var: p.PrimVar, start: p.PrimExpr, extent: p.PrimExpr) -> None:
-        from relax_explorer.core.tir.intervals import interval
+    def _release(self, held: tuple[int, list[bool]]) -> None:
+        del self.loops[held[0] :]
+        for sample, was in zip(self.samples, held[1], strict=True):
+            sample.is_dead = was
 
-        low, high = interval(start, self.domains), interval(extent, self.domains)
-        if low is not None and high is not None:
-            self.domains[var] = (low[0], p.Sub(p.Add(low[1], high[1]), p.IntImm(1)))
+    def _loop(self, node: t.For, depth: int, looks: str) -> int:
+        """The head of a loop, which ends at `start + extent` in the arithmetic of its variable; how deep its body stands."""
+        self.statement_now = node
+        var, start = node.var, _as(node.var.dtype, node.start)
+        end: p.PrimExpr = p.Add(start, _as(var.dtype, node.extent))
+        if isinstance(start, p.IntImm) and start.value == 0:
+            end = _as(var.dtype, node.extent)
+        low, high = _signed(var.dtype, self.expr(start)), _signed(var.dtype, self.expr(end))
+        step = self._step(node)
+        self._enter(var, start, end)
+        bounds = f"{low}, {high}{step}" if low != "(0)" or step else high
+        if looks is tir_polls.PIECES and not step:
+            self.temporaries += 2
+            first, last = f"t{self.temporaries - 1}", f"t{self.temporaries}"
+            self.line(depth, f"{last} = {high}")
+            self.line(depth, f"for {first} in range({low}, {last}, {tir_polls.PIECE}):")
+            self.line(depth + 1, "poll(stop)")
+            bounds, depth = f"{first}, piece({first}, {last}, {tir_polls.PIECE})", depth + 1
+        self.line(depth, f"for {self.name(var)} in range({bounds}):")
+        if looks is tir_polls.EACH or (step and looks is not tir_polls.NEVER):
+            self.line(depth + 1, "poll(stop)")
+        if var.dtype.name == "uint64":
+            self.line(depth + 1, f"{self.name(var)} = np.uint64({self.name(var)})")
+        return depth + 1
+
+    def _step(self, node: t.For) -> str:
+        if node.step is None:
+            return ""
+        step = _as(node.var.dtype, node.step)
+        text = _signed(node.var.dtype, self.expr(step))
+        site, known = self.site("step"), self.fact(lambda sample: sample.lies(step, (1, (1 << 63) - 1)))
+        return f", {text}" if known else f", positive({text}, {site})"
+
+    def _enter(self, var: p.PrimVar, start: p.PrimExpr, end: p.PrimExpr) -> None:
+        for sample in self.samples:
+            first, last = sample.of(start), sample.of(end)
+            is_known = first is not None and last is not None and var.dtype.name != "uint64"
+            if first is None or last is None or not is_known:
+                sample.bind(var, None)
+                continue
+            sample.is_dead = sample.is_dead or last[1] <= first[0]
+            sample.bind(var, (first[0], max(last[1] - 1, first[0])))
+        self.loops.append(var)
 
     def _reduction(self, chain: list[t.For], block: t.SBlock, depth: int) -> None:
         """init in loops of its own; then the innermost spatial loop moved inside the reduction, which keeps its order."""
@@ -172,32 +217,27 @@ class _Generator:
         }
         spatial = [loop for loop in chain if loop.var not in reduce_vars]
         inner = [loop for loop in chain if loop.var in reduce_vars]
-        at = depth
-        for loop in spatial:
-            self._loop(loop, at)
-            at += 1
-        self._axes(block, at, {axis.var for axis in block.iter_vars if axis.kind != "reduce"})
         assert block.init is not None  # the nest was found by it
-        self.statement(block.init, at)
-        at = depth
-        for loop in (*spatial[:-1], *inner, *spatial[-1:]):
-            self._loop(loop, at)
-            at += 1
-        self._axes(block, at, None)
-        self.statement(block.body, at)
+        wanted = {axis.var for axis in block.iter_vars if axis.kind != "reduce"}
+        self._nest(spatial, block, block.init, wanted, depth)
+        self._nest([*spatial[:-1], *inner, *spatial[-1:]], block, block.body, None, depth)
+
+    def _nest(
+        self, loops: list[t.For], block: t.SBlock, body: t.Stmt, wanted: set[p.PrimVar] | None, depth: int
+    ) -> None:
+        held = self._held()
+        for loop, looks in zip(loops, tir_polls.nest(loops, self.polls.work(body)), strict=True):
+            depth = self._loop(loop, depth, looks)
+        self._axes(block, depth, wanted)
+        self.statement(body, depth)
+        self._release(held)
+
+    # -- blocks ---------------------------------------------------------------------------------------------------
 
     def _axes(self, block: t.SBlock, depth: int, wanted: set[p.PrimVar] | None) -> None:
         for axis, value in zip(block.iter_vars, block.iter_values, strict=True):
             if wanted is None or axis.var in wanted:
-                self.line(depth, f"{self.name(axis.var)} = {self.expr(value)}")
-                self._axis_domain(axis, value)
-
-    def _axis_domain(self, axis: t.IterVar, value: p.PrimExpr) -> None:
-        from relax_explorer.core.tir.intervals import interval
-
-        found = interval(value, self.domains)
-        if found is not None:
-            self.domains[axis.var] = found
+                self.line(depth, f"{self.name(axis.var)} = {self.value(axis.var, value)}")
 
     def _block(self, node: t.SBlock, depth: int) -> None:
         self._axes(node, depth, None)
@@ -210,7 +250,7 @@ class _Generator:
             raise self.refuse("T.match_buffer inside a block", node)
         if node.init is not None:
             starts = [
-                f"{self.name(axis.var)} == {self.expr(axis.domain.start)}"
+                f"{self.name(axis.var)} == {self.expr(_as(axis.var.dtype, axis.domain.start))}"
                 for axis in node.iter_vars
                 if axis.kind == "reduce"
             ]
@@ -218,26 +258,40 @@ class _Generator:
             self.statement(node.init, depth + 1)
         self.statement(node.body, depth)
 
+    def _shape(self, buffer: Buffer) -> str:
+        lengths = [f"np.int64({self.expr(dim)})" for dim in buffer.shape]
+        return f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
+
     def _allocate(self, buffer: Buffer, depth: int) -> None:
-        shape = ", ".join([self.expr(dim) for dim in buffer.shape])
-        self.line(
-            depth,
-            f"{self.name(buffer)} = np.empty(({shape}{',' if len(buffer.shape) == 1 else ''}), {element(buffer.dtype)})",
-        )
+        kind = buffer.dtype
+        if kind.lanes != 1 or kind is HANDLE:
+            raise self.refuse(f"{buffer.name}, a buffer of {kind},")
+        if not buffer.shape:
+            self.line(depth, f"{self.name(buffer)} = np.full((), {_poison(kind)})")
+            return
+        size = max(kind.bits, 32 if kind.is_float else 8) // 8
+        most = MEMORY_LIMIT // size
+        self.line(depth, f"{self.name(buffer)} = allocated({self._shape(buffer)}, {_poison(kind)}, {most})")
+        self.measure(buffer)
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
         buffer = node.buffer
         if buffer.is_scalar:
-            self.line(depth, f"{self.name(buffer)} = {element(buffer.dtype)}(0)")
+            content = _poison(buffer.dtype)
+            value = into(buffer.dtype, content) if buffer.dtype.kind == "uint" else content
+            self.line(depth, f"{self.name(buffer)} = {value}")
             return
         if buffer.data is None:
             self._allocate(buffer, depth)
             return
         pointer = self.pointers.get(buffer.data, buffer.data)
-        text = tir_memory.view(buffer, pointer, self.expr(buffer.data), self.expr)
+        text = tir_memory.view(buffer, pointer, self.expr(buffer.data), self._shape(buffer), self.expr)
         if text is None:
             raise self.refuse(f"{buffer.name}, a view with strides or of another dtype,", node)
         self.line(depth, f"{self.name(buffer)} = {text}")
+        self.measure(buffer)
+
+    # -- effects --------------------------------------------------------------------------------------------------
 
     def _store(self, node: t.BufferStore, depth: int) -> None:
         self.line(depth, f"{self.place(node.buffer, node.indices)} = {self.expr(node.value)}")
@@ -254,7 +308,7 @@ class _Generator:
         self.line(depth, packed or "pass")
 
     def _let(self, node: t.LetStmt, depth: int) -> None:
-        self.line(depth, f"{self.name(node.var)} = {self.expr(node.value)}")
+        self.line(depth, f"{self.name(node.var)} = {self.value(node.var, node.value)}")
         if node.var.dtype is HANDLE:
             self.pointers[node.var] = self.pointers.get(node.value, node.value)
 
@@ -266,7 +320,10 @@ class _Generator:
             self.statement(node.else_case, depth + 1)
 
     def _while(self, node: t.While, depth: int) -> None:
-        self.line(depth, f"while {self.expr(node.condition)}:")
+        self.line(depth, "while True:")
+        self.line(depth + 1, "poll(stop)")
+        self.line(depth + 1, f"if not {self.expr(node.condition)}:")
+        self.line(depth + 2, "break")
         self.statement(node.body, depth + 1)
 
     def _attr(self, node: t.AttrStmt, depth: int) -> None:
@@ -279,115 +336,39 @@ class _Generator:
         self.line(depth + 1, f"raise AssertionError({len(self.messages)})")
         self.messages.append(node.message)
 
-    # -- expressions ----------------------------------------------------------------------------------------------
 
-    def place(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> str:
-        """An element of a buffer, each index checked unless it is proven to lie inside."""
-        if buffer.is_scalar:
-            if not all(isinstance(index, p.IntImm) and index.value == 0 for index in indices):
-                raise self.refuse(f"an element of the scalar {buffer.name}")
-            return self.name(buffer)
-        if not buffer.shape:
-            return f"{self.name(buffer)}[()]"
-        parts = []
-        for number, (index, length) in enumerate(zip(indices, buffer.shape, strict=True)):
-            text = self.expr(index)
-            if not inside(index, length, self.domains):
-                text = f"at({text}, {self.name(buffer)}.shape[{number}], np.int32({len(self.accesses)}))"
-                self.accesses.append((buffer, number))
-            parts.append(text)
-        return f"{self.name(buffer)}[{', '.join(parts)}]"
+def _as(dtype: DType, value: p.PrimExpr) -> p.PrimExpr:
+    """An integer in a dtype."""
+    if value.dtype is dtype:
+        return value
+    if isinstance(value, p.IntImm) and wrapped((value.value, value.value), dtype)[0] == value.value:
+        return p.IntImm(value.value, dtype)
+    return p.Cast(dtype, value)
 
-    def expr(self, expr: p.PrimExpr) -> str:
-        """An expression."""
-        rule = _EXPRESSIONS.get(type(expr))
-        if rule is None:
-            raise self.refuse(f"the expression {type(expr).__name__}")
-        return rule(self, expr)
 
-    def typed(self, expr: p.PrimExpr, text: str) -> str:
-        """Arithmetic of a dtype that numba would widen, brought back to it."""
-        wide = expr.dtype.name in ("int64", "float32", "float64", "bool") or not (
-            expr.dtype.is_int or expr.dtype.is_float
-        )
-        return f"({text})" if wide else f"{element(expr.dtype)}({text})"
+def _signed(dtype: DType, text: str) -> str:
+    """What `range` counts with."""
+    return f"np.int64({text})" if dtype.name == "uint64" else text
 
-    def _literal(self, expr: p.IntImm | p.FloatImm) -> str:
-        if expr.dtype.is_bool:
-            return str(bool(expr.value))
-        if isinstance(expr, p.IntImm):
-            return str(expr.value) if expr.dtype.name == "int64" else f"{element(expr.dtype)}({expr.value})"
-        text = repr(float(expr.value))
-        special = {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}.get(text, text)
-        return f"{element(expr.dtype)}({special})"
 
-    def _binary(self, expr: p.Binary) -> str:
-        return self.typed(expr, f"{self.expr(expr.a)} {expr.symbol} {self.expr(expr.b)}")
+def _scalar(dtype: DType, text: str) -> str:
+    """A parameter that is a number, in its dtype."""
+    return (
+        f"{text} != 0"
+        if dtype.is_bool
+        else into(dtype, text)
+        if dtype.is_int
+        else f"{element(dtype)}({text})"
+    )
 
-    def _div(self, expr: p.Div) -> str:
-        a, b = self.expr(expr.a), self.expr(expr.b)
-        if expr.dtype.kind == "uint":  # beside a signed number numba would make it a float
-            return self.typed(expr, f"{a} // nonzero({b})")
-        return self.typed(expr, f"{a} / {b}" if not expr.dtype.is_int else f"trunc_div({a}, {b})")
 
-    def _floor(self, expr: p.Binary) -> str:
-        b = self.expr(expr.b)
-        safe = isinstance(expr.b, p.IntImm) and expr.b.value > 0
-        if not safe and isinstance(expr, p.FloorDiv) and expr.dtype.kind == "int":
-            return self.typed(expr, f"floor_div({self.expr(expr.a)}, {b})")
-        return self.typed(
-            expr,
-            f"{self.expr(expr.a)} {expr.symbol} {b if safe or not expr.dtype.is_int else f'nonzero({b})'}",
-        )
-
-    def _mod(self, expr: p.Mod) -> str:
-        a, b = self.expr(expr.a), self.expr(expr.b)
-        if expr.dtype.kind == "uint":
-            return self.typed(expr, f"{a} % nonzero({b})")
-        return self.typed(expr, f"trunc_mod({a}, {b})" if expr.dtype.is_int else f"np.fmod({a}, {b})")
-
-    def _cast(self, expr: p.Cast) -> str:
-        value = self.expr(expr.value)
-        if expr.dtype.is_bool:
-            return f"({value} != 0)"
-        return f"{element(expr.dtype)}({value})"
-
-    def _select(self, expr: p.Select) -> str:
-        return f"({self.expr(expr.true_value)} if {self.expr(expr.condition)} else {self.expr(expr.false_value)})"
-
-    def _call(self, expr: p.PrimCall) -> str:
-        read = tir_memory.field(expr, self.name) if expr.op == "tvm_struct_get" else None
-        if read is not None:
-            return read
-        if any(isinstance(arg, (p.PrimString, PointerType)) for arg in expr.args):
-            raise self.refuse(f"the intrinsic T.{expr.op}")
-        args = [self.expr(arg) for arg in expr.args]
-        if expr.op in _FORMS:
-            return _FORMS[expr.op].format(*args, one=f"{element(expr.dtype)}(1)", dtype=element(expr.dtype))
-        if expr.op in _MATH:
-            return f"{element(expr.dtype)}({_MATH[expr.op]}({', '.join(args)}))"
-        if expr.op in _TESTS:
-            return f"{_TESTS[expr.op]}({args[0]})"
-        if expr.op in _BITS:
-            return self.typed(expr, f"{args[0]} {_BITS[expr.op]} {args[1]}")
-        if expr.op in ("shift_left", "shift_right"):
-            symbol = "<<" if expr.op == "shift_left" else ">>"
-            return self.typed(expr, f"{args[0]} {symbol} shift({args[1]}, {expr.dtype.bits})")
-        if expr.op == "bitwise_not":
-            return self.typed(expr, f"~{args[0]}")
-        if expr.op == "isnullptr" and type(expr.args[0]) is p.PrimVar and expr.args[0] in self.pointers:
-            return "False"  # memory of buffers, lengths and strides are there
-        raise self.refuse(f"the intrinsic T.{expr.op}")
-
-    def _pointer(self, expr: BufferPtr) -> str:
-        if expr.how != "data":
-            raise self.refuse(f"the expression {expr}")
-        return f"{self.name(expr.buffer)}.reshape(-1)"
-
-    def _let_expr(self, expr: Let) -> str:
-        from relax_explorer.core.ir.prim import substitute
-
-        return self.expr(substitute(expr.body, {expr.var: expr.value}))
+def _poison(dtype: DType) -> str:
+    """What memory holds before anything is written to it."""
+    if dtype.is_bool:
+        return "np.bool_(True)"
+    if not dtype.is_int:
+        return f"{element(dtype)}(np.nan)"
+    return f"{element(dtype)}({limits(dtype)[0 if dtype.kind == 'int' else 1]})"
 
 
 def _is_idle(value: p.PrimExpr) -> bool:
@@ -430,37 +411,16 @@ def _reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
     return chain, current if plain and square and has_reduce else None
 
 
-_STATEMENTS: dict[type, Callable[[_Generator, Any, int], None]] = {
-    t.SeqStmt: _Generator._seq,
-    t.For: _Generator._for,
-    t.SBlock: _Generator._block,
-    t.AllocBuffer: _Generator._alloc,
-    t.BufferStore: _Generator._store,
-    t.Evaluate: _Generator._evaluate,
-    t.LetStmt: _Generator._let,
-    t.IfThenElse: _Generator._if,
-    t.While: _Generator._while,
-    t.AttrStmt: _Generator._attr,
-    t.AssertStmt: _Generator._assert,
-}
-_EXPRESSIONS: dict[type, Callable[[_Generator, Any], str]] = {
-    p.PrimVar: lambda g, x: g.name(x),
-    p.IntImm: _Generator._literal,
-    p.FloatImm: _Generator._literal,
-    BufferLoad: lambda g, x: g.place(x.buffer, x.indices),
-    BufferPtr: _Generator._pointer,
-    p.Div: _Generator._div,
-    p.FloorDiv: _Generator._floor,
-    p.FloorMod: _Generator._floor,
-    p.Mod: _Generator._mod,
-    p.Max: lambda g, x: f"larger({g.expr(x.a)}, {g.expr(x.b)})",
-    p.Min: lambda g, x: f"smaller({g.expr(x.a)}, {g.expr(x.b)})",
-    p.Not: lambda g, x: f"(not {g.expr(x.a)})",
-    p.Cast: _Generator._cast,
-    p.Select: _Generator._select,
-    p.PrimCall: _Generator._call,
-    Let: _Generator._let_expr,
-    **dict.fromkeys(
-        (p.Add, p.Sub, p.Mul, p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE, p.And, p.Or), _Generator._binary
-    ),
+_STATEMENTS: dict[type, Callable[[Translation, Any, int], None]] = {
+    t.SeqStmt: Translation._seq,
+    t.For: Translation._for,
+    t.SBlock: Translation._block,
+    t.AllocBuffer: Translation._alloc,
+    t.BufferStore: Translation._store,
+    t.Evaluate: Translation._evaluate,
+    t.LetStmt: Translation._let,
+    t.IfThenElse: Translation._if,
+    t.While: Translation._while,
+    t.AttrStmt: Translation._attr,
+    t.AssertStmt: Translation._assert,
 }

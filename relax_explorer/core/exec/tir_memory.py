@@ -56,7 +56,9 @@ def _is_zero(index: p.PrimExpr) -> bool:
     return isinstance(index, p.IntImm) and index.value == 0
 
 
-def view(buffer: Buffer, pointer: p.PrimExpr, flat: str, text: Callable[[p.PrimExpr], str]) -> str | None:
+def view(
+    buffer: Buffer, pointer: p.PrimExpr, flat: str, shape: str, text: Callable[[p.PrimExpr], str]
+) -> str | None:
     """A buffer over the memory at a pointer, which `flat` is, as Python text; None where it is another dtype, or strided.
 
     An `elem_offset` counts from the start of the memory, `flat` from the first element of the buffer whose memory it is.
@@ -66,12 +68,9 @@ def view(buffer: Buffer, pointer: p.PrimExpr, flat: str, text: Callable[[p.PrimE
         return None
     before = pointer.buffer.elem_offset if isinstance(pointer, BufferPtr) else None
     if before is None:
-        start = "0" if buffer.elem_offset is None else text(buffer.elem_offset)
+        start = "0" if buffer.elem_offset is None else f"np.int64({text(buffer.elem_offset)})"
     elif buffer.elem_offset is before:
         start = "0"
     else:
         return None
-    lengths = [text(dim) for dim in buffer.shape]
-    size = " * ".join([f"({length})" for length in lengths]) or "1"
-    shape = f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
-    return f"{flat}[{start}:{start} + {size}].reshape({shape})"
+    return f"window({flat}, {start}, {shape})"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import tempfile
+import copy
 import warnings
-from collections.abc import Sequence
-from functools import cache as once
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +13,22 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec import tir_packed
+from relax_explorer.core.exec import tir_cache, tir_packed, tir_traps
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.tir_codegen import generate, problem_text, shape_variables
+from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.equal import prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
 
-VERSION = 3  # of the generated source and what it calls: an older file on disk is not used
+VERSION = tir_cache.VERSION
+KNOWN_LENGTHS = 4096  # for so many combinations of lengths it is remembered whether the facts hold
 _KERNELS: dict[int, Kernel] = {}
-
-
-@once
-def _scratch() -> Path:
-    """A directory for sources that are not kept."""
-    return Path(tempfile.mkdtemp(prefix="relax-explorer-"))
+_NEVER = Interrupt()
 
 
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
@@ -46,29 +40,46 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
     hit = _KERNELS.get(key)
     if hit is None:
         hit = _KERNELS[key] = Kernel(fn, key, cache)
-    return hit
+    return hit if hit.fn is fn else hit.of(fn)
 
 
 class Kernel:
-    """A compiled PrimFunc, called with its parameters in order: arrays for buffers, numbers for scalars; it fills outputs."""
+    """A compiled PrimFunc, called with its parameters in order: arrays for buffers, numbers for scalars; it fills outputs.
+
+    The text relies on facts that hold for sample lengths. For the lengths of each call they are decided anew, in the exact
+    arithmetic of the dtypes; where one does not hold, a second text runs, which relies on nothing and checks everything.
+    """
 
     def __init__(self, fn: PrimFunc, key: int, cache: Path | None) -> None:
-        self.fn, self.key, self.cache = fn, key, cache
-        self.variables = shape_variables(fn)
-        self.written = _written(fn)
-        self.function = self._load(cache)
+        self.key = key
+        self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
+        self.facts: dict[tuple[int, ...], bool] = {}
         self.compiled: set[Any] = set()
+        self.functions: dict[bool, Any] = {}
+        self._belong(fn)
+        self.hoped = translate(fn).facts
+        self.functions[True] = self._load(True)
 
-    def _load(self, cache: Path | None) -> Any:
-        if cache is not None:
+    def _belong(self, fn: PrimFunc) -> None:
+        self.fn = fn
+        self.variables, self.lengths, self.written = shape_variables(fn), length_variables(fn), _written(fn)
+
+    def of(self, fn: PrimFunc) -> Kernel:
+        """The same kernel for another PrimFunc of the same structure, whose names and places it speaks of."""
+        made = copy.copy(self)
+        made._belong(fn)
+        return made
+
+    def _load(self, trusting: bool) -> Any:
+        found, name = translate(self.fn, trusting=trusting), "" if trusting else "_checked"
+        if self.cache is not None:
             try:
-                cache.mkdir(parents=True, exist_ok=True)
-                return _module(cache, self.key, generate(self.fn, True))
+                return tir_cache.module(self.cache, self.key, name, found.source(True))
             except (OSError, SyntaxError, ValueError):
-                pass  # the directory can't be written or holds a damaged file: do without
-        return _module(_scratch(), self.key, generate(self.fn, False))
+                self.cache = None  # the directory can't be written or holds a damaged file: do without
+        return tir_cache.module(tir_cache.scratch(), self.key, name, found.source(False))
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, interrupt: Interrupt | None = None) -> Any:
         if len(args) != len(self.fn.params):
             raise self._fail(
                 codes.INPUT_COUNT, f"the PrimFunc takes {len(self.fn.params)} arguments, {len(args)} given"
@@ -76,17 +87,7 @@ class Kernel:
         dims = self._dims(args)
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         values = [*passed, *[int(dims[var]) for var in self.variables]]
-        self._compile(values)
-        try:
-            with np.errstate(all="ignore"):
-                result = self.function(*values)
-        except IndexError as error:
-            raise self._fail(codes.OUT_OF_BOUNDS, problem_text(self.fn, error)) from None
-        except ValueError:  # only a view's shape can be wrong
-            text = "a view reaches beyond the memory that it shows"
-            raise self._fail(codes.OUT_OF_BOUNDS, text) from None
-        except AssertionError as error:
-            raise self._fail(codes.ASSERTION, problem_text(self.fn, error)) from None
+        result = self._run(values, self.trusts(dims), interrupt or _NEVER)
         for param, own, given in zip(self.fn.params, passed, args, strict=True):
             if own is not given and param in self.written:
                 with np.errstate(
@@ -98,25 +99,52 @@ class Kernel:
             return kind.dtype.to_numpy().type(result)
         return None
 
-    def _compile(self, values: Sequence[Any]) -> None:
-        """Compile for these types before the first call; what lies damaged on disk is thrown away and made anew."""
-        types = tuple([numba.typeof(value) for value in values])
-        if types in self.compiled:
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                self.function.compile(types)
-            except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
-                if self.cache is None:
-                    raise self._fail(
-                        codes.NO_KERNEL, f"numba can't compile it: {str(problem).splitlines()[0][:160]}"
-                    ) from None
-                _purge(self.cache, self.key)
-                self.cache = None
-                self.function = self._load(None)
-                self._compile(values)
-        self.compiled.add(types)
+    def trusts(self, dims: Mapping[p.PrimVar, int]) -> bool:
+        """Whether every fact that the text relies on holds for these lengths."""
+        if not self.lengths:
+            return True
+        key = tuple([int(dims[var]) for var in self.lengths])
+        hit = self.facts.get(key)
+        if hit is None:
+            if len(self.facts) >= KNOWN_LENGTHS:
+                self.facts.clear()
+            found = translate(self.fn, dict(zip(self.lengths, key, strict=True))).facts
+            hit = all([holds or not hoped for holds, hoped in zip(found, self.hoped, strict=True)])
+            self.facts[key] = hit
+        return hit
+
+    def _run(self, values: Sequence[Any], trusting: bool, interrupt: Interrupt) -> Any:
+        note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
+        passed = (*values, note, interrupt.address)
+        function = self._function(passed, trusting)
+        try:
+            with np.errstate(all="ignore"):
+                return function(*passed)
+        except InterruptedError:
+            raise Cancelled from None
+        except tir_traps.ERRORS as error:
+            raise tir_traps.failure(self.fn, error, note.tolist()) from None
+
+    def _function(self, values: Sequence[Any], trusting: bool) -> Any:
+        """A text compiled for these types; what lies damaged on disk is thrown away and made anew."""
+        types = (trusting, *[numba.typeof(value) for value in values])
+        if trusting not in self.functions:
+            self.functions[trusting] = self._load(trusting)
+        if types not in self.compiled:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    self.functions[trusting].compile(types[1:])
+                except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
+                    if self.cache is None:
+                        text = f"numba can't compile it: {str(problem).splitlines()[0][:160]}"
+                        raise self._fail(codes.NO_KERNEL, text) from None
+                    tir_cache.purge(self.cache, self.key)
+                    self.cache = None
+                    self.functions[trusting] = self._load(trusting)
+                    return self._function(values, trusting)
+            self.compiled.add(types)
+        return self.functions[trusting]
 
     def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
         if param.dtype is HANDLE:
@@ -125,10 +153,18 @@ class Kernel:
                 raise self._fail(codes.WRONG_INPUT, text)
             return described(arg)
         if isinstance(param, p.PrimVar):
-            return float(arg) if param.dtype.is_float else int(arg)
+            return float(arg) if param.dtype.is_float else self._whole(param, arg)
         if arg.dtype.kind not in "biuf" or (arg.dtype.itemsize < 4 and arg.dtype.kind == "f"):
             return arg.astype(np.float32, order="C")  # np.ascontiguousarray would give a scalar an axis
         return arg if arg.flags.c_contiguous and arg.flags.aligned else np.ascontiguousarray(arg)
+
+    def _whole(self, param: p.PrimVar, arg: Any) -> Any:
+        """An integer or truth value that is a parameter, which its dtype has to hold."""
+        value = int(arg)
+        low, high = limits(param.dtype) if param.dtype.is_int else (0, 1)
+        if not low <= value <= high:
+            raise self._fail(codes.WRONG_INPUT, f"{param.name} is {value}, which {param.dtype} can't hold")
+        return np.uint64(value) if param.dtype.name == "uint64" else value
 
     def _dims(self, args: Sequence[Any]) -> dict[p.PrimVar, int]:
         """Values of the shape variables; every dimension is compared."""
@@ -145,14 +181,20 @@ class Kernel:
                         dims.setdefault(dim, length)
         for param, arg in zip(self.fn.params, args, strict=True):
             for dim, length in zip(param.shape, arg.shape, strict=True) if isinstance(param, Buffer) else ():
-                try:
-                    wanted = evaluate(dim, dims)
-                except Undefined as problem:
-                    raise self._fail(problem.code, str(problem)) from None
-                if wanted != length:
-                    text = f"a length of buffer {param.name} is {length}, {dim} = {wanted} is needed"
-                    raise self._fail(codes.SHAPE_CHECK, text)
+                self._compare(param, dim, length, dims)
         return dims
+
+    def _compare(self, param: Any, dim: p.PrimExpr, length: int, dims: Mapping[p.PrimVar, int]) -> None:
+        try:
+            wanted = evaluate(dim, dims)
+        except Undefined as problem:
+            raise self._fail(problem.code, str(problem)) from None
+        if wanted != length:
+            text = f"a length of buffer {param.name} is {length}, {dim} = {wanted} is needed"
+            raise self._fail(codes.SHAPE_CHECK, text)
+        if type(dim) is p.PrimVar and length > limits(dim.dtype)[1]:
+            text = f"a length of buffer {param.name} is {length}, which {dim.dtype} can't hold"
+            raise self._fail(codes.OVERFLOW, text)
 
     def _check(self, param: Buffer, arg: Any) -> None:
         if not isinstance(arg, np.ndarray):
@@ -181,26 +223,3 @@ def _written(fn: PrimFunc) -> set[Any]:
     filled = {buffer for node in nodes if type(node) is Evaluate for buffer in tir_packed.written(node.value)}
     filled |= {node.buffer for node in nodes if type(node) is BufferStore}
     return filled | {views.get(buffer) for buffer in filled}
-
-
-def _module(folder: Path, key: int, source: str) -> Any:
-    """The `kernel` of a source file in `folder`; the file is written when it is missing or differs."""
-    name = f"k_{key:016x}_{VERSION}"
-    path = folder / f"{name}.py"
-    if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != source:
-        scratch = path.with_suffix(".part")
-        scratch.write_text(source, encoding="utf-8")
-        scratch.replace(path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise OSError(f"{path} can't be loaded")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # numba's cache looks the module up
-    spec.loader.exec_module(module)
-    return module.kernel
-
-
-def _purge(folder: Path, key: int) -> None:
-    """Remove what is on disk of a kernel."""
-    for path in [*folder.glob(f"k_{key:016x}_*"), *folder.glob(f"__pycache__/k_{key:016x}_*")]:
-        path.unlink(missing_ok=True)

@@ -1,22 +1,233 @@
-"""What generated kernels call: checked indices, and TIR's arithmetic where numba's is another.
+"""What generated kernels call: checked indices, TIR's arithmetic where numba's is another, and the look at the flag that stops them.
 
-These are compiled once in a process for each combination of types, and become part of the kernels that call them; a kernel on disk
-does not notice when they change (`tir_numba.VERSION`).
+Integers up to 64 bits are held as signed numbers that equal the value, those of uint64 as unsigned ones. What traps writes the
+number of its site, an index, a length and the loop variables into the kernel's note before it raises.
+
+These become part of the kernels that call them; a kernel on disk does not notice when they change (`tir_numba.VERSION`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.extending import intrinsic
+
+NOTE = 3  # of a note: the site, the index and the length come before the loop variables
+_LONG = ir.IntType(64)
+
+
+def _wide(builder: Any, value: Any, kind: Any) -> Any:
+    """An integer as 64 bits."""
+    if value.type.width >= 64:
+        return value
+    return builder.sext(value, _LONG) if getattr(kind, "signed", False) else builder.zext(value, _LONG)
+
+
+def _trap(context: Any, builder: Any, error: type[Exception], kinds: Any, values: Any) -> None:
+    """Fill the note, `values` being (note, site, index, length, variables), and leave the kernel with an error."""
+    note, site, *rest = values
+    place = cgutils.create_struct_proxy(kinds[0])(context, builder, note).data
+    named = [_wide(builder, site, kinds[1])]
+    for kind, value in zip(kinds[2:], rest, strict=True):
+        if isinstance(kind, types.BaseTuple):
+            parts = cgutils.unpack_tuple(builder, value, len(kind))
+            named += [_wide(builder, part, each) for part, each in zip(parts, kind, strict=True)]
+        else:
+            named.append(_wide(builder, value, kind))
+    for number, value in enumerate(named):
+        builder.store(value, builder.gep(place, [ir.Constant(_LONG, number)]))
+    context.call_conv.return_user_exc(builder, error, ())
+
+
+@intrinsic
+def at(typing: Any, index: Any, length: Any, note: Any, site: Any, *names: Any) -> Any:
+    """An index of an axis, checked."""
+    kinds = (index, length, note, site, types.Tuple(names))
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        wide, bound = _wide(builder, args[0], index), _wide(builder, args[1], length)
+        outside = builder.icmp_unsigned(">=", wide, bound)
+        with builder.if_then(outside, likely=False):
+            values = (args[2], args[3], wide, bound, args[4])
+            _trap(context, builder, IndexError, (note, site, types.int64, types.int64, kinds[4]), values)
+        return wide
+
+    return types.uintp(*kinds), codegen
+
+
+@intrinsic
+def inside(typing: Any, index: Any) -> Any:
+    """An index that lies inside its axis, as is known."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _wide(builder, args[0], index)
+
+    return types.uintp(index), codegen
+
+
+@intrinsic
+def poll(typing: Any, address: Any) -> Any:
+    """Leave the kernel where the flag at an address is up."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = builder.inttoptr(args[0], _LONG.as_pointer())
+        flag = builder.load_atomic(place, "monotonic", 8)
+        with builder.if_then(builder.icmp_unsigned("!=", flag, flag.type(0)), likely=False):
+            context.call_conv.return_user_exc(builder, InterruptedError, ())
+        return context.get_dummy_value()
+
+    return types.none(address), codegen
+
+
+def _operation(name: str) -> Any:
+    """An operation of two integers that wraps."""
+
+    @intrinsic
+    def apply(typing: Any, a: Any, b: Any) -> Any:
+        made = types.uint64 if types.uint64 in (a, b) else types.int64
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return getattr(builder, name)(_wide(builder, args[0], a), _wide(builder, args[1], b))
+
+        return made(a, b), codegen
+
+    return apply
+
+
+# `quotient` and `rest` are of numbers that are known to be at least 0, and 1.
+add, sub, mul, quotient, rest = map(_operation, ("add", "sub", "mul", "udiv", "urem"))
+left, right = _operation("shl"), _operation("ashr")
+right_unsigned = _operation("lshr")
+
+
+@intrinsic
+def nonzero(typing: Any, divisor: Any, note: Any, site: Any, *names: Any) -> Any:
+    """A divisor that is not 0."""
+    kinds = (divisor, note, site, types.Tuple(names))
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        zero = builder.icmp_unsigned("==", args[0], args[0].type(0))
+        with builder.if_then(zero, likely=False):
+            values = (args[1], args[2], ir.Constant(_LONG, 0), ir.Constant(_LONG, 0), args[3])
+            _trap(
+                context, builder, ZeroDivisionError, (note, site, types.int64, types.int64, kinds[3]), values
+            )
+        return args[0]
+
+    return divisor(*kinds), codegen
+
+
+@intrinsic
+def distance(typing: Any, by: Any, bits: Any, note: Any, site: Any, *names: Any) -> Any:
+    """A distance that an integer of so many bits can be shifted by."""
+    kinds = (by, bits, note, site, types.Tuple(names))
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        wide, most = _wide(builder, args[0], by), _wide(builder, args[1], bits)
+        with builder.if_then(builder.icmp_unsigned(">=", wide, most), likely=False):
+            values = (args[2], args[3], wide, most, args[4])
+            _trap(
+                context, builder, ZeroDivisionError, (note, site, types.int64, types.int64, kinds[4]), values
+            )
+        return wide
+
+    return types.int64(*kinds), codegen
+
+
+def _division(name: str) -> Any:
+    """A division of signed integers, the divisor not 0: the least number divided by -1 wraps."""
+
+    @intrinsic
+    def apply(typing: Any, a: Any, b: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            x, y = _wide(builder, args[0], a), _wide(builder, args[1], b)
+            minus = builder.icmp_signed("==", y, y.type(-1))
+            safe = builder.select(minus, y.type(1), y)  # x / 1 = -(x / -1), and x % 1 = x % -1 = 0
+            found: Any = builder.sdiv(x, safe) if "div" in name else builder.srem(x, safe)
+            if name.startswith("floor"):
+                left_over = builder.srem(x, safe)
+                odd = builder.icmp_signed("!=", left_over, x.type(0))
+                apart = builder.icmp_signed("<", builder.xor(left_over, safe), x.type(0))
+                step = builder.select(
+                    builder.and_(odd, apart), safe if "mod" in name else x.type(-1), x.type(0)
+                )
+                found = builder.add(found, step)
+            if "div" in name:
+                found = builder.select(minus, builder.neg(found), found)
+            return found
+
+        return types.int64(a, b), codegen
+
+    return apply
+
+
+floor_div, floor_mod, trunc_div, trunc_mod = map(
+    _division, ("floor_div", "floor_mod", "trunc_div", "trunc_mod")
+)
+
+
+@intrinsic
+def whole(typing: Any, like: Any, value: Any) -> Any:
+    """A float as an integer of a type: what that can't hold is what x86 makes of it, the least number."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bits = 32 if like.bitwidth < 32 or like == types.int32 else 64
+        made, x = ir.IntType(bits), args[1]
+        limit = float(1 << (bits - 1))
+        fits = builder.and_(
+            builder.fcmp_ordered(">=", x, x.type(-limit)), builder.fcmp_ordered("<", x, x.type(limit))
+        )
+        number = builder.fptosi(builder.select(fits, x, x.type(0.0)), made)
+        number = builder.select(fits, number, made(-(1 << (bits - 1))))
+        if like == types.uint64:
+            large = builder.and_(
+                builder.fcmp_ordered(">=", x, x.type(limit)), builder.fcmp_ordered("<", x, x.type(2 * limit))
+            )
+            upper = builder.fptoui(builder.select(large, x, x.type(0.0)), made)
+            number = builder.select(large, upper, number)
+        return number if like.bitwidth == bits else builder.trunc(number, ir.IntType(like.bitwidth))
+
+    return like(like, value), codegen
+
+
+@intrinsic
+def positive(typing: Any, step: Any, note: Any, site: Any, *names: Any) -> Any:
+    """A step of a loop, checked."""
+    kinds = (step, note, site, types.Tuple(names))
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        with builder.if_then(builder.icmp_signed("<", args[0], args[0].type(1)), likely=False):
+            values = (args[1], args[2], args[0], ir.Constant(_LONG, 0), args[3])
+            _trap(context, builder, ZeroDivisionError, (note, site, step, types.int64, kinds[3]), values)
+        return args[0]
+
+    return step(*kinds), codegen
 
 
 @njit(error_model="numpy")
-def at(i: Any, n: Any, access: Any) -> Any:
-    """An index of an axis of length n; `access` is the number of the access, for the message."""
-    if i < 0 or i >= n:
-        raise IndexError(access, i, n)
-    return i
+def power(base: Any, exponent: Any) -> Any:
+    """An integer to the power of another one, which wraps; below 0 it is what division towards 0 leaves."""
+    result = sub(base, sub(base, 1))
+    if exponent < 0:
+        odd = (exponent & 1) == 1
+        return result if base == 1 or (base == -1 and not odd) else (base if base == -1 else sub(base, base))
+    while exponent > 0:
+        if exponent & 1:
+            result = mul(result, base)
+        base = mul(base, base)
+        exponent = exponent >> 1
+    return result
+
+
+@njit(error_model="numpy")
+def piece(start: Any, end: Any, size: Any) -> Any:
+    """Where a piece of a loop ends."""
+    left_over = np.uint64(end) - np.uint64(start)
+    return start + np.int64(size if left_over > np.uint64(size) else left_over)
 
 
 @njit(error_model="numpy")
@@ -32,39 +243,35 @@ def smaller(a: Any, b: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def nonzero(b: Any) -> Any:
-    """A divisor that is not 0."""
-    if b == 0:
-        raise ZeroDivisionError("a divisor is 0")
-    return b
+def room(shape: Any, most: Any) -> Any:
+    """The number of elements of a shape, which is at most `most`; -1 for a length below 0."""
+    size = 1
+    for length in shape:
+        if length < 0:
+            return -1
+    for length in shape:
+        if length == 0:
+            return 0
+    for length in shape:
+        if length > most // size:
+            return most + 1
+        size *= length
+    return size
 
 
 @njit(error_model="numpy")
-def trunc_div(a: Any, b: Any) -> Any:
-    """A quotient rounded towards 0."""
-    if b == -1:  # the least number has no opposite; its quotient wraps
-        return -a
-    q = a // nonzero(b)
-    return q + 1 if (a < 0) != (b < 0) and q * b != a else q
+def allocated(shape: Any, content: Any, most: Any) -> Any:
+    """Memory of a kernel, every element `content`."""
+    size = room(shape, most)
+    if size < 0 or size > most:
+        raise MemoryError
+    return np.full(shape, content)
 
 
 @njit(error_model="numpy")
-def floor_div(a: Any, b: Any) -> Any:
-    """A quotient rounded down."""
-    if b == -1:  # as above
-        return -a
-    return a // nonzero(b)
-
-
-@njit(error_model="numpy")
-def trunc_mod(a: Any, b: Any) -> Any:
-    """What remains of a division that rounds towards 0."""
-    return a - trunc_div(a, b) * b
-
-
-@njit(error_model="numpy")
-def shift(n: Any, bits: Any) -> Any:
-    """A distance that an integer of so many bits can be shifted by."""
-    if n < 0 or n >= bits:
-        raise ZeroDivisionError("a shift is by the width of the number or more")
-    return n
+def window(flat: Any, start: Any, shape: Any) -> Any:
+    """A view of memory from an element on."""
+    size = room(shape, len(flat))
+    if start < 0 or size < 0 or start > len(flat) or size > len(flat) - start:
+        raise BufferError
+    return flat[start : start + size].reshape(shape)

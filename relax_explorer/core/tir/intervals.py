@@ -1,75 +1,184 @@
-"""Between which bounds an index lies, as expressions over shape variables; None where that is not found."""
+"""Between which numbers an integer expression lies, in the arithmetic of its dtype: what overflows wraps.
+
+All bounds are numbers. Whoever wants to know about lengths that are variables gives them values (`Intervals(points)`), and asks
+again for other values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from relax_explorer.core.arith.prove import Answer, at_least
-from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.tir.expr import Let
 
-Interval = tuple[p.PrimExpr, p.PrimExpr]
-Domains = dict[p.PrimVar, Interval]
-
-
-def interval(expr: p.PrimExpr, domains: Domains) -> Interval | None:
-    """Lower and upper bound of an integer expression; variables outside `domains` stand for themselves."""
-    if isinstance(expr, p.IntImm):
-        same = p.IntImm(expr.value, INT64)
-        return same, same
-    if isinstance(expr, p.PrimVar):
-        return domains.get(expr, (expr, expr)) if expr.dtype is INT64 or expr in domains else None
-    rule = _RULES.get(type(expr))
-    parts = [interval(child, domains) for child in expr.children()]
-    if rule is None or any(part is None for part in parts):
-        return None
-    return rule(*parts)
+Interval = tuple[int, int]
 
 
-def _add(a: Interval, b: Interval) -> Interval:
-    return p.Add(a[0], b[0]), p.Add(a[1], b[1])
+def limits(dtype: DType) -> Interval:
+    """The numbers that integers of a dtype are computed as; less than 8 bits are computed as 8, a bool is 0 or 1."""
+    if dtype.is_bool:
+        return 0, 1
+    bits = max(dtype.bits, 8)
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "int" else (0, (1 << bits) - 1)
 
 
-def _sub(a: Interval, b: Interval) -> Interval:
-    return p.Sub(a[0], b[1]), p.Sub(a[1], b[0])
+def within(found: Interval, bounds: Interval) -> bool:
+    """Whether an interval lies inside another one."""
+    return bounds[0] <= found[0] and found[1] <= bounds[1]
 
 
-def _mul(a: Interval, b: Interval) -> Interval | None:
-    if at_least(a[0], 0) is Answer.YES and at_least(b[0], 0) is Answer.YES:
-        return p.Mul(a[0], b[0]), p.Mul(a[1], b[1])
-    return None
+def wrapped(found: Interval, dtype: DType) -> Interval:
+    """Where numbers of an interval come to lie when they are brought into a dtype."""
+    low, high = limits(dtype)
+    size = high - low + 1
+    turn = (found[0] - low) // size
+    if turn != (found[1] - low) // size:
+        return low, high
+    return found[0] - turn * size, found[1] - turn * size
+
+
+class Intervals:
+    """The intervals of the variables in scope, and those of expressions over them; unknown variables are anything."""
+
+    def __init__(self, points: Mapping[p.PrimVar, int] | None = None) -> None:
+        self.domains: dict[p.PrimVar, Interval] = {
+            var: wrapped((value, value), var.dtype) for var, value in (points or {}).items()
+        }
+        self.is_dead = False  # in a loop that is never entered: everything holds
+        self._known: dict[p.PrimExpr, Interval | None] = {}
+
+    def bind(self, var: p.PrimVar, found: Interval | None) -> None:
+        """Let a variable lie in an interval from here on, anywhere when it is None."""
+        if found is None:
+            self.domains.pop(var, None)
+        else:
+            self.domains[var] = found
+        self._known.clear()
+
+    def of(self, expr: p.PrimExpr) -> Interval | None:
+        """The interval of an expression, None when it is no integer and no bool."""
+        if not (expr.dtype.is_int or expr.dtype.is_bool) or expr.dtype.lanes != 1:
+            return None
+        if isinstance(expr, p.IntImm):
+            return expr.value, expr.value
+        if type(expr) is p.PrimVar:
+            return self.domains.get(expr) or limits(expr.dtype)
+        if expr not in self._known:
+            raw = self.raw(expr)
+            self._known[expr] = limits(expr.dtype) if raw is None else wrapped(raw, expr.dtype)
+        return self._known[expr]
+
+    def raw(self, expr: p.PrimExpr) -> Interval | None:
+        """Where the result of the outermost operation would lie if it did not wrap; None when nothing is known."""
+        rule = _CALLS.get(expr.op) if isinstance(expr, p.PrimCall) else _RULES.get(type(expr))
+        if isinstance(expr, Let):
+            return self.of(p.substitute(expr.body, {expr.var: expr.value}))
+        if rule is None:
+            return None
+        parts = [self.of(child) for child in expr.children()]
+        known = [part for part in parts if part is not None]
+        return rule(*known) if len(known) == len(parts) else None
+
+    def keeps(self, expr: p.PrimExpr) -> bool:
+        """Whether the outermost operation never wraps."""
+        raw = self.raw(expr)
+        return self.is_dead or (raw is not None and within(raw, limits(expr.dtype)))
+
+    def lies(self, expr: p.PrimExpr, bounds: Interval) -> bool:
+        """Whether an expression always lies inside of bounds."""
+        found = self.of(expr)
+        return self.is_dead or (found is not None and within(found, bounds))
+
+
+def _hull(*values: int) -> Interval:
+    return min(values), max(values)
+
+
+def _mul(a: Interval, b: Interval) -> Interval:
+    return _hull(*[x * y for x in a for y in b])
+
+
+def _divisors(b: Interval) -> list[Interval]:
+    """The divisor without 0, which stops the program: below and above."""
+    below, above = (b[0], min(b[1], -1)), (max(b[0], 1), b[1])
+    return [part for part in (below, above) if part[0] <= part[1]]
 
 
 def _floor_div(a: Interval, b: Interval) -> Interval | None:
-    if b[0] is b[1] and at_least(b[0], 1) is Answer.YES:
-        return p.FloorDiv(a[0], b[0]), p.FloorDiv(a[1], b[0])
-    return None
+    found = [x // y for part in _divisors(b) for x in a for y in part]
+    return _hull(*found) if found else None
+
+
+def _trunc(x: int, y: int) -> int:
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
+
+
+def _trunc_div(a: Interval, b: Interval) -> Interval | None:
+    found = [_trunc(x, y) for part in _divisors(b) for x in a for y in part]
+    if found and a[0] < 0 < a[1]:
+        found.append(0)
+    return _hull(*found) if found else None
 
 
 def _floor_mod(a: Interval, b: Interval) -> Interval | None:
-    if b[0] is not b[1] or at_least(b[0], 0) is not Answer.YES:
+    if b[0] == b[1] != 0 and a[0] // b[0] == a[1] // b[0]:
+        return _hull(a[0] % b[0], a[1] % b[0])
+    found = [0]
+    for part in _divisors(b):
+        found.append(part[1] - 1 if part[0] > 0 else part[0] + 1)
+    if b[0] >= 0 and a[0] >= 0:
+        found[-1] = min(found[-1], a[1])
+    return _hull(*found)
+
+
+def _trunc_mod(a: Interval, b: Interval) -> Interval | None:
+    most = max(abs(b[0]), abs(b[1]), 1) - 1
+    return max(-most, min(a[0], 0)), min(most, max(a[1], 0))
+
+
+def _and(a: Interval, b: Interval) -> Interval | None:
+    tops = [high for low, high in (a, b) if low >= 0]
+    return (0, min(tops)) if tops else None
+
+
+def _or(a: Interval, b: Interval) -> Interval | None:
+    if a[0] < 0 or b[0] < 0:
         return None
-    return p.IntImm(0), p.Sub(b[0], p.IntImm(1))
+    return max(a[0], b[0]), (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+
+
+def _shift_left(a: Interval, n: Interval) -> Interval | None:
+    return _mul(a, (1 << n[0], 1 << n[1])) if n[0] >= 0 and n[1] < 64 else None
+
+
+def _shift_right(a: Interval, n: Interval) -> Interval | None:
+    return _hull(*[x >> y for x in a for y in n]) if n[0] >= 0 and n[1] < 64 else None
+
+
+def _union(condition: Interval, a: Interval, b: Interval) -> Interval:
+    return _hull(*(a if condition == (1, 1) else b if condition == (0, 0) else (*a, *b)))
 
 
 _RULES: dict[type, Callable[..., Interval | None]] = {
-    p.Add: _add,
-    p.Sub: _sub,
+    p.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    p.Sub: lambda a, b: (a[0] - b[1], a[1] - b[0]),
     p.Mul: _mul,
     p.FloorDiv: _floor_div,
     p.FloorMod: _floor_mod,
-    p.Cast: lambda a: a,
+    p.Div: _trunc_div,
+    p.Mod: _trunc_mod,
+    p.Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    p.Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    p.Cast: lambda a: a,  # `of` brings it into the dtype
+    p.Select: _union,
 }
-
-
-def inside(index: p.PrimExpr, length: p.PrimExpr, domains: Domains) -> bool:
-    """Whether `0 <= index < length` is proven."""
-    found = interval(index, domains)
-    if found is None:
-        return False
-    low, high = found
-    room = simplify(p.Sub(p.Sub(length, p.IntImm(1, length.dtype)), high)) if length.dtype is INT64 else None
-    if room is None:
-        room = simplify(p.Sub(p.Sub(p.Cast(INT64, length), p.IntImm(1)), high))
-    return at_least(simplify(low), 0) is Answer.YES and at_least(room, 0) is Answer.YES
+_CALLS: dict[str, Callable[..., Interval | None]] = {
+    "if_then_else": _union,
+    "likely": lambda a: a,
+    "bitwise_and": _and,
+    "bitwise_or": _or,
+    "shift_left": _shift_left,
+    "shift_right": _shift_right,
+}

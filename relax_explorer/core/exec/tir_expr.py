@@ -1,0 +1,310 @@
+"""Scalar expressions of PrimFuncs as Python text for numba, in the arithmetic of their dtypes.
+
+An integer is held as a number that equals its value: signed in at most 64 bits, unsigned for uint64. What can leave its dtype is
+wrapped; what cannot is left alone. Whether it can, and whether an index can lie outside its axis, are facts: they are decided
+for sample values of the variables in lengths, and asked again for the values of each call (`tir_numba`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec import tir_memory
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import HANDLE, DType
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType
+from relax_explorer.core.tir.intervals import Intervals
+
+DEEPEST = 64  # loops that a note has room for
+_MATH: dict[str, str] = {
+    "exp": "math.exp", "log": "np.log", "log2": "np.log2", "log10": "np.log10", "log1p": "np.log1p", "sqrt": "np.sqrt", "tanh": "math.tanh",
+    "erf": "math.erf", "sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "asin": "np.arcsin", "acos": "np.arccos",
+    "atan": "math.atan", "sinh": "math.sinh", "cosh": "math.cosh", "asinh": "math.asinh", "acosh": "np.arccosh", "atanh": "np.arctanh",
+    "atan2": "math.atan2", "pow": "np.power", "power": "np.power", "floor": "np.floor", "ceil": "np.ceil", "trunc": "np.trunc",
+    "round": "np.rint", "nearbyint": "np.rint", "fabs": "abs", "abs": "abs", "fmod": "np.fmod", "exp2": "np.exp2", "expm1": "np.expm1",
+}  # fmt: skip
+_OF_INTEGERS: dict[str, str] = {
+    "fabs": "larger({0}, sub(0, {0}))", "abs": "larger({0}, sub(0, {0}))", "pow": "power({0}, {1})", "power": "power({0}, {1})",
+    **dict.fromkeys(("floor", "ceil", "trunc", "round", "nearbyint"), "{0}"),
+}  # fmt: skip
+_BITS: dict[str, str] = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_FORMS: dict[str, str] = {
+    "if_then_else": "({1} if {0} else {2})", "likely": "{0}", "rsqrt": "({one} / np.sqrt({0}))",
+    "sigmoid": "({one} / ({one} + {dtype}(math.exp(-{0}))))",
+}  # fmt: skip
+_TESTS: dict[str, str] = {"isnan": "np.isnan", "isinf": "np.isinf", "isfinite": "np.isfinite"}
+_WRAPPING: dict[type, str] = {p.Add: "add", p.Sub: "sub", p.Mul: "mul"}
+_DIVISIONS: dict[type, str] = {
+    p.FloorDiv: "floor_div",
+    p.FloorMod: "floor_mod",
+    p.Div: "trunc_div",
+    p.Mod: "trunc_mod",
+}
+
+
+def element(dtype: DType) -> str:
+    """The numpy scalar type of an element in the arrays of a kernel."""
+    if dtype.is_bool:
+        return "np.bool_"
+    if dtype.is_int:
+        return f"np.{dtype.kind}{max(dtype.bits, 8)}"
+    return "np.float64" if dtype.name == "float64" else "np.float32"
+
+
+def into(dtype: DType, text: str) -> str:
+    """An integer brought into a dtype, whatever numba has it as."""
+    if dtype.kind == "uint" and dtype.bits < 64:
+        return f"np.int64({element(dtype)}({text}))"
+    return f"{element(dtype)}({text})"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place of a kernel that may trap: an index of an axis of a buffer, a division, a shift; and the loops around it."""
+
+    kind: str
+    statement: t.Stmt | None
+    loops: tuple[p.PrimVar, ...]
+    buffer: Buffer | None = None
+    axis: int = 0
+
+
+class Expressions:
+    """Expressions as text; facts and sites are in the order of the text."""
+
+    def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], trusting: bool) -> None:
+        self.fn, self.samples, self.trusting = fn, samples, trusting
+        self.names: dict[Any, str] = {}
+        self.facts: list[bool] = []
+        self.sites: list[Site] = []
+        self.loops: list[p.PrimVar] = []  # around the current statement
+        self.statement_now: t.Stmt | None = None
+        self.lengths: dict[Buffer, list[list[int]]] = {}  # what the axes have at least, for each sample
+        self.pointers: dict[p.PrimExpr, p.PrimExpr] = {}  # what pointer variables stand for
+
+    def name(self, item: Any) -> str:
+        """The name of a variable or buffer."""
+        hit = self.names.get(item)
+        if hit is None:
+            hit = self.names[item] = f"{'b' if isinstance(item, Buffer) else 'v'}{len(self.names)}"
+        return hit
+
+    def refuse(self, what: str, place: Any = None) -> Failure:
+        """The failure for something without translation."""
+        where = place if getattr(place, "span", None) is not None else self.fn
+        text = f"{what} has no translation to numba"
+        return Failure(Diagnostic(codes.NO_KERNEL, text, (Label(where, "", True),), help=codes.NO_KERNEL.fix))
+
+    def fact(self, holds: Callable[[Intervals], bool]) -> bool:
+        """Whether the text may rely on something: it holds for every sample."""
+        answer = all([holds(sample) for sample in self.samples])
+        self.facts.append(answer)
+        return answer and self.trusting
+
+    def site(self, kind: str, buffer: Buffer | None = None, axis: int = 0) -> str:
+        """A new site, as the arguments that a check takes last; made whether or not the text checks, so that numbers stay."""
+        loops = tuple(self.loops[:DEEPEST])
+        self.sites.append(Site(kind, self.statement_now, loops, buffer, axis))
+        return ", ".join(["note", str(len(self.sites) - 1), *map(self.name, loops)])
+
+    def measure(self, buffer: Buffer) -> None:
+        """Note how long the axes of a buffer are at least, here where it comes into being."""
+        found = []
+        for sample in self.samples:
+            parts = [sample.of(dim) for dim in buffer.shape]
+            found.append([0 if part is None else part[0] for part in parts])
+        self.lengths[buffer] = found
+
+    # -- elements -------------------------------------------------------------------------------------------------
+
+    def place(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> str:
+        """An element of a buffer, each index checked unless it is known to lie inside."""
+        if buffer.is_scalar:
+            if not all(isinstance(index, p.IntImm) and index.value == 0 for index in indices):
+                raise self.refuse(f"an element of the scalar {buffer.name}")
+            return self.name(buffer)
+        if not buffer.shape:
+            return f"{self.name(buffer)}[()]"
+        parts = [self._index(buffer, axis, index) for axis, index in enumerate(indices)]
+        return f"{self.name(buffer)}[{', '.join(parts)}]"
+
+    def _index(self, buffer: Buffer, axis: int, index: p.PrimExpr) -> str:
+        if not (index.dtype.is_int or index.dtype.is_bool):
+            raise self.refuse(f"an index of dtype {index.dtype}")
+        text = self.expr(index) if index.dtype.is_int else f"np.int64({self.expr(index)})"
+        site, known = self.site("index", buffer, axis), self.lengths.get(buffer)
+        lengths = iter([] if known is None else [row[axis] for row in known])
+        if self.fact(lambda sample: sample.lies(index, (0, next(lengths, 0) - 1))):
+            return f"inside({text})"
+        return f"at({text}, {self.name(buffer)}.shape[{axis}], {site})"
+
+    def _load(self, expr: BufferLoad) -> str:
+        text, dtype = self.place(expr.buffer, expr.indices), expr.buffer.dtype
+        bare = expr.buffer.is_scalar or not dtype.is_int or (dtype.bits >= 8 and dtype.kind == "int")
+        return text if bare or dtype.name == "uint64" else f"np.int64({text})"
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+
+    def expr(self, expr: p.PrimExpr) -> str:
+        """An expression."""
+        rule = _EXPRESSIONS.get(type(expr))
+        if rule is None or expr.dtype.lanes != 1:
+            raise self.refuse(f"the expression {type(expr).__name__} of dtype {expr.dtype}")
+        return rule(self, expr)
+
+    def typed(self, expr: p.PrimExpr, text: str) -> str:
+        """Arithmetic of floats, brought to what they are computed as."""
+        wide = expr.dtype.name in ("float32", "float64", "bool") or not expr.dtype.is_float
+        return f"({text})" if wide else f"{element(expr.dtype)}({text})"
+
+    def _literal(self, expr: p.IntImm | p.FloatImm) -> str:
+        if expr.dtype.is_bool:
+            return str(bool(expr.value))
+        if isinstance(expr, p.IntImm):
+            return f"np.uint64({expr.value})" if expr.dtype.name == "uint64" else f"({expr.value})"
+        text = repr(float(expr.value))
+        special = {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}.get(text, text)
+        return f"{element(expr.dtype)}({special})"
+
+    def _binary(self, expr: p.Binary) -> str:
+        return self.typed(expr, f"{self.expr(expr.a)} {expr.symbol} {self.expr(expr.b)}")
+
+    def _arithmetic(self, expr: p.Binary) -> str:
+        dtype = expr.dtype
+        if not dtype.is_int:
+            return self._binary(expr)
+        a, b = self.expr(expr.a), self.expr(expr.b)
+        keeps = self.fact(lambda sample: sample.keeps(expr))
+        if keeps or dtype.name == "uint64":
+            return f"({a} {expr.symbol} {b})"
+        if dtype.bits == 64:
+            return f"{_WRAPPING[type(expr)]}({a}, {b})"
+        if dtype.name == "uint32" and type(expr) is p.Mul:
+            return into(dtype, f"mul({a}, {b})")
+        return into(dtype, f"{a} {expr.symbol} {b}")
+
+    def _division(self, expr: p.Binary) -> str:
+        a, b = self.expr(expr.a), self.expr(expr.b)
+        name = _DIVISIONS[type(expr)]
+        if not expr.dtype.is_int:
+            return self.typed(expr, f"np.fmod({a}, {b})" if name == "trunc_mod" else f"{a} {expr.symbol} {b}")
+        natural = self.fact(lambda sample: sample.lies(expr.a, _NATURAL) and sample.lies(expr.b, _POSITIVE))
+        divides = self.fact(
+            lambda sample: sample.lies(expr.b, _POSITIVE) or sample.lies(expr.b, (-(1 << 63), -1))
+        )
+        keeps = self.fact(lambda sample: sample.keeps(expr))
+        site = self.site("division")
+        divisor = b if natural or divides else f"nonzero({b}, {site})"
+        if natural or expr.dtype.name == "uint64":
+            return f"{'quotient' if name.endswith('div') else 'rest'}({a}, {divisor})"
+        text = f"{name}({a}, {divisor})"
+        return text if keeps or expr.dtype.bits == 64 or name.endswith("mod") else into(expr.dtype, text)
+
+    def _extreme(self, expr: p.Binary) -> str:
+        return f"{'larger' if type(expr) is p.Max else 'smaller'}({self.expr(expr.a)}, {self.expr(expr.b)})"
+
+    def _cast(self, expr: p.Cast) -> str:
+        value, source, dtype = self.expr(expr.value), expr.value.dtype, expr.dtype
+        if dtype is HANDLE:
+            raise self.refuse(f"the expression {expr}")
+        if dtype.is_bool:
+            return f"({value} != 0)"
+        if not dtype.is_int:
+            return f"{element(dtype)}({value})"
+        if source.is_float:
+            return self._whole(dtype, value)
+        keeps = self.fact(lambda sample: sample.keeps(expr))
+        if keeps and dtype.name != "uint64":
+            return f"np.int64({value})" if source.is_bool or source.name == "uint64" else value
+        return into(dtype, value)
+
+    def _whole(self, dtype: DType, value: str) -> str:
+        text = f"whole({element(dtype)}(0), {value})"
+        return f"np.int64({text})" if dtype.kind == "uint" and dtype.bits < 64 else text
+
+    def _select(self, expr: p.Select) -> str:
+        return f"({self.expr(expr.true_value)} if {self.expr(expr.condition)} else {self.expr(expr.false_value)})"
+
+    # -- intrinsics -----------------------------------------------------------------------------------------------
+
+    def _call(self, expr: p.PrimCall) -> str:
+        read = tir_memory.field(expr, self.name) if expr.op == "tvm_struct_get" else None
+        if read is not None:
+            return f"np.int64({read})" if expr.dtype.kind == "uint" else read
+        if any(isinstance(arg, (p.PrimString, PointerType)) for arg in expr.args):
+            raise self.refuse(f"the intrinsic T.{expr.op}")
+        if expr.op in ("shift_left", "shift_right"):
+            return self._shift(expr)
+        if expr.op == "isnullptr" and type(expr.args[0]) is p.PrimVar and expr.args[0] in self.pointers:
+            return "False"  # memory of buffers, lengths and strides are there
+        return self._function(expr, [self.expr(arg) for arg in expr.args])
+
+    def _function(self, expr: p.PrimCall, args: list[str]) -> str:
+        if expr.op in _FORMS:
+            return _FORMS[expr.op].format(*args, one=f"{element(expr.dtype)}(1)", dtype=element(expr.dtype))
+        if expr.dtype.is_int and (expr.op in _OF_INTEGERS or expr.op in _MATH):
+            return self._integer_function(expr, args)
+        if expr.op in _MATH:
+            return f"{element(expr.dtype)}({_MATH[expr.op]}({', '.join(args)}))"
+        if expr.op in _TESTS:
+            return f"{_TESTS[expr.op]}({args[0]})"
+        if expr.op in _BITS:
+            return f"({args[0]} {_BITS[expr.op]} {args[1]})"
+        if expr.op == "bitwise_not":
+            return f"(not {args[0]})" if expr.dtype.is_bool else into(expr.dtype, f"~{args[0]}")
+        raise self.refuse(f"the intrinsic T.{expr.op}")
+
+    def _integer_function(self, expr: p.PrimCall, args: list[str]) -> str:
+        if expr.op in _OF_INTEGERS:
+            return into(expr.dtype, _OF_INTEGERS[expr.op].format(*args))
+        if expr.op == "fmod":
+            return f"trunc_mod({args[0]}, nonzero({args[1]}, {self.site('division')}))"
+        return self._whole(expr.dtype, f"{_MATH[expr.op]}({', '.join(args)})")
+
+    def _shift(self, expr: p.PrimCall) -> str:
+        if not expr.dtype.is_int:
+            raise self.refuse(f"T.{expr.op} of {expr.dtype}")
+        bits, by = expr.dtype.bits, expr.args[1]
+        value, distance = self.expr(expr.args[0]), self.expr(by)
+        site, fits = self.site("shift"), self.fact(lambda sample: sample.lies(by, (0, bits - 1)))
+        keeps = self.fact(lambda sample: sample.keeps(expr))
+        distance = f"np.int64({distance})" if fits else f"distance({distance}, {bits}, {site})"
+        if expr.op == "shift_right":
+            name = "right_unsigned" if expr.dtype.name == "uint64" else "right"
+            return f"{name}({value}, {distance})"
+        text = f"left({value}, {distance})"
+        return text if keeps or bits == 64 else into(expr.dtype, text)
+
+    def _pointer(self, expr: BufferPtr) -> str:
+        if expr.how != "data":
+            raise self.refuse(f"the expression {expr}")
+        return f"{self.name(expr.buffer)}.reshape(-1)"
+
+    def _let_expr(self, expr: Let) -> str:
+        return self.expr(p.substitute(expr.body, {expr.var: expr.value}))
+
+
+_NATURAL, _POSITIVE = (0, (1 << 64) - 1), (1, (1 << 64) - 1)
+_EXPRESSIONS: dict[type, Callable[[Expressions, Any], str]] = {
+    p.PrimVar: lambda g, x: g.name(x),
+    p.IntImm: Expressions._literal,
+    p.FloatImm: Expressions._literal,
+    BufferLoad: Expressions._load,
+    BufferPtr: Expressions._pointer,
+    p.Max: Expressions._extreme,
+    p.Min: Expressions._extreme,
+    p.Not: lambda g, x: f"(not {g.expr(x.a)})",
+    p.Cast: Expressions._cast,
+    p.Select: Expressions._select,
+    p.PrimCall: Expressions._call,
+    Let: Expressions._let_expr,
+    **dict.fromkeys(_WRAPPING, Expressions._arithmetic),
+    **dict.fromkeys(_DIVISIONS, Expressions._division),
+    **dict.fromkeys((p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE, p.And, p.Or), Expressions._binary),
+}

@@ -1,0 +1,67 @@
+"""What a kernel says that stopped: the statement, its line, the index, and where the loops stood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.exec.tir_codegen import translate
+from relax_explorer.core.exec.tir_expr import DEEPEST, Site
+from relax_explorer.core.exec.tir_support import NOTE
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.expr import BufferLoad
+
+NOTE_LENGTH = NOTE + DEEPEST
+TEXT_LIMIT = 80
+ERRORS = (IndexError, ZeroDivisionError, AssertionError, BufferError, MemoryError, ValueError)
+_PLAIN: dict[type[Exception], tuple[Code, str]] = {
+    BufferError: (codes.OUT_OF_BOUNDS, "a view reaches beyond the memory that it shows"),
+    MemoryError: (
+        codes.TOO_LARGE,
+        "a buffer that it allocates has a length below 0, or needs too much memory",
+    ),
+    ValueError: (codes.SHAPE_CHECK, "the buffers of a packed function don't have the same lengths"),
+}
+
+
+def failure(fn: t.PrimFunc, error: Exception, note: Sequence[int]) -> Failure:
+    """The failure of a program whose kernel raised an error and left a note."""
+    found = translate(fn)
+    if isinstance(error, AssertionError):
+        return _failed(fn, codes.ASSERTION, found.messages[error.args[0]], None)
+    plain = next((item for kind, item in _PLAIN.items() if isinstance(error, kind)), None)
+    if plain is not None:
+        return _failed(fn, *plain, None)
+    site = found.sites[note[0]]
+    code = codes.OUT_OF_BOUNDS if site.kind == "index" else codes.BAD_ARITHMETIC
+    where = ", ".join(f"{var.name} = {value}" for var, value in zip(site.loops, note[NOTE:], strict=False))
+    text = f"{_wrong(site, note[1], note[2])}{_place(site)}{', where ' + where if where else ''}"
+    return _failed(fn, code, text, site.statement)
+
+
+def _wrong(site: Site, index: int, length: int) -> str:
+    if site.kind == "index" and site.buffer is not None:
+        return f"an index of buffer {site.buffer.name} is {index}, its axis {site.axis} has length {length}"
+    if site.kind == "shift":
+        return f"an integer of {length} bits is shifted by {index}"
+    return f"the step of a loop is {index}" if site.kind == "step" else "a divisor is 0"
+
+
+def _place(site: Site) -> str:
+    node = site.statement
+    if node is None:
+        return ""
+    line = f", line {node.span.line}" if node.span is not None else ""
+    if type(node) is not t.BufferStore:
+        return f" ({line[2:]})" if line else ""
+    text = f"{BufferLoad(node.buffer, node.indices)} = {node.value}"
+    text = text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}…"
+    return f" in {text}{line}"
+
+
+def _failed(fn: t.PrimFunc, code: Code, text: str, place: t.Stmt | None) -> Failure:
+    label = Label(fn if place is None or place.span is None else place, "", True)
+    name = fn.attrs.get("global_symbol")
+    own = f"kernel {name}: {text}" if name else text
+    return Failure(Diagnostic(code, own, (label,), help=code.fix))
