@@ -140,6 +140,14 @@ CANCELLED = Code(
     "The run was stopped from outside before its end: ctrl+c on the command line, or a key of the explorer.",
     "Run it again; the step that was under way has not happened.",
 )
+CACHE_REFUSED = Code(
+    "RX0524",
+    "cache of kernels is not used",
+    "Compiled kernels are code that is executed; a directory that others can write to is not trusted with them, nor one that "
+    "belongs to another user. Kernels are compiled anew in each process.",
+    "Remove the directory, or take the right to write away from others: chmod -R go-w.",
+    severity=Severity.WARNING,
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "argument is not what the builtin takes",

@@ -13,6 +13,7 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.tir_cache import refusal
 from relax_explorer.core.exec.values import Dims, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
@@ -31,6 +32,7 @@ class Kernels:
 
     def __init__(self, cache: Path | None = None, interrupt: Interrupt | None = None) -> None:
         self.cache, self.interrupt = cache, interrupt
+        self.remarks: list[Diagnostic] = []  # of the cache
 
     def get(self, fn: PrimFunc) -> Any:
         """The kernel of a PrimFunc."""
@@ -38,8 +40,15 @@ class Kernels:
         if hit is None:
             from relax_explorer.core.exec.tir_numba import compile_prim_func  # numba takes 0.3 s to import
 
+            self._trust_cache()
             hit = self._compiled[fn] = compile_prim_func(fn, cache=self.cache)
         return hit
+
+    def _trust_cache(self) -> None:
+        reason = "" if self.cache is None else refusal(self.cache)
+        if reason:
+            self.cache = None
+            self.remarks.append(Diagnostic(codes.CACHE_REFUSED, reason, help=codes.CACHE_REFUSED.fix))
 
     def call(self, fn: PrimFunc, args: Sequence[Any]) -> Any:
         """Run a PrimFunc on arrays and scalars; it fills its outputs. The scalar that it returns, None without."""

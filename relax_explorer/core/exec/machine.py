@@ -118,7 +118,7 @@ class Machine:
         self.position = 0  # steps of the log that are in effect
         self.change: Change | None = None
         self.output: list[str] = []  # what R.print wrote
-        self.warnings: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = self.kernels.remarks
         self.globals = self._globals()
         self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
         fn = module.functions.get(function)

@@ -20,6 +20,15 @@ def lanes(x: Any, axis: Any) -> Any:
 
 
 @njit(error_model="numpy")
+def alike(rows: Any, made: Any, count: Any) -> None:
+    """Refuse an output that has another number of rows, or rows of another length than `count`."""
+    if made.shape[0] != rows.shape[0] or made.shape[2] != rows.shape[2] or made.shape[1] != count:
+        raise ValueError("lengths differ")
+    if count > rows.shape[1]:
+        raise ValueError("lengths differ")
+
+
+@njit(error_model="numpy")
 def order(row: Any, ascending: Any) -> Any:
     """The order of a row; equals keep theirs."""
     if ascending:
@@ -31,6 +40,7 @@ def order(row: Any, ascending: Any) -> Any:
 def sort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
     """The elements along an axis in order."""
     rows, made = lanes(data, axis), lanes(out, axis)
+    alike(rows, made, rows.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
             row = rows[i, :, j].copy()
@@ -41,6 +51,7 @@ def sort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
 def argsort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
     """Where the elements in order come from."""
     rows, made = lanes(data, axis), lanes(out, axis)
+    alike(rows, made, rows.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
             made[i, :, j] = order(rows[i, :, j].copy(), ascending)
@@ -50,6 +61,9 @@ def argsort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
 def argsort_valid(data: Any, counts: Any, out: Any, axis: Any, ascending: Any) -> None:
     """The same of the first `counts` elements; the others keep their places."""
     rows, made = lanes(data, axis), lanes(out, axis)
+    alike(rows, made, rows.shape[1])
+    if counts.size != rows.shape[0] * rows.shape[2]:
+        raise ValueError("lengths differ")
     valid = counts.reshape((rows.shape[0], rows.shape[2]))
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
@@ -63,6 +77,7 @@ def argsort_valid(data: Any, counts: Any, out: Any, axis: Any, ascending: Any) -
 def top_values(data: Any, out: Any, count: Any, axis: Any, ascending: Any) -> None:
     """The first elements in order."""
     rows, made = lanes(data, axis), lanes(out, axis)
+    alike(rows, made, made.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
             row = rows[i, :, j].copy()
@@ -73,6 +88,7 @@ def top_values(data: Any, out: Any, count: Any, axis: Any, ascending: Any) -> No
 def top_indices(data: Any, out: Any, count: Any, axis: Any, ascending: Any) -> None:
     """Where the first elements in order come from."""
     rows, made = lanes(data, axis), lanes(out, axis)
+    alike(rows, made, made.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
             made[i, :, j] = order(rows[i, :, j].copy(), ascending)[: made.shape[1]]
