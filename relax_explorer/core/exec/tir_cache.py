@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import stat
 import sys
 import tempfile
 from functools import cache as once
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 VERSION = 4  # of the generated source and what it calls: an older file on disk is not used
@@ -46,6 +46,13 @@ def _is_own(found: os.stat_result) -> bool:
     return not stat.S_ISLNK(found.st_mode) and found.st_uid == os.getuid() and not others
 
 
+class _Loader(SourceFileLoader):
+    """Loads a source, never a `.pyc`."""
+
+    def get_code(self, fullname: str) -> Any:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def module(folder: Path, key: int, name: str, source: str) -> Any:
     """The `kernel` of a source file in `folder`; the file is written when it is missing or differs.
 
@@ -58,13 +65,12 @@ def module(folder: Path, key: int, name: str, source: str) -> Any:
             held.unlink()
     if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != source:
         _write(path, source)
-    made = ModuleType(name)
-    made.__file__ = str(path)
+    spec = spec_from_loader(name, _Loader(name, str(path)))
+    if spec is None or spec.loader is None:
+        raise OSError(f"{path} can't be loaded")
+    made = module_from_spec(spec)
     sys.modules[name] = made  # numba's cache looks the module up
-    exec(
-        compile(source, str(path), "exec"), made.__dict__
-    )  # our own text: no name and no string of a program is in it
-    assert inspect.getfile(made.kernel.py_func) == str(path)  # where numba puts what it keeps
+    spec.loader.exec_module(made)
     return made.kernel
 
 

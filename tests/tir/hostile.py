@@ -1,0 +1,204 @@
+"""`python -m tests.tir.hostile --expressions 100000`: random kernels against an interpreter that checks each access.
+
+It runs in a child, and arrays end at memory that may not be touched: a kernel that leaves its buffers dies by a signal, or changes
+the bytes before them, and both are noticed. The values, the kind of trap and its numbers must be the interpreter's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import mmap
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import relax_explorer as rxe
+from relax_explorer.core.exec.tir_numba import Kernel
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.equal import prim_func_hash
+from relax_explorer.core.tir.intervals import limits
+from tests.support.direct_interpreter import Interpreter, TooLong, Trap
+from tests.support.hostile_kernels import Maker
+
+FUEL = 20_000
+CANARY = 0xA5
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class Guarded:
+    """Memory that ends where none may be touched; the bytes before it are known."""
+
+    def __init__(self, size: int) -> None:
+        page = mmap.PAGESIZE
+        inner = -(-max(size, 1) // page) * page
+        self.memory = mmap.mmap(-1, inner + 2 * page)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        for address in (start, start + page + inner):
+            if _LIBC.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(page), 0):
+                raise OSError(ctypes.get_errno(), "mprotect")
+        self.slack = np.frombuffer(self.memory, np.uint8, inner - size, page)
+        self.slack[:] = CANARY
+        self.bytes = np.frombuffer(self.memory, np.uint8, size, page + inner - size)
+
+    def array(self, shape: tuple[int, ...], kind: Any) -> Any:
+        """The memory as an array."""
+        return self.bytes.view(kind).reshape(shape)
+
+    def is_whole(self) -> bool:
+        """Whether nothing was written before it."""
+        return bool((self.slack == CANARY).all())
+
+
+@dataclass
+class Outcome:
+    """What a run left: a code and numbers where it trapped, and the bytes of every buffer."""
+
+    code: str
+    text: str
+    arrays: list[bytes]
+
+
+def inputs(fn: t.PrimFunc, random: Random, n: int) -> tuple[list[Any], dict[Any, Any]]:
+    """Arrays and scalars, edges among them."""
+    rng = np.random.default_rng(random.getrandbits(32))
+    given: list[Any] = []
+    for param in fn.params[:-1]:
+        if isinstance(param, Buffer):
+            shape = tuple([dim.value if isinstance(dim, p.IntImm) else n for dim in param.shape])
+            given.append(_content(rng, shape, param.dtype))
+        else:
+            low, high = limits(param.dtype)
+            value = random.choice((low, high, low + 1)) if random.random() < 0.25 else random.randint(-3, 8)
+            given.append(max(value, low))
+    return given, {param: value for param, value in zip(fn.params, given, strict=False)}
+
+
+def _content(rng: Any, shape: tuple[int, ...], kind: Any) -> Any:
+    if kind.is_float:
+        values = rng.choice([0.0, 1.5, -2.5, 3e9, 1e19, np.inf, np.nan, -1e30, 100.7], shape)
+        return values.astype(np.float32)
+    low, high = limits(kind)
+    small = rng.integers(max(low, -3), 9, shape)
+    edges = rng.choice(np.array([low, high, low + 1, high - 1, 0], object), shape)
+    return np.where(rng.random(shape) < 0.25, edges, small.astype(object)).astype(kind.to_numpy())
+
+
+def interpreted(fn: t.PrimFunc, case: int, given: list[Any], n: int) -> Outcome:
+    """What the interpreter makes of a case."""
+    arrays = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
+    values: dict[Any, Any] = dict(zip(fn.params, [*arrays, case], strict=True))
+    for param in fn.params:
+        for dim in param.shape if isinstance(param, Buffer) else ():
+            values[dim] = n
+    assert isinstance(fn.body, t.SeqStmt)
+    code = text = ""
+    try:
+        Interpreter(values, FUEL).run(fn.body.stmts[case])
+    except Trap as trap:
+        code, text = trap.code, trap.text
+    return Outcome(code, text, [value.tobytes() for value in arrays if isinstance(value, np.ndarray)])
+
+
+def compiled(kernel: Kernel, case: int, given: list[Any]) -> Outcome:
+    """What the kernel makes of it."""
+    guards, passed = [], []
+    for value in given:
+        if isinstance(value, np.ndarray):
+            guards.append(Guarded(value.nbytes))
+            passed.append(guards[-1].array(value.shape, value.dtype))
+            passed[-1][...] = value
+        else:
+            passed.append(value)
+    code = text = ""
+    try:
+        kernel(*passed, case)
+    except rxe.Failure as failure:
+        problem = failure.diagnostics[0]
+        code, text = problem.code.id, problem.message
+    if not all([guard.is_whole() for guard in guards]):
+        code = "memory before a buffer was written"
+    return Outcome(code, text, [value.tobytes() for value in passed if isinstance(value, np.ndarray)])
+
+
+def same(found: Outcome, wanted: Outcome) -> bool:
+    """Whether both went the same way; of a trap the numbers count, not the statement's text."""
+    if found.code != wanted.code or found.arrays != wanted.arrays:
+        return False
+    where = re.search(r"where .*$", wanted.text)
+    head = wanted.text if where is None else wanted.text[: where.start()]
+    tail = "" if where is None else where[0]
+    return found.text.startswith(head) and found.text.endswith(tail) if head else True
+
+
+def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
+    """Cases of one function in which kernel and interpreter disagree."""
+    random = Random(seed)
+    maker = Maker(random, symbolic=random.random() < 0.2)
+    fn = maker.function(cases)
+    kernel = Kernel(fn, prim_func_hash(fn), None)
+    counts["functions"] += 1
+    counts["expressions"] += maker.expressions
+    for n in random.choice(((1, 5), (5, 12), (0, 7), (12, 300))) if len(maker.buffers) > 7 else (5, 5):
+        for case in range(cases):
+            given, _ = inputs(fn, random, n)
+            try:
+                wanted = interpreted(fn, case, given, n)
+            except TooLong:
+                counts["too long"] += 1
+                continue
+            found = compiled(kernel, case, given)
+            counts["runs"] += 1
+            counts[f"ended with {wanted.code or 'values'}"] += 1
+            if not same(found, wanted):
+                yield f"seed {seed}, case {case}, n {n}: kernel {found.code} {found.text!r}, wanted {wanted.code} {wanted.text!r}"
+
+
+def child(seed: int, least: int, cases: int) -> int:
+    """Run until so many expressions were tried; 1 when something differs."""
+    counts: Counter[str] = Counter()
+    start, wrong = time.monotonic(), 0
+    while counts["expressions"] < least:
+        print(f"seed {seed}", file=sys.stderr, flush=True)  # the last line says where it died
+        for text in differences(seed, cases, counts):
+            wrong += 1
+            print(text, flush=True)
+        seed += 1
+    listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    print(f"{listed}; {wrong} differences; {time.monotonic() - start:.0f} s", flush=True)
+    return int(bool(wrong))
+
+
+def main(given: list[str]) -> int:
+    """Run a child, and say how it ended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--expressions", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=24, help="of one function")
+    parser.add_argument("--child", action="store_true", help="run here")
+    arguments = parser.parse_args(given)
+    if arguments.child:
+        return child(arguments.seed, arguments.expressions, arguments.cases)
+    command = [sys.executable, "-m", "tests.tir.hostile", "--child", *given]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        last = ""
+        for line in process.stderr:
+            last = line
+    if process.returncode < 0:
+        print(f"died by signal {-process.returncode} at {last.strip()}")
+    return int(process.returncode != 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
