@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from relax_explorer.core.arith.prove import proving
-from relax_explorer.core.check import normal_form
+from relax_explorer.core.check import missing, normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
@@ -39,6 +39,7 @@ def _check(module: IRModule, tvm: bool) -> list[Diagnostic]:
     found = Report()
     found.extend(report)
     found.extend(violations(normal, unsaid_is_pure=tvm))
+    found.extend(missing.violations(normal))
     found.extend(_unused(normal))
     return [lenient(item) if tvm else item for item in found.sorted()]
 

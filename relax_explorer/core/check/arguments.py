@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
@@ -13,6 +13,7 @@ from relax_explorer.core.check.conversion import (
     counterexample,
     typed_alike,
 )
+from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Edit, Label, Report
 from relax_explorer.core.ir import expr as e
@@ -32,6 +33,7 @@ def check(
     infos: Sequence[s.StructInfo],
     dims: Dims,
     poisoned: Collection[e.Expr],
+    definitions: Mapping[e.Var, e.Expr],
 ) -> bool:
     """Report every argument that does not fit; whether the call has a meaning. `dims` gives the callee's lengths."""
     good = True
@@ -40,6 +42,8 @@ def check(
             continue
         verdict = conversion(have, substitute_info(want, dims))
         if verdict is Conversion.FITS or call.args[number] in poisoned:
+            continue
+        if verdict is not Conversion.NEVER and rests_on_missing(call.args[number], definitions):
             continue
         problem = _Argument(report, call, number, params, infos, dims)
         if verdict is Conversion.MAYBE:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from relax_explorer.core.check.compatible import YES, defined_dims, erase, fits, overlaps
 from relax_explorer.core.check.conversion import Conversion, cast_binding, conversion, counterexample
+from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Report
@@ -14,19 +15,30 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 
 
-def annotated(report: Report, binding: e.VarBinding, derived: s.StructInfo, poisoned: bool) -> s.StructInfo:
+def annotated(
+    report: Report,
+    binding: e.VarBinding,
+    derived: s.StructInfo,
+    poisoned: bool,
+    definitions: Mapping[e.Var, e.Expr],
+) -> s.StructInfo:
     """What a variable is known to be: its annotation where there is one, for a widening sticks (errata E-13).
 
-    A contradiction is reported, unless the value is already known to be wrong.
+    A contradiction is reported, unless the value is already known to be wrong, or rests on data that the text left out.
     """
     wanted = binding.annotation
     if wanted is None or wanted is derived:
         return derived
     if isinstance(wanted, s.PrimStructInfo) and wanted.value is None and fits(derived, wanted) is YES:
         return derived  # the text has no way to say a scalar's value
-    if not poisoned:
+    if not poisoned and not (not _is_known(derived, wanted) and rests_on_missing(binding.value, definitions)):
         _check_annotation(report, binding, derived, wanted)
     return wanted
+
+
+def _is_known(derived: s.StructInfo, wanted: s.StructInfo) -> bool:
+    """Whether the annotation adds nothing, or contradicts: no missing data excuses that."""
+    return conversion(derived, wanted) in (Conversion.FITS, Conversion.NEVER)
 
 
 def _check_annotation(
@@ -47,12 +59,15 @@ def _check_annotation(
         report.say(codes.MAYBE_ANNOTATION, text, binding, help=cast, notes=notes, edits=edits)
 
 
-def check_return(report: Report, fn: e.Function, derived: s.StructInfo) -> None:
-    """Report a result that is not, or not provably, what the return annotation of `fn` says; TVM does not look."""
+def check_return(report: Report, fn: e.Function, derived: s.StructInfo, trusted: bool) -> None:
+    """Report a result that is not, or not provably, what the return annotation of `fn` says; TVM does not look.
+
+    A result that is `trusted` rests on data that the text left out.
+    """
     wanted = fn.ret_struct_info
     assert wanted is not None  # the caller looked
     verdict = conversion(derived, wanted)
-    if verdict is Conversion.FITS:
+    if verdict is Conversion.FITS or (trusted and verdict is not Conversion.NEVER):
         return
     place = fn.body if fn.body.span else fn
     if verdict is Conversion.MAYBE:

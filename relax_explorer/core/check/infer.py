@@ -10,6 +10,7 @@ from relax_explorer.core.check.attributes import operand_problem, problem
 from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import default_derive, derived
+from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
 from relax_explorer.core.diagnostics import Report
@@ -104,13 +105,16 @@ class Inferrer:
             self.poisoned.add(call)
             return s.OBJECT
         except InferFailure as failure:
+            if rests_on_missing(call, self.definitions):
+                return s.OBJECT  # nothing is known to be wrong: what the text says of the result is trusted
             if not any(arg in self.poisoned for arg in call.args):
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
             return s.OBJECT
         if issubclass(op, CallKernel) and not op.in_parts and not self._fits_kernel(call, infos):
             self.poisoned.add(call)
-        self.report.extend(site.report)
+        if not site.report or not rests_on_missing(call, self.definitions):
+            self.report.extend(site.report)
         if key is not None and not site.obligations and not site.report:
             self._memo[key] = result
         return result
@@ -121,7 +125,7 @@ class Inferrer:
         if key in self._kernel_calls:
             return True
         before = len(self.report.items)
-        good = kernel_arguments.check(self.report, call, infos, self.poisoned)
+        good = kernel_arguments.check(self.report, call, infos, self.poisoned, self.definitions)
         if good and len(self.report.items) == before:
             self._kernel_calls.add(key)
         return good
@@ -152,7 +156,7 @@ class Inferrer:
         infos = [self.info(arg) for arg in call.args]
         for want, have in zip(params, infos, strict=True):
             match_dims(want, have, mapping)
-        if not arguments.check(self.report, call, params, infos, mapping, self.poisoned):
+        if not arguments.check(self.report, call, params, infos, mapping, self.poisoned, self.definitions):
             self.poisoned.add(call)
         unbound = set(info_vars(ret)) - set(mapping)
         if unbound:

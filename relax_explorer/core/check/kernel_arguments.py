@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.compatible import match_dims
 from relax_explorer.core.check.conversion import Conversion, conversion, counterexample, typed_alike
+from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code, Label, Report
 from relax_explorer.core.ir import expr as e
@@ -30,7 +31,11 @@ class _Given:
 
 
 def check(
-    report: Report, call: e.Call, infos: Sequence[s.StructInfo | None], poisoned: Collection[e.Expr]
+    report: Report,
+    call: e.Call,
+    infos: Sequence[s.StructInfo | None],
+    poisoned: Collection[e.Expr],
+    definitions: Mapping[e.Var, e.Expr],
 ) -> bool:
     """Report what the PrimFunc can't be called with; whether the call has a meaning. `infos` are those of the operands."""
     callee = infos[0]
@@ -56,6 +61,8 @@ def check(
     good = True
     for number, (want, have) in enumerate(zip(callee.params, given, strict=True), 1):
         if have.info is want or have.place in poisoned:
+            continue
+        if have.place is not None and rests_on_missing(have.place, definitions):
             continue
         good = _one(report, call, number, want, have, dims, known) and good
     return good

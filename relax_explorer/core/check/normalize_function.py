@@ -13,6 +13,7 @@ from relax_explorer.core.check import claims, held, purity
 from relax_explorer.core.check.attributes import completed
 from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.infer import Inferrer, Signature
+from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.check.normal_form import calls_first
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Report
@@ -82,7 +83,8 @@ class FunctionNormalizer:
                 derived, params_dims, ()
             )  # who calls knows nothing of the variables, parameters included
         elif body.body not in self.infer.poisoned and seq.body not in self.infer.poisoned:
-            claims.check_return(self.report, fn, derived)
+            trusted = rests_on_missing(body.body, self.infer.definitions)
+            claims.check_return(self.report, fn, derived, trusted)
         new = replace(fn, body=body, ret_struct_info=ret)
         info = function_info(new, self.unsaid_is_pure or not self.has_effect)
         return new if new.struct_info is info else replace(new, struct_info=info)
@@ -149,7 +151,7 @@ class FunctionNormalizer:
         if isinstance(value, e.Var) and value in self.infer.poisoned:
             self.infer.poisoned.add(binding.value)
         poisoned = value in self.infer.poisoned
-        info = claims.annotated(self.report, binding, derived, poisoned)  # type: ignore[arg-type]  # as above
+        info = claims.annotated(self.report, binding, derived, poisoned, self.infer.definitions)  # type: ignore[arg-type]  # as above
         var = self._var(binding.var, info)  # type: ignore[arg-type]  # a VarBinding has a variable
         self.infer.definitions[var] = value
         if poisoned:

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from relax_explorer.core.codes import syntax as syntax_codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.exec.values import Shape
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.walk import info_holders
 from relax_explorer.core.ops.special import scalar_value
@@ -192,8 +195,25 @@ def _mark_dead(made: Plan) -> None:
             instruction.dead = (*instruction.dead, register)
 
 
+def _data(constant: e.Constant) -> Any:
+    """What a constant holds; one that is no tensor stands for itself."""
+    if constant.data is None and isinstance(constant.struct_info, s.TensorStructInfo):
+        text = "the function needs the data of a constant, which is not in the text"
+        label = Label(constant, "", True)
+        raise Failure(
+            Diagnostic(
+                syntax_codes.MISSING_METADATA,
+                text,
+                (label,),
+                help=syntax_codes.MISSING_METADATA.fix,
+                severity=Severity.ERROR,
+            )
+        )
+    return constant if constant.data is None else constant.data
+
+
 _OPERANDS: dict[type, Callable[[_Planner, Any], int]] = {
-    e.Constant: lambda q, x: q.constant(x.data) if x.data is not None else q.constant(x),
+    e.Constant: lambda q, x: q.constant(_data(x)),
     e.ShapeExpr: _Planner._shape_operand,
     e.PrimValue: _Planner._prim_operand,
     e.StringImm: lambda q, x: q.constant(x.value),

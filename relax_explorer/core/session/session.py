@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from relax_explorer.core.check import lenient
+from relax_explorer.core.check import lenient, missing
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
@@ -39,6 +39,7 @@ class Session:
         found = Report()
         found.extend(report)
         found.extend(violations(normal))
+        found.extend(missing.violations(normal))
         problems = tuple(map(lenient, found.sorted()))  # what TVM runs, runs here
         self.stages: list[Snapshot] = [Snapshot(0, "input", normal, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)

@@ -31,7 +31,7 @@ class Context:
             name for name in self.type_vars if name.isdecimal()
         )  # variables that read like numbers
         self.metadata: dict[str, list[Any]] = {}
-        self.has_metadata = False
+        self.has_metadata = self.misses_data = False
         self.functions: set[str] = set()
         self.scalar_results: dict[str, DType] = {}  # of the functions that say that they return a scalar
         self.module_names: set[str] = {"cls"}

@@ -182,7 +182,12 @@ class ExprReader:
             return e.Constant(item, constant_info(item), "", span)
         if self.ctx.has_metadata:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
-        self.ctx.say(codes.MISSING_METADATA, f"the data of {key}[{index}] is not in this text", node)
+        if not self.ctx.misses_data:  # said once: whoever left out one left out all
+            self.ctx.misses_data = True
+            text = (
+                "the module was printed without show_meta=True: the data of its constants is not in the text"
+            )
+            self.ctx.say(codes.MISSING_METADATA, text, node)
         known = key in CONSTANT_KEYS
         return e.Constant(None, s.TensorStructInfo() if known else s.OBJECT, f"{key}[{index}]", span)
 

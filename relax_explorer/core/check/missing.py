@@ -1,0 +1,63 @@
+"""Constants whose data the text left out: what they are is not known, so what is said of their values is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Diagnostic, Label
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import exprs, operands
+
+_FAR = 100  # values between a claim and the constant that it rests on
+
+
+def is_missing(expr: e.Expr) -> bool:
+    """Whether this is a tensor without its data."""
+    return type(expr) is e.Constant and expr.data is None and isinstance(expr.struct_info, s.TensorStructInfo)
+
+
+def rests_on_missing(value: e.Expr, definitions: Mapping[e.Var, e.Expr]) -> bool:
+    """Whether `value` is made of such a constant, through variables that nobody said more of."""
+    stack, seen = [value], {value}
+    while stack and len(seen) < _FAR:
+        part = stack.pop()
+        if is_missing(part):
+            return True
+        parts = list(operands(part))
+        if isinstance(part, e.Var) and part in definitions and not _is_whole(part.struct_info):
+            parts.append(definitions[part])
+        stack += [item for item in parts if item not in seen]
+        seen.update(parts)
+    return False
+
+
+def _is_whole(info: s.StructInfo | None) -> bool:
+    if isinstance(info, s.TupleStructInfo):
+        return all(map(_is_whole, info.fields))
+    return isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
+
+
+def violations(module: IRModule) -> list[Diagnostic]:
+    """One remark for all constants without data."""
+    found = [
+        expr
+        for fn in module.functions.values()
+        if type(fn) is e.Function
+        for expr in exprs(fn)
+        if is_missing(expr)
+    ]
+    if not found:
+        return []
+    count = len({expr.key for expr in found if isinstance(expr, e.Constant)})
+    text = (
+        f"the module was printed without show_meta=True: the data of {count} constant{'s' if count > 1 else ''} "
+        "is not in the text, and annotations are trusted"
+    )
+    return [
+        Diagnostic(
+            codes.MISSING_METADATA, text, (Label(found[0], "", True),), help=codes.MISSING_METADATA.fix
+        )
+    ]
