@@ -55,6 +55,7 @@ class Maker:
             ]
         self.known: list[p.PrimVar] = []
         self.readable: list[Buffer] = []
+        self.is_narrow = False  # only of loop variables and literals: what the analysis has hopes for
 
     def function(self, cases: int) -> t.PrimFunc:
         """A PrimFunc of so many cases."""
@@ -153,7 +154,9 @@ class Maker:
 
     def index(self, length: p.PrimExpr, depth: int) -> p.PrimExpr:
         kind = self.random.choice(USUAL if self.random.random() < 0.85 else INTEGERS)
+        self.is_narrow = self.random.random() < 0.6
         found = self.counted(kind, depth)
+        self.is_narrow = False
         size = length.value if isinstance(length, p.IntImm) else self.random.randint(1, 9)
         if self.random.random() < 0.35 or size < 1:
             return found
@@ -177,6 +180,8 @@ class Maker:
         """An expression of an integer dtype."""
         if depth <= 0 or self.random.random() < 0.15:
             return self.leaf(kind)
+        if self.is_narrow:
+            return self.random.choice((self.arithmetic, self.arithmetic, self.cast))(kind, depth)
         rules: list[Callable[[DType, int], p.PrimExpr]] = [
             self.arithmetic, self.arithmetic, self.arithmetic, self.cast, self.load, self.choice, self.bits, self.leaf_of,
         ]  # fmt: skip
@@ -188,15 +193,20 @@ class Maker:
     def leaf(self, kind: DType) -> p.PrimExpr:
         if self.random.random() < 0.35:
             return self.literal(kind)
-        same = [var for var in self.known if var.dtype is kind]
-        var = self.random.choice(same if same and self.random.random() < 0.7 else self.known)
+        known = self.known
+        if self.is_narrow:
+            known = [var for var in known if var not in self.scalars] or [self.which]
+        same = [var for var in known if var.dtype is kind]
+        var = self.random.choice(same if same and self.random.random() < 0.7 else known)
         return var if var.dtype is kind else p.Cast(kind, var)
 
     def literal(self, kind: DType) -> p.PrimExpr:
         low, high = limits(kind)
         edges = (low, low + 1, high, high - 1, 1 << self.random.randrange(kind.bits - 1), high // 3)
         value = self.random.choice(edges) if self.random.random() < 0.3 else self.random.randint(-4, 9)
-        return p.IntImm(max(value, low), kind)
+        if self.is_narrow and self.random.random() < 0.5:  # so that a few iterations leave a narrow dtype
+            value = self.random.randint(10, 1 << min(kind.bits - 1, self.random.randint(5, 32)))
+        return p.IntImm(min(max(value, low), high), kind)
 
     def arithmetic(self, kind: DType, depth: int) -> p.PrimExpr:
         operator = self.random.choice(_ARITHMETIC)
@@ -204,6 +214,8 @@ class Maker:
         return operator(self.expr(kind, depth - 1), other)
 
     def cast(self, kind: DType, depth: int) -> p.PrimExpr:
+        if self.is_narrow:
+            return p.Cast(kind, self.expr(self.random.choice((*INTEGERS[:2], *INTEGERS)), depth - 1))
         if self.random.random() < 0.15:
             floats = [buffer for buffer in self.readable if buffer.dtype.is_float]
             buffer = self.random.choice(floats)
