@@ -172,6 +172,10 @@ class Translation(Expressions):
         if isinstance(start, p.IntImm) and start.value == 0:
             end = _as(var.dtype, node.extent)
         low, high = _signed(var.dtype, self.expr(start)), _signed(var.dtype, self.expr(end))
+        if low != "(0)" and not self.fact(lambda sample: sample.keeps(end) and var.dtype.name != "uint64"):
+            high = (
+                f"larger({high}, {low})"  # so that their difference is not below 0, which `range` may not see
+            )
         step = self._step(node)
         self._enter(var, start, end)
         bounds = f"{low}, {high}{step}" if low != "(0)" or step else high
