@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from relax_explorer.core.check import kernel_calls, purity
+from relax_explorer.core.check import kernel_calls, kernel_loops, purity
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.compatible import defined_dims
 from relax_explorer.core.codes import well_formed as codes
@@ -41,6 +41,7 @@ def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagn
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
             yield from purity.violations(fn, unsaid_is_pure)
     yield from kernel_calls.violations(module)
+    yield from kernel_loops.violations(module)
     yield from _outside(module)
 
 

@@ -261,6 +261,8 @@ class Expressions:
         raise self.refuse(f"the intrinsic T.{expr.op}")
 
     def _integer_function(self, expr: p.PrimCall, args: list[str]) -> str:
+        if expr.op in ("abs", "fabs") and expr.dtype.kind == "uint":
+            return args[0]
         if expr.op in _OF_INTEGERS:
             return into(expr.dtype, _OF_INTEGERS[expr.op].format(*args))
         if expr.op == "fmod":

@@ -1,0 +1,112 @@
+"""What is doubtful about loops and axes of PrimFuncs: iterations that run at once and write one element, axes bound twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from relax_explorer.core.codes import tir as codes
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.walk import children
+
+_AT_ONCE = frozenset({"parallel", "thread_binding"})
+_KNOWN: WeakKeyDictionary[t.PrimFunc, tuple[Diagnostic, ...]] = WeakKeyDictionary()
+
+
+def violations(module: IRModule) -> Iterator[Diagnostic]:
+    """What is doubtful in the PrimFuncs of a module."""
+    for fn in module.functions.values():
+        if type(fn) is t.PrimFunc:
+            found = _KNOWN.get(fn)
+            if found is None:
+                found = _KNOWN[fn] = tuple(_Loops(fn).found)
+            yield from found
+
+
+class _Loops:
+    """Walks one PrimFunc; `uses` says on which loops running at once a variable depends."""
+
+    def __init__(self, fn: t.PrimFunc) -> None:
+        self.fn = fn
+        self.found: list[Diagnostic] = []
+        self.uses: dict[p.PrimVar, frozenset[t.For]] = {}
+        self.own: dict[
+            Buffer, tuple[t.For, ...]
+        ] = {}  # the loops each of whose iterations has such a buffer of its own
+        self.names: list[str] = []
+        self._walk(fn.body, ())
+
+    def _say(self, code: Code, text: str, place: t.Stmt) -> None:
+        label = Label(place if place.span is not None else self.fn, "", True)
+        self.found.append(Diagnostic(code, text, (label,), help=code.fix))
+
+    def _of(self, *exprs: p.PrimExpr) -> frozenset[t.For]:
+        return frozenset().union(*[self.uses.get(var, frozenset()) for var in p.free_vars(*exprs)])
+
+    def _walk(self, node: t.Stmt, races: tuple[t.For, ...]) -> None:
+        """A statement; `races` are the loops whose iterations come here at once and all of them."""
+        if type(node) is t.For:
+            self._for(node, races)
+            return
+        if type(node) is t.SBlock:
+            races = self._block(node, races)
+        elif type(node) is t.LetStmt:
+            self.uses[node.var] = self._of(node.value)
+        elif type(node) is t.AllocBuffer:
+            self.own[node.buffer] = races
+        elif type(node) is t.IfThenElse:
+            chosen = self._of(node.condition)
+            races = tuple([loop for loop in races if loop not in chosen])
+        elif type(node) is t.BufferStore:
+            self._store(node, races)
+        for child in children(node):
+            self._walk(child, races)
+
+    def _for(self, node: t.For, races: tuple[t.For, ...]) -> None:
+        if node.var.name in self.names:
+            self._say(
+                codes.BOUND_TWICE, f"the loop over {node.var.name} is inside another one of this name", node
+            )
+        is_one = isinstance(node.extent, p.IntImm) and node.extent.value <= 1
+        at_once = node.kind in _AT_ONCE and not is_one
+        self.uses[node.var] = self._of(node.start, node.extent) | ({node} if at_once else set())
+        self.names.append(node.var.name)
+        self._walk(node.body, (*races, node) if at_once else races)
+        self.names.pop()
+
+    def _block(self, node: t.SBlock, races: tuple[t.For, ...]) -> tuple[t.For, ...]:
+        names: set[str] = set()
+        taken: dict[p.PrimExpr, str] = {}
+        for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
+            self.uses[axis.var] = self._of(value)
+            if axis.var.name in names:
+                self._say(
+                    codes.BOUND_TWICE, f"the axis {axis.var.name} of block {node.name!r} is bound twice", node
+                )
+            if type(value) is p.PrimVar and value in taken:
+                text = f"the axes {taken[value]} and {axis.var.name} of block {node.name!r} are both bound to {value}"
+                self._say(codes.BOUND_TWICE, text, node)
+            names.add(axis.var.name)
+            taken.setdefault(value, axis.var.name)
+        for buffer in node.alloc_buffers:
+            self.own[buffer] = races
+        reduced = [v for a, v in zip(node.iter_vars, node.iter_values, strict=True) if a.kind == "reduce"]
+        chosen = self._of(*reduced, *([] if node.predicate is None else [node.predicate]))
+        return tuple([loop for loop in races if loop not in chosen])
+
+    def _store(self, node: t.BufferStore, races: tuple[t.For, ...]) -> None:
+        if node.buffer.is_scalar or node.buffer.scope not in ("", "global"):
+            return
+        used = self._of(*node.indices)
+        for loop in races:
+            if loop not in used and loop not in self.own.get(node.buffer, ()):
+                text = f"every iteration of the {_said(loop)} loop over {loop.var.name} writes the same element of {node.buffer.name}"
+                self._say(codes.WRITE_RACE, text, node)
+
+
+def _said(loop: t.For) -> str:
+    return "parallel" if loop.kind == "parallel" else loop.thread or "thread"

@@ -1,0 +1,61 @@
+"""Loops that run at once and write one element, and axes bound twice, are told of; what is right is not."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+
+HEAD = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4,), "int32")):\n'
+WRONG = {
+    "a parallel loop": ("for i in T.parallel(4):\n    B[0] = A[i, 0]", "RX0063"),
+    "a thread": ('for i in T.thread_binding(4, thread="threadIdx.x"):\n    B[1] = A[i, 0]', "RX0063"),
+    "an axis of another loop": (
+        "for i in T.parallel(4):\n    for j in range(4):\n"
+        '        with T.sblock("b"):\n            v = T.axis.spatial(4, j)\n            B[v] = A[i, v]',
+        "RX0063",
+    ),
+    "a diagonal": (
+        'for i in range(4):\n    with T.sblock("b"):\n        v, w = T.axis.remap("SS", [i, i])\n        A[v, w] = 1',
+        "RX0064",
+    ),
+    "a loop in a loop of its name": (
+        "for i in range(4):\n    for i in range(4):\n        B[i] = 1",
+        "RX0064",
+    ),
+    "an axis of the same name": (
+        'for i, j in T.grid(4, 4):\n    with T.sblock("b"):\n        v = T.axis.spatial(4, i)\n        v = T.axis.spatial(4, j)\n        B[v] = 1',
+        "RX0064",
+    ),
+}
+RIGHT = {
+    "each its own": "for i in T.parallel(4):\n    B[i] = A[i, 0]",
+    "through an axis": 'for i in T.parallel(4):\n    with T.sblock("b"):\n        v = T.axis.spatial(4, i)\n        B[v] = A[v, 0]',
+    "one of the threads": 'for i in T.thread_binding(4, thread="threadIdx.x"):\n    if i == 0:\n        B[1] = A[i, 0]',
+    "one iteration": "for i in T.parallel(1):\n    B[0] = A[i, 0]",
+    "a serial loop": "for i in range(4):\n    B[0] = A[i, 0]",
+    "a reduction": (
+        'for k in T.thread_binding(4, thread="threadIdx.x"):\n    with T.sblock("b"):\n        v = T.axis.reduce(4, k)\n'
+        "        with T.init():\n            B[0] = 0\n        B[0] = B[0] + A[v, 0]"
+    ),
+    "memory of each iteration": 'for i in T.parallel(4):\n    with T.sblock("b"):\n        v = T.axis.spatial(4, i)\n'
+    '        C = T.sblock_alloc_buffer((1,), "int32")\n        C[0] = A[v, 0]\n        B[v] = C[0]',
+    "loops one after the other": "for i in range(4):\n    B[i] = 1\nfor i in range(4):\n    B[i] = 2",
+}
+
+
+def codes(body: str) -> list[str]:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return [
+        item.code.id for item in rxe.check(rxe.parse(HEAD + lines)) if item.code.id in ("RX0063", "RX0064")
+    ]
+
+
+@pytest.mark.parametrize(("body", "code"), WRONG.values(), ids=WRONG)
+def test_what_is_doubtful_is_told(body: str, code: str) -> None:
+    assert codes(body) == [code]
+
+
+@pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
+def test_what_is_right_is_not(body: str) -> None:
+    assert codes(body) == []
