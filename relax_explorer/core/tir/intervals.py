@@ -45,7 +45,7 @@ class Intervals:
         self.domains: dict[p.PrimVar, Interval] = {
             var: wrapped((value, value), var.dtype) for var, value in (points or {}).items()
         }
-        self.is_dead = False  # in a loop that is never entered: everything holds
+        self.is_dead = False  # in a loop that is never entered: everything lies inside
         self._known: dict[p.PrimExpr, Interval | None] = {}
 
     def bind(self, var: p.PrimVar, found: Interval | None) -> None:
@@ -83,7 +83,7 @@ class Intervals:
     def keeps(self, expr: p.PrimExpr) -> bool:
         """Whether the outermost operation never wraps."""
         raw = self.raw(expr)
-        return self.is_dead or (raw is not None and within(raw, limits(expr.dtype)))
+        return raw is not None and within(raw, limits(expr.dtype))
 
     def lies(self, expr: p.PrimExpr, bounds: Interval) -> bool:
         """Whether an expression always lies inside of bounds."""
