@@ -202,4 +202,8 @@ class Failure(Exception):
 
 
 class ParseError(Failure):
-    """A text is not a program that can be read."""
+    """A text is not a program that can be read; `module` is what could be read of it, None where there is no telling."""
+
+    def __init__(self, *diagnostics: Diagnostic, module: Any = None) -> None:
+        super().__init__(*diagnostics)
+        self.module = module

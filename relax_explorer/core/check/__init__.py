@@ -9,15 +9,22 @@ from relax_explorer.core.check import missing, normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
-from relax_explorer.core.diagnostics import Diagnostic, Report, Severity
+from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
+from relax_explorer.core.ir.expr import UNREAD, op_ref
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building
+from relax_explorer.core.ir.walk import any_expr
+from relax_explorer.core.source import Span
+from relax_explorer.core.syntax.parser import parse
 
 
 def check(
-    module: IRModule, profile: str = "spec", normalized: bool = False, prover: str = "arithmetic"
+    module: IRModule | str, profile: str = "spec", normalized: bool = False, prover: str = "arithmetic"
 ) -> list[Diagnostic]:
     """Everything that is wrong or doubtful in a module: StructInfo, well-formedness, purity, unused values; by place.
+
+    Of a text, what can't be read in it is said as well, and the rest is checked.
 
     `profile` is `spec` (the language specification) or `tvm` (what TVM 0.27 accepts: rules that only the specification has
     become warnings). With `normalized` the module must be in normal form already: if it is not, that is all that is said.
@@ -26,12 +33,45 @@ def check(
     """
     if profile not in ("spec", "tvm"):
         raise ValueError(f"no profile {profile!r}; there are spec and tvm")
+    if isinstance(module, str):
+        try:
+            module = parse(module)
+        except ParseError as failure:
+            return list(problems(failure, profile, prover))
     if normalized:
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
     with proving(prover), building():
         return _check(module, profile == "tvm")
+
+
+# What a function that was read in part may seem to lack: who allocates, binds a shape variable or says a condition.
+_MAY_FOLLOW = frozenset({codes.BAD_CONDITION, codes.UNBOUND_SHAPE_VAR, codes.DIRECT_KERNEL_CALL})
+
+
+def _is_inside(item: Diagnostic, spans: list[Span]) -> bool:
+    place = item.span
+    return place is not None and any(span.line <= place.line <= span.end_line for span in spans)
+
+
+def problems(
+    failure: ParseError, profile: str = "spec", prover: str = "arithmetic"
+) -> tuple[Diagnostic, ...]:
+    """Everything wrong with a text that can't be read as a whole: what the reader found, and what `check` finds in the rest."""
+    if failure.module is None:
+        return failure.diagnostics
+    partial = [
+        fn.span
+        for fn in failure.module.relax_functions.values()
+        if fn.span is not None and any_expr(fn, lambda expr: expr is op_ref(UNREAD))
+    ]
+    found = [
+        item
+        for item in check(failure.module, profile, prover=prover)
+        if item.is_error and not (item.code in _MAY_FOLLOW and _is_inside(item, partial))
+    ]
+    return tuple(sorted([*failure.diagnostics, *found], key=Diagnostic.order))
 
 
 def _check(module: IRModule, tvm: bool) -> list[Diagnostic]:

@@ -35,6 +35,10 @@ class Inferrer:
     def __init__(self, report: Report, signature: Signature) -> None:
         self.report, self.signature = report, signature
         self.poisoned: set[e.Expr] = set()
+        self.poisoned_results: set[e.Expr] = (
+            set()
+        )  # closures that are right themselves, and give what is wrong
+        self.unread: set[str] = set()  # the functions of whose results nothing is known
         self.definitions: dict[e.Var, e.Expr] = {}  # what the variables so far are bound to, for explanations
         self.captured: dict[
             e.Expr, frozenset[p.PrimVar]
@@ -67,6 +71,9 @@ class Inferrer:
         return self._function(call, self.info(op))
 
     def _unknown(self, call: e.Call, name: str) -> None:
+        if name == e.UNREAD:
+            self.poisoned.add(call)
+            return
         from difflib import get_close_matches
 
         from relax_explorer.core.ops import names
@@ -107,7 +114,7 @@ class Inferrer:
         except InferFailure as failure:
             if rests_on_missing(call, self.definitions):
                 return s.OBJECT  # nothing is known to be wrong: what the text says of the result is trusted
-            if not any(arg in self.poisoned for arg in call.args):
+            if not any(map(self.is_poisoned, call.args)):
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
             return s.OBJECT
@@ -118,6 +125,10 @@ class Inferrer:
         if key is not None and not site.obligations and not site.report:
             self._memo[key] = result
         return result
+
+    def is_poisoned(self, expr: e.Expr) -> bool:
+        """Whether something wrong is known of a value, or of a field of it."""
+        return expr in self.poisoned or (type(expr) is e.Tuple and any(map(self.is_poisoned, expr.fields)))
 
     def _fits_kernel(self, call: e.Call, infos: list[s.StructInfo]) -> bool:
         """Whether a PrimFunc can be called so; what was right once is not looked at again."""
@@ -131,8 +142,12 @@ class Inferrer:
         return good
 
     def _function(self, call: e.Call, callee: s.StructInfo) -> s.StructInfo:
+        named = type(call.op) is e.GlobalVar
+        if (named and call.op.name in self.unread) or (not named and call.op in self.poisoned_results):  # type: ignore[attr-defined]  # as `named` says
+            self.poisoned.add(call)
         if not isinstance(callee, s.FuncStructInfo):
-            if call.op not in self.poisoned:
+            missing = type(call.op) is e.GlobalVar and self.signature(call.op.name) is None  # said by itself
+            if call.op not in self.poisoned and not missing:
                 text = f"a value of StructInfo {callee} is called"
                 cast = callee is s.OBJECT
                 fix = "cast it first: R.match_cast(…, R.Callable)" if cast else codes.NOT_CALLABLE.fix

@@ -70,6 +70,7 @@ class _ModuleNormalizer:
         self.done: dict[str, e.Function] = {}
         self.pure: dict[str, bool] = {}
         self._infos: dict[str, s.StructInfo] = {}
+        self.unread = {name for name, fn in module.functions.items() if _is_unread(fn)}
 
     def run(self) -> IRModule:
         """The normalized module."""
@@ -106,7 +107,10 @@ class _ModuleNormalizer:
             report, self.signature, self.unsaid_is_pure, known=known, callees_stand=stand
         )
         normalizer.infer.places = self.module.global_infos
+        normalizer.infer.unread = self.unread
         self.done[name] = normalizer.run(fn)
+        if normalizer.is_unread:
+            self.unread.add(name)
         return normalizer.has_effect and fn.pure is None and not self.unsaid_is_pure
 
     def _stands(self, name: str) -> bool:
@@ -133,7 +137,12 @@ class _ModuleNormalizer:
 def _other_info(fn: Any) -> s.StructInfo:
     if type(fn) is PrimFunc:
         return prim_func_info(fn)
-    return fn.struct_info or s.FuncStructInfo(None, s.OBJECT, False)
+    return fn.struct_info or s.FuncStructInfo(None, s.OBJECT, _is_unread(fn))
+
+
+def _is_unread(fn: Any) -> bool:
+    """Whether a member of the module is one that could not be read."""
+    return type(fn) is e.OpaqueFunction and fn.attrs.get(e.UNREAD) is True
 
 
 def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:

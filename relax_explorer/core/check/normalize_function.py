@@ -60,13 +60,15 @@ class FunctionNormalizer:
         self.fresh: dict[str, int] = {}  # numbers given to new names so far
         self.fn: e.Function | None = None
         self.has_effect = False
+        self.is_unread = False  # whether nothing is known of the result
         # Bindings that are in normal form already, by identity; the caller keeps them alive.
         self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
         # Whether nothing that a known binding can read is another now; as long as that is so, nobody looks.
         self.all_stands = callees_stand if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
-            self.infer.places = outer.infer.places
+            self.infer.places, self.infer.unread = outer.infer.places, outer.infer.unread
+            self.infer.poisoned_results = outer.infer.poisoned_results
 
     def run(self, fn: e.Function) -> e.Function:
         """The function in normal form."""
@@ -78,6 +80,7 @@ class FunctionNormalizer:
         body = self.sequence(seq)
         derived = self.infer.info(body.body)
         ret = fn.ret_struct_info
+        self.is_unread = ret is None and body.body in self.infer.poisoned
         if ret is None:
             ret = erase(
                 derived, params_dims, ()
@@ -216,6 +219,8 @@ class FunctionNormalizer:
             new = substitute_vars(new, {early: final})
             early = final
             self.infer.captured[final] = captured
+        if inner.is_unread:
+            self.infer.poisoned_results.add(early)
         self.out.append(replace(binding, var=early, value=new))
 
     def _var(self, var: e.Var, info: s.StructInfo | None) -> e.Var:
@@ -364,9 +369,12 @@ class FunctionNormalizer:
         infos = [self.infer.info(branch.body) for branch in branches]
         infos = [erase(info, dims, held.visible(info, self.vars, count, params)) for info in infos]
         info = self.infer.branches(infos[0], infos[1])
-        return replace(
+        new = replace(
             expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info
         )
+        if any(branch.body in self.infer.poisoned for branch in branches):
+            self.infer.poisoned.add(new)
+        return new
 
     def _seq(self, expr: e.SeqExpr) -> e.Expr:
         for block in expr.blocks:

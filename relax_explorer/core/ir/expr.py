@@ -258,6 +258,17 @@ class OpaqueFunction(Expr):
     span: Span | None = None
 
 
+UNREAD = "relax_explorer.unread"
+
+
+def unread(operands: tuple[Expr, ...] = (), span: Span | None = None) -> Call:
+    """What stands for an expression that could not be read, over the variables it mentions: a value of which nothing is known.
+
+    Only the module that a ParseError carries has such values, so that the rest of it can be checked.
+    """
+    return Call(op_ref(UNREAD), operands, EMPTY, (), None, span)
+
+
 def replace_span(expr: Expr, span: Span | None) -> Expr:
     """A copy of `expr` that stands at another place."""
     return replace(expr, span=span)

@@ -11,6 +11,8 @@ from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.dialects import Dialect, guess
 
+UNREADABLE = "__unreadable__"  # stands for the value of a line that Python can't read, which was reported
+
 
 class Skip(Exception):
     """A part of the text can't be read; the problem is in the report. Caught per statement, so that reading goes on."""

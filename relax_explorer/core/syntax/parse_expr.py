@@ -16,7 +16,7 @@ from relax_explorer.core.ir.dtype import FLOAT64, DType
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op
-from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
@@ -108,6 +108,8 @@ class ExprReader:
         found = self.names.get(node.id)
         if found is not None:
             return found
+        if node.id == UNREADABLE:
+            raise Skip
         declared = self.ctx.type_var_dtype(node.id)
         if declared is not None:
             return self.info.define(node.id, declared)

@@ -15,30 +15,15 @@ from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import pieces
+from relax_explorer.core.syntax.blocks import Blocks
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_expr import ExprReader
+from relax_explorer.core.syntax.parse_if import read_if, targets
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
 
 TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
 MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape
-
-
-class Blocks:
-    """The blocks of a sequence while it is read."""
-
-    __slots__ = ("bindings", "blocks")
-
-    def __init__(self) -> None:
-        self.blocks: list[e.BindingBlock] = []
-        self.bindings: list[e.Binding] = []
-
-    def close(self) -> tuple[e.BindingBlock, ...]:
-        """End the open block; all blocks so far."""
-        if self.bindings:
-            self.blocks.append(e.BindingBlock(tuple(self.bindings)))
-            self.bindings = []
-        return tuple(self.blocks)
 
 
 class FunctionReader:
@@ -56,6 +41,7 @@ class FunctionReader:
         )
         self._infos: dict[str, s.StructInfo] = {}
         self._returned: Span | None = None
+        self._unread_params: set[str] = set()
         self._type_vars: list[str] = []  # those that this function declares, for the functions inside it
 
     # -- names ----------------------------------------------------------------------------------------------------
@@ -95,6 +81,9 @@ class FunctionReader:
         params = self._parameters(node)
         ret = self._return_annotation(node)
         blocks = Blocks()
+        for param in params:
+            if param.name in self._unread_params:
+                self._bind_unread(param.name, node, blocks)
         body = self._body(node, node.body, blocks)
         for declared in self._type_vars:
             del self.ctx.type_vars[declared]
@@ -179,6 +168,7 @@ class FunctionReader:
         try:
             return self.annotation(argument.annotation)
         except Skip:
+            self._unread_params.add(argument.arg)
             return s.OBJECT
 
     def _return_annotation(self, node: ast.FunctionDef) -> s.StructInfo | None:
@@ -211,7 +201,7 @@ class FunctionReader:
                     place,
                     help=codes.MISSING_RETURN.fix,
                 )
-            result = e.Tuple(())
+            result = e.unread()
         return result
 
     def _return(self, node: ast.Return) -> e.Expr:
@@ -221,12 +211,12 @@ class FunctionReader:
         try:
             return self.expr.value(node.value)
         except Skip:
-            return e.Tuple((), None, self.ctx.span(node))
+            return self.unread(node)
 
     # -- statements -----------------------------------------------------------------------------------------------
 
     def statement(self, node: ast.stmt, blocks: Blocks) -> None:
-        """Read one statement; what it would have bound is Object when it can't be read, so that no error follows from it."""
+        """Read one statement; when it can't be read, nothing is known of what it binds, and no error follows from it."""
         reader = _STATEMENTS.get(type(node))
         try:
             if reader is None:
@@ -238,8 +228,19 @@ class FunctionReader:
                 )
             reader(self, node, blocks)
         except Skip:
-            for name in _targets(node):
-                self.names[name] = e.Var(name, s.OBJECT, self.ctx.span(node))
+            for name in targets(node) or ["_"]:
+                self._bind_unread(name, node, blocks)
+
+    def unread(self, node: ast.AST) -> e.Call:
+        """What stands for an expression that can't be read; the variables in it count as used."""
+        found = [self.names.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return e.unread(tuple([var for var in found if isinstance(var, e.Var)]), self.ctx.span(node))
+
+    def _bind_unread(self, name: str, node: ast.stmt, blocks: Blocks) -> None:
+        var = self.new_var(name, None, node)
+        blocks.bindings.append(e.VarBinding(var, self.unread(node), None, self.ctx.span(node)))
+        if name != "_":
+            self.names[name] = var
 
     def _run(self, node: pieces.Run, blocks: Blocks) -> None:
         outside = self.ctx.line_offset, self.ctx.column_offset
@@ -260,7 +261,10 @@ class FunctionReader:
     def _ann_assign(self, node: ast.AnnAssign, blocks: Blocks) -> None:
         if type(node.target) is not ast.Name:
             raise self.ctx.fail(codes.BAD_STATEMENT, "only a name can be bound", node)
-        annotation = self.annotation(node.annotation)
+        try:
+            annotation: s.StructInfo | None = self.annotation(node.annotation)
+        except Skip:
+            annotation = None
         if node.value is None:
             raise self.ctx.fail(codes.BAD_STATEMENT, f"{node.target.id!r} is declared but has no value", node)
         self._bind(node.target, node.value, annotation, node, blocks)
@@ -339,7 +343,10 @@ class FunctionReader:
             )  # as TVM wants a cast written that binds nothing
             self._match_cast(None if thrown_away else target, value, annotation, span, blocks)
             return
-        bound = self.expr.bound_value(value, annotation)
+        try:
+            bound = self.expr.bound_value(value, annotation)
+        except Skip:
+            bound = self.unread(value)
         var = self.new_var(target.id, annotation, target)
         blocks.bindings.append(e.VarBinding(var, bound, annotation, span))
         self.names[target.id] = var
@@ -434,7 +441,7 @@ class FunctionReader:
             return []
         if outputs[0] is not node.body[-1]:
             self.ctx.say(codes.BAD_DATAFLOW, "R.output ends the dataflow block", outputs[0])
-        bound = {name for statement in node.body for name in _targets(statement)}
+        bound = {name for statement in node.body for name in targets(statement)}
         names = []
         for arg in outputs[0].value.args:  # type: ignore[attr-defined]  # `_is_output` saw a call
             if isinstance(arg, ast.Name) and arg.id in bound:
@@ -447,70 +454,6 @@ class FunctionReader:
                     help=codes.BAD_DATAFLOW.fix,
                 )
         return names
-
-    def _if(self, node: ast.If, blocks: Blocks) -> None:
-        condition = self.expr.value(node.test)
-        name = self._branch_target(node)
-        true_branch, annotation = self._branch(node.body, name, "_then")
-        false_branch, other = self._branch(node.orelse, name, "_else")
-        found = annotation if annotation is other else None
-        var = self.new_var(name, found, node)
-        value = e.If(condition, true_branch, false_branch, None, self.ctx.span(node))
-        blocks.bindings.append(e.VarBinding(var, value, found, self.ctx.span(node)))
-        self.names[name] = var
-
-    def _branch_target(self, node: ast.If) -> str:
-        found = []
-        for branch, place in ((node.body, "first"), (node.orelse, "second")):
-            if not branch:
-                raise self.ctx.fail(codes.BAD_BRANCH, "the if has no else", node, help=codes.BAD_BRANCH.fix)
-            last = branch[-1]
-            name = self._branch_target(last) if isinstance(last, ast.If) else (_targets(last) or [""])[-1]
-            if not name:
-                raise self.ctx.fail(
-                    codes.BAD_BRANCH,
-                    f"the {place} branch does not end in a binding",
-                    last,
-                    help=codes.BAD_BRANCH.fix,
-                )
-            found.append(name)
-        if found[0] != found[1]:
-            raise self.ctx.fail(
-                codes.BAD_BRANCH,
-                f"one branch ends by binding {found[0]!r}, the other {found[1]!r}",
-                node,
-                help=codes.BAD_BRANCH.fix,
-            )
-        return found[0]
-
-    def _branch(
-        self, statements: list[ast.stmt], name: str, suffix: str
-    ) -> tuple[e.SeqExpr, s.StructInfo | None]:
-        before = dict(self.names)
-        blocks = Blocks()
-        # An If in a dataflow block is for the checker to refuse; its branches are ordinary blocks all the same.
-        outputs, self.output_names = self.output_names, None
-        try:
-            for statement in statements:
-                self.statement(statement, blocks)
-        finally:
-            self.output_names = outputs
-        self.names.clear()
-        self.names.update(before)
-        last = blocks.bindings.pop() if blocks.bindings else None
-        if last is None or last.var is None:
-            return e.SeqExpr(blocks.close(), e.Tuple(())), None
-        span = last.span
-        if isinstance(last, e.VarBinding) and type(last.value) in e.LEAVES:
-            return e.SeqExpr(blocks.close(), last.value, None, span), last.annotation
-        var = e.Var(name + suffix, last.var.struct_info, last.var.span)
-        renamed: e.Binding
-        if isinstance(last, e.VarBinding):
-            renamed = e.VarBinding(var, last.value, last.annotation, span)
-        else:
-            renamed = e.MatchCast(var, last.value, last.struct_info, last.annotation, span)
-        blocks.bindings.append(renamed)
-        return e.SeqExpr(blocks.close(), var, None, span), last.annotation
 
     def _function(self, node: ast.FunctionDef, blocks: Blocks) -> None:
         decorator = node.decorator_list[0] if node.decorator_list else None
@@ -538,7 +481,7 @@ _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
     ast.Assign: FunctionReader._assign,
     ast.Expr: FunctionReader._expression,
     ast.With: FunctionReader._with,
-    ast.If: FunctionReader._if,
+    ast.If: read_if,
     ast.FunctionDef: FunctionReader._function,
     ast.Pass: FunctionReader._pass,
 }
@@ -549,7 +492,7 @@ def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
     for statement in ast.walk(node):
         value = statement.value if isinstance(statement, ast.Assign) else None
         if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
-            scalars = scalars | set(_targets(statement))  # type: ignore[arg-type]  # an assignment, as `value` says
+            scalars = scalars | set(targets(statement))  # type: ignore[arg-type]  # an assignment, as `value` says
     found: set[str] = set()
     for outer in ast.walk(node):
         if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
@@ -565,23 +508,3 @@ def _is_output(node: ast.stmt) -> bool:
         and isinstance(node.value, ast.Call)
         and dotted(node.value.func) == "R.output"
     )
-
-
-def _targets(node: ast.stmt) -> list[str]:
-    """Names that a statement binds; an If binds what its branches end with."""
-    if isinstance(node, ast.FunctionDef):
-        return [node.name]
-    if isinstance(node, pieces.Run):
-        return node.targets()
-    while isinstance(node, ast.If) and node.body:
-        node = node.body[-1]
-    found: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        found = node.targets
-    elif isinstance(node, ast.AnnAssign):
-        found = [node.target]
-    names = []
-    for target in found:
-        items = target.elts if isinstance(target, ast.Tuple) else [target]
-        names += [item.id for item in items if isinstance(item, ast.Name)]
-    return names

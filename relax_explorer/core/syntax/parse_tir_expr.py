@@ -22,7 +22,7 @@ from relax_explorer.core.ir.dtype import (
     limits,
 )
 from relax_explorer.core.ir.fold import combine
-from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.parse_info import (
     PRIM_FUNCTIONS,
     PRIM_OPERATORS,
@@ -92,6 +92,8 @@ class TirExprReader:
         return value
 
     def _name(self, node: ast.Name) -> p.PrimExpr:
+        if node.id == UNREADABLE:
+            raise Skip
         found = self.names.get(node.id)
         if isinstance(found, p.PrimExpr):
             return found

@@ -14,12 +14,12 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
-from relax_explorer.core.ir.expr import OpaqueFunction
+from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax import pieces, python_names
-from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_attributes import constant
@@ -40,7 +40,7 @@ def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IR
     """
     module, report = read(text, filename, experimental)
     if module is None or report.errors:
-        raise ParseError(*report.sorted())
+        raise ParseError(*report.sorted(), module=module)
     return module
 
 
@@ -80,7 +80,8 @@ def _read(
         return None, report
 
 
-def _tree(source: Source, text: str, report: Report) -> ast.Module | None:
+def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Module | None:
+    """Python's tree of the text; a line that it refuses is reported, and read over. `after` is the last of those lines."""
     control = _CONTROL.search(source.text)
     if control is not None:
         line, column = source.position(control.start())
@@ -96,7 +97,13 @@ def _tree(source: Source, text: str, report: Report) -> ast.Module | None:
             warnings.simplefilter("ignore")  # Python's remarks on odd literals say nothing of TVMScript
             return ast.parse(text)
     except SyntaxError as error:
+        line = error.lineno or 1
+        if after and line <= after + 1:
+            return None  # it follows from the line before
         _syntax_error(source, report, error)
+        goes_on = report.items[-1].code is not codes.TRUNCATED or _is_followed(text, line)
+        mended = _without(text, line) if goes_on and len(report.errors) < _MOST_MENDED else None
+        return None if mended is None else _tree(source, mended, report, line)
     except (RecursionError, MemoryError):
         report.say(
             codes.TOO_DEEP,
@@ -107,6 +114,37 @@ def _tree(source: Source, text: str, report: Report) -> ast.Module | None:
     except (ValueError, OverflowError, UnicodeError) as error:
         report.say(codes.BAD_SYNTAX, str(error)[:120], source.span(1, 0))
     return None
+
+
+_MOST_MENDED = 20
+_INSIDE = re.compile(r"[ \t]+")
+_BINDING = re.compile(r"[ \t]+\w+[ \t]*(?::[^=]*)?=(?!=)")
+
+
+def _is_followed(text: str, number: int) -> bool:
+    """Whether more statements come after a line, so that it is no line at which the text was cut off."""
+    lines = text.split("\n")
+    inside = len(lines[number - 1]) - len(lines[number - 1].lstrip()) if number <= len(lines) else 0
+    return any(line.strip() and len(line) - len(line.lstrip()) <= inside for line in lines[number:])
+
+
+def _without(text: str, number: int) -> str | None:
+    """The text with `UNREADABLE` for the value in a line, so that the rest can be read; None for a line that opens a block."""
+    lines = text.split("\n")
+    line = lines[number - 1] if number <= len(lines) else ""
+    indent = _INSIDE.match(line)
+    if indent is None or UNREADABLE in line:
+        return None
+    binding = _BINDING.match(line)
+    words = line.split()
+    if line.rstrip().endswith(":") and words[0] != "if":
+        return None
+    if binding is not None:
+        head = f"{indent.group()}{re.split(r'[ :=]', words[0])[0]} = "
+    else:
+        head = indent.group() + (f"{words[0]} " if words[0] in ("if", "return") else "")
+    lines[number - 1] = f"{head}{UNREADABLE}{':' * (words[0] == 'if')}"
+    return "\n".join(lines)
 
 
 _HINTS = (
@@ -183,7 +221,8 @@ class _ModuleReader:
             try:
                 self._top(node)
             except Skip:
-                continue
+                if isinstance(node, ast.FunctionDef):
+                    self._unread(node)
         if not self.functions and not self.name:
             if not self.ctx.report.errors:
                 self.ctx.report.say(
@@ -220,6 +259,8 @@ class _ModuleReader:
             self._foreign(node)
 
     def _foreign(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name) and node.value.id == UNREADABLE:
+            raise Skip
         raise self.ctx.fail(
             codes.NOT_TVMSCRIPT,
             f"{ast.unparse(node).splitlines()[0][:60]!r} is Python, not TVMScript",
@@ -277,7 +318,8 @@ class _ModuleReader:
             try:
                 self._class_member(member)
             except Skip:
-                continue
+                if isinstance(member, ast.FunctionDef):
+                    self._unread(member)
 
     def _note_names(self, body: list[ast.stmt]) -> None:
         for member in body:
@@ -357,6 +399,11 @@ class _ModuleReader:
                 node,
                 help=codes.NOT_TVMSCRIPT.fix,
             )
+
+    def _unread(self, node: ast.FunctionDef) -> None:
+        """Take a function that can't be read for one of which nothing is known, so that its calls are no errors as well."""
+        attrs = Attrs({"global_symbol": node.name, UNREAD: True})
+        self.functions.setdefault(node.name, OpaqueFunction("", "", attrs, None, self.ctx.span(node)))
 
     def _opaque(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> OpaqueFunction:
         """A member that is kept as text, without the indentation that all its lines share."""

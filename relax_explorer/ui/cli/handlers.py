@@ -96,7 +96,7 @@ def _check_one(path: str, profile: str, prover: str) -> tuple[list[Diagnostic], 
         return rules.check(output.read(path), profile, prover=prover), True
     except ParseError as failure:
         codes = {item.code.id for item in failure.diagnostics}
-        return list(failure.diagnostics), not codes & {"RX0001", "RX0003", "RX0004"}
+        return list(rules.problems(failure, profile, prover)), not codes & {"RX0001", "RX0003", "RX0004"}
 
 
 def _selected(item: Diagnostic, select: str | None, ignore: str | None) -> bool:

@@ -8,8 +8,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 from textual.worker import Worker, WorkerState
 
+from relax_explorer.core.check import problems
 from relax_explorer.core.codes import internal
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.ui import places
@@ -41,6 +42,9 @@ class Stages(Shell):
         """Read a file and run its pipeline, away from the screen."""
         try:
             session = Session(load(path), self.pipeline, path, places.kernel_cache())
+        except ParseError as failure:
+            self.post_message(WorkFailed(problems(failure)))
+            return
         except Failure as failure:
             self.post_message(WorkFailed(failure.diagnostics))
             return

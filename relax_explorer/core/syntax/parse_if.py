@@ -1,0 +1,107 @@
+"""Reads Ifs of Relax functions, and says which names a statement binds."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.syntax import pieces
+from relax_explorer.core.syntax.blocks import Blocks
+from relax_explorer.core.syntax.context import Skip
+
+if TYPE_CHECKING:
+    from relax_explorer.core.syntax.parse_function import FunctionReader
+
+
+def read_if(reader: FunctionReader, node: ast.If, blocks: Blocks) -> None:
+    """An If, whose branches end by binding one name."""
+    try:
+        condition = reader.expr.value(node.test)
+    except Skip:
+        condition = reader.unread(node.test)
+    name = _branch_target(reader, node)
+    true_branch, annotation = _branch(reader, node.body, name, "_then")
+    false_branch, other = _branch(reader, node.orelse, name, "_else")
+    found = annotation if annotation is other else None
+    var = reader.new_var(name, found, node)
+    value = e.If(condition, true_branch, false_branch, None, reader.ctx.span(node))
+    blocks.bindings.append(e.VarBinding(var, value, found, reader.ctx.span(node)))
+    reader.names[name] = var
+
+
+def _branch_target(reader: FunctionReader, node: ast.If) -> str:
+    found = []
+    for branch, place in ((node.body, "first"), (node.orelse, "second")):
+        if not branch:
+            raise reader.ctx.fail(codes.BAD_BRANCH, "the if has no else", node, help=codes.BAD_BRANCH.fix)
+        last = branch[-1]
+        name = _branch_target(reader, last) if isinstance(last, ast.If) else (targets(last) or [""])[-1]
+        if not name:
+            raise reader.ctx.fail(
+                codes.BAD_BRANCH,
+                f"the {place} branch does not end in a binding",
+                last,
+                help=codes.BAD_BRANCH.fix,
+            )
+        found.append(name)
+    if found[0] != found[1]:
+        raise reader.ctx.fail(
+            codes.BAD_BRANCH,
+            f"one branch ends by binding {found[0]!r}, the other {found[1]!r}",
+            node,
+            help=codes.BAD_BRANCH.fix,
+        )
+    return found[0]
+
+
+def _branch(
+    reader: FunctionReader, statements: list[ast.stmt], name: str, suffix: str
+) -> tuple[e.SeqExpr, s.StructInfo | None]:
+    before = dict(reader.names)
+    blocks = Blocks()
+    # An If in a dataflow block is for the checker to refuse; its branches are ordinary blocks all the same.
+    outputs, reader.output_names = reader.output_names, None
+    try:
+        for statement in statements:
+            reader.statement(statement, blocks)
+    finally:
+        reader.output_names = outputs
+    reader.names.clear()
+    reader.names.update(before)
+    last = blocks.bindings.pop() if blocks.bindings else None
+    if last is None or last.var is None:
+        return e.SeqExpr(blocks.close(), e.Tuple(())), None
+    span = last.span
+    if isinstance(last, e.VarBinding) and type(last.value) in e.LEAVES:
+        return e.SeqExpr(blocks.close(), last.value, None, span), last.annotation
+    var = e.Var(name + suffix, last.var.struct_info, last.var.span)
+    renamed: e.Binding
+    if isinstance(last, e.VarBinding):
+        renamed = e.VarBinding(var, last.value, last.annotation, span)
+    else:
+        renamed = e.MatchCast(var, last.value, last.struct_info, last.annotation, span)
+    blocks.bindings.append(renamed)
+    return e.SeqExpr(blocks.close(), var, None, span), last.annotation
+
+
+def targets(node: ast.stmt) -> list[str]:
+    """Names that a statement binds; an If binds what its branches end with."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, pieces.Run):
+        return node.targets()
+    while isinstance(node, ast.If) and node.body:
+        node = node.body[-1]
+    found: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        found = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        found = [node.target]
+    names = []
+    for target in found:
+        items = target.elts if isinstance(target, ast.Tuple) else [target]
+        names += [item.id for item in items if isinstance(item, ast.Name)]
+    return names

@@ -1,0 +1,101 @@
+"""What can't be read in one place hides no problem of another, and makes none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from tests.support.mdtest import read
+
+CHAPTERS = sorted((Path(__file__).parent.parent / "spec").glob("*.md"))
+_CALL = re.compile(r"^(\s+\w+ = )R\.\w[\w.]*\(.*\)(?=\s*(#|$))")
+
+SEVERAL = """
+@I.ir_module
+class Module:
+    @R.function
+    def f(x: R.Tensor((2, 3), "float32")):
+        a = R.add(x, nope)
+        b = R.matmul(a, x)
+        c = R.matmul(x, x)
+        d = R.concat((a, x), axis=7)
+        g, h = a
+        return R.add(b, d)
+
+    @R.function
+    def g(x: R.Bad((2, 3), "float32"), y: R.Tensor((2,), "float32")):
+        z = R.add(x, y)
+        w = R.matmul(y, y, y, y)
+        v = R.permute_dims(w)
+        if R.less(x, +):
+            q = R.add(x, y)
+        else:
+            q = R.add(y, R.zeros((5,), "float32"))
+        return q
+
+    @foo
+    def h(x: R.Tensor((2, 3), "float32")):
+        return x
+
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        a = Module.f(x)
+        b = R.add(a, a)
+        c = Module.g(x, x)
+        d = Module.h(x)
+        e = R.add(d, d)
+        k = Module.nofun(x)
+        l = R.add(x, x
+        m = R.add(l, x)
+        return R.reshape(x, (7,))
+"""
+
+
+def errors(text: str) -> list[tuple[int, str]]:
+    return [(item.span.line, item.code.id) for item in rxe.check(text) if item.is_error and item.span]
+
+
+def test_every_problem_of_every_function_is_reported() -> None:
+    lines = [line.strip() for line in SEVERAL.splitlines()]
+    found = [(lines[line - 1], code) for line, code in errors(SEVERAL)]
+    assert found == [
+        ("a = R.add(x, nope)", "RX0014"),
+        ("c = R.matmul(x, x)", "RX0203"),
+        ('def g(x: R.Bad((2, 3), "float32"), y: R.Tensor((2,), "float32")):', "RX0012"),
+        ("w = R.matmul(y, y, y, y)", "RX0015"),
+        ("if R.less(x, +):", "RX0005"),
+        ('q = R.add(y, R.zeros((5,), "float32"))', "RX0204"),
+        ('def h(x: R.Tensor((2, 3), "float32")):', "RX0008"),
+        ("c = Module.g(x, x)", "RX0213"),
+        ("k = Module.nofun(x)", "RX0106"),
+        ("l = R.add(x, x", "RX0007"),
+        ("return R.reshape(x, (7,))", "RX0208"),
+    ]
+
+
+@pytest.mark.parametrize("broken", ["nope_", "R.add(nope_)", "(1 +", "lambda: 0"])
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_binding_that_cannot_be_read_is_the_only_problem(path: Path, broken: str) -> None:
+    tried = 0
+    for case in read(path):
+        lines = case.program.splitlines()
+        places = [n for n, line in enumerate(lines) if _CALL.match(line)]
+        if not places or errors(case.program):
+            continue
+        at = places[len(places) // 2]
+        lines[at] = _CALL.sub(lambda match: match[1] + broken, lines[at])
+        found = errors("\n".join(lines))
+        assert {line for line, _ in found} == {at + 1}, (case.name, found)
+        tried += 1
+    assert tried or path.stem[:2] in ("08", "13"), "no program of the chapter was tried"
+
+
+def test_a_parse_error_keeps_what_could_be_read() -> None:
+    with pytest.raises(rxe.ParseError) as raised:
+        rxe.parse('@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.add(x, z)\n    return y\n')
+    assert len(raised.value.diagnostics) == 1
+    assert list(raised.value.module.functions) == ["main"]
+    assert rxe.check(raised.value.module) == []
