@@ -13,14 +13,11 @@ from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building, replace
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.effects import has_effect
+from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -143,21 +140,3 @@ def _other_info(fn: Any) -> s.StructInfo:
 def _is_unread(fn: Any) -> bool:
     """Whether a member of the module is one that could not be read."""
     return type(fn) is e.OpaqueFunction and fn.attrs.get(e.UNREAD) is True
-
-
-def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
-    """The signature of a PrimFunc: buffers are tensors; mostly nothing is returned, and calling it fills what it was given."""
-    params = tuple([_param_info(param) for param in fn.params])
-    returns = (
-        fn.ret_type is not None and fn.ret_type is not s.VOID
-    )  # what returns nothing is called for what it fills
-    return s.FuncStructInfo(params, fn.ret_type or s.VOID, returns and not has_effect(fn))
-
-
-def _param_info(param: Buffer | p.PrimVar) -> s.StructInfo:
-    if isinstance(param, Buffer):
-        dims = tuple([p.as_dim(dim) if dim.dtype.is_int else dim for dim in param.shape])
-        return s.TensorStructInfo(dims, param.dtype)
-    if param.dtype is HANDLE:
-        return s.OBJECT  # a pointer to a tensor, of which the kernel says no more
-    return s.PrimStructInfo(param.dtype, param)

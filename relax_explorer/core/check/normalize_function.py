@@ -259,6 +259,10 @@ class FunctionNormalizer:
     def _informed(self, expr: e.Expr) -> e.Expr:
         return expr if expr.struct_info is not None else self.infer.informed(expr)
 
+    def _completed(self, leaf: e.Expr) -> e.Expr:
+        """An operand of a completed call, which may be new; the operator itself as it is."""
+        return leaf if type(leaf) is e.OpRef else self.leaf(leaf)
+
     def _unnested(self, expr: e.Expr) -> e.Expr:
         """`expr` over leaves: what is nested in it is bound, depth first and left to right, without recursion."""
         stack: list[tuple[e.Expr, Iterator[e.Expr], list[e.Expr]]] = [(expr, iter(operands(expr)), [])]
@@ -319,7 +323,9 @@ class FunctionNormalizer:
             attrs = completed(declared, expr.attrs)
             expr = e.Call(expr.op, expr.args, attrs, expr.sinfo_args, None, expr.span)
         if declared is not None and declared.refine is not None:
-            expr = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
+            refined = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
+            if refined is not expr:
+                expr = map_operands(refined, self._completed)  # type: ignore[assignment]  # a call stays one
         info = self.infer.call(expr)
         if not self.has_effect and purity.is_impure(expr, undeclared=False, by_spec=True):
             self.has_effect = True

@@ -27,6 +27,14 @@ BAD_OPTION = Code(
     "The pass has no such option, or the value is of another type.",
     "See `relax-explorer explain PASS`.",
 )
+STOPS_UNREAD = Code(
+    "RX0406",
+    "a binding that nothing reads may stop the run",
+    "Outside a dataflow block a pass keeps errors: dropping such a binding would drop its error, too.",
+    'Drop it with DeadCodeElimination{errors="drop"}, as TVM does, or write it in a dataflow block.',
+    "",
+    Severity.NOTE,
+)
 NO_LEGALIZATION = Code(
     "RX0405",
     "operator has no lowering",

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.compatible import YES, fits
+from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
@@ -119,6 +121,8 @@ class Machine:
         self.change: Change | None = None
         self.output: list[str] = []  # what R.print wrote
         self.warnings: list[Diagnostic] = self.kernels.remarks
+        self.is_mutable = effects(module).mutable  # whether a run can tell shared memory from a copy
+        self.renewed: dict[Plan, list[int]] = {}  # registers of constants that each frame has of its own
         self.globals = self._globals()
         self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
         fn = module.functions.get(function)
@@ -170,12 +174,23 @@ class Machine:
             )
         made = Frame(plan(fn, name), name, dict(dims))
         made.into, made.made_by = into, binding
+        if self.is_mutable and made.plan.constants:
+            self._renew_constants(made, fn, name)
         for slot, value in zip(made.plan.params, args, strict=True):
             made.registers[slot] = value
         self._match_params(fn, name, args, made)
         for var, slot in made.plan.captured:
             made.registers[slot] = captured.get(var)
         self.frames.append(made)
+
+    def _renew_constants(self, made: Frame, fn: e.Function, name: str) -> None:
+        """Give the frame tensors of its own for the constants that may be overwritten."""
+        held = self.renewed.get(made.plan)
+        if held is None:
+            memory = aliases(self.module, name, fn)
+            held = self.renewed[made.plan] = [n for n, expr in made.plan.constants if memory.written(expr)]
+        for slot in held:
+            made.registers[slot] = made.registers[slot].copy()
 
     def _match_params(self, fn: e.Function, name: str, args: Sequence[Any], made: Frame) -> None:
         infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]

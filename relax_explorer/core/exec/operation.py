@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence
         raise with_operands(failure, frame, at.node, op, args) from None
     if isinstance(value, np.generic) and not isinstance(wanted, s.PrimStructInfo):
         value = np.asarray(value)  # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
+    if machine.is_mutable and not op.shares:
+        value = _apart(value, list(_arrays(args)))
     check_value(machine, frame, at, op, args, value, wanted)
     machine.write(frame, at.target, value)
     odd = op.doubt(*args, *missing, **at.node.attrs) if op.doubt is not None else ""
@@ -60,6 +62,21 @@ def _need_lengths(machine: Any, frame: Any, at: Any, op: type[Op], wanted: s.Str
             text = "" if None in lengths else too_large(tuple(map(int, lengths)), info.dtype)
             if text:
                 raise machine.trap(codes.TOO_LARGE, f"{op.name}: {text}", at)
+
+
+def _apart(value: Any, given: Sequence[Any]) -> Any:
+    """A result in memory of its own: what numpy gives may be a view of an operand, which may be overwritten."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if any(np.may_share_memory(value, array) for array in given) else value
+    return tuple([_apart(item, given) for item in value]) if type(value) is tuple else value
+
+
+def _arrays(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif type(value) is tuple:
+            yield from _arrays(value)
 
 
 def _computed(machine: Any, at: Any, op: type[Op], args: Sequence[Any]) -> Any:

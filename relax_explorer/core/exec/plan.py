@@ -45,6 +45,7 @@ class Plan:
     code: list[Instruction] = field(default_factory=list)
     registers: list[Any] = field(default_factory=list)
     slots: dict[e.Var, int] = field(default_factory=dict)
+    constants: tuple[tuple[int, e.Constant], ...] = ()  # registers that start as tensors of the program
     params: tuple[int, ...] = ()
     captured: tuple[tuple[e.Var, int], ...] = ()
     result: int = -1
@@ -65,6 +66,7 @@ class _Planner:
     def __init__(self, fn: e.Function, name: str) -> None:
         self.plan = Plan(fn, name)
         self.constants: dict[int, int] = {}
+        self.tensors: list[tuple[int, e.Constant]] = []
 
     def make(self) -> Plan:
         made, fn = self.plan, self.plan.function
@@ -72,6 +74,7 @@ class _Planner:
         made.captured = tuple([(var, self.slot(var)) for var in free_variables(fn)])
         made.result = self.sequence(fn.body)
         self.emit("return", fn.body, (made.result,), -1)
+        made.constants = tuple(self.tensors)
         _mark_dead(made)
         return made
 
@@ -160,6 +163,15 @@ class _Planner:
         self.emit("move", value.false_branch, (result,), target, binding)
         skip.jump = len(self.plan.code)
 
+    def _tensor(self, expr: e.Constant) -> int:
+        """A register for this mention of a constant: each makes a new tensor (errata E-30)."""
+        data = _data(expr)
+        if data is expr:
+            return self.constant(expr)
+        number = self.slot(None, data)
+        self.tensors.append((number, expr))
+        return number
+
     def _shape_operand(self, expr: e.ShapeExpr) -> int:
         if all(type(value) is p.IntImm for value in expr.values):
             return self.constant(Shape(value.value for value in expr.values))  # type: ignore[attr-defined]  # all are IntImm
@@ -213,7 +225,7 @@ def _data(constant: e.Constant) -> Any:
 
 
 _OPERANDS: dict[type, Callable[[_Planner, Any], int]] = {
-    e.Constant: lambda q, x: q.constant(_data(x)),
+    e.Constant: _Planner._tensor,
     e.ShapeExpr: _Planner._shape_operand,
     e.PrimValue: _Planner._prim_operand,
     e.StringImm: lambda q, x: q.constant(x.value),

@@ -12,7 +12,7 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.node import node, owner_node, replace
 from relax_explorer.core.ir.prim import PrimExpr, as_dim
-from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TupleStructInfo
 from relax_explorer.core.source import Span
 
 
@@ -137,6 +137,11 @@ class Tuple(Expr):
     fields: tuple[Expr, ...]
     struct_info: StructInfo | None = None
     span: Span | None = None
+
+
+def tuple_of(fields: tuple[Expr, ...]) -> Tuple:
+    """A tuple of values whose StructInfo is known."""
+    return Tuple(fields, TupleStructInfo(tuple([field.struct_info or OBJECT for field in fields])))
 
 
 @node

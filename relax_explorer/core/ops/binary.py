@@ -37,7 +37,7 @@ from relax_explorer.core.ops.binary_math import (
     truth,
 )
 from relax_explorer.core.ops.broadcasting import index, result_shape
-from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, operand
+from relax_explorer.core.ops.decl import Fusion, NotLowered, Op, Site, Stops, operand
 from relax_explorer.core.ops.places import is_spread
 from relax_explorer.core.ops.te import Te, Tensor, cast
 
@@ -45,6 +45,7 @@ from relax_explorer.core.ops.te import Te, Tensor, cast
 class Arithmetic(Op):
     """Base of the element-wise operators on two tensors of one dtype; a scalar counts as a tensor of rank 0."""
 
+    stops = Stops.FLOATS
     x1: Tensor = operand("left tensor, or a scalar")
     x2: Tensor = operand("right tensor, or a scalar")
     fusion = Fusion.BROADCAST
@@ -88,6 +89,7 @@ def _both_scalars(x1: s.StructInfo, x2: s.StructInfo, kind: DType | None) -> s.P
 class Compare(Arithmetic):
     """Base of the comparisons: bool, element by element."""
 
+    stops = Stops.RELATIONS
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] f32[4] -> bool[n,4]",
         "i32[2,1] i32[] -> bool[2,1]",
@@ -105,6 +107,7 @@ class Compare(Arithmetic):
 class Bits(Arithmetic):
     """Base of what is done to bits: inference takes floats, as TVM's does, but nothing computes it."""
 
+    stops = Stops.VALUES
     kinds: ClassVar[tuple[str, ...]] = ("int", "uint", "bool")
 
 
@@ -173,6 +176,7 @@ def _binary(
     element: Element,
     doc: str,
     examples: tuple[str, ...] = (),
+    stops: Stops | None = None,
 ) -> type[Arithmetic]:
     short = name.split(".")[-1]
     members: dict[str, Any] = {
@@ -183,6 +187,8 @@ def _binary(
     }
     if examples:
         members["examples"] = examples
+    if stops is not None:
+        members["stops"] = stops
     return type(short.title().replace("_", ""), (base,), members, name=name)
 
 
@@ -202,6 +208,7 @@ Add = _binary(
     np.add,
     p.Add,
     f"x1 plus x2, element by element (numpy.add).\n{_WRAP} The sum of truth values is their or.",
+    stops=Stops.RELATIONS,
 )
 Subtract = _binary(
     "relax.subtract",
@@ -216,6 +223,7 @@ Multiply = _binary(
     np.multiply,
     p.Mul,
     f"x1 times x2, element by element (numpy.multiply).\n{_WRAP} The product of truth values is their and.",
+    stops=Stops.RELATIONS,
 )
 Divide = _binary(
     "relax.divide",

@@ -9,6 +9,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.decl import (
+    ANY_OPERAND,
     REQUIRED,
     Arguments,
     Function,
@@ -16,6 +17,7 @@ from relax_explorer.core.ops.decl import (
     Op,
     Shape,
     Site,
+    Stops,
     attr,
     operand,
 )  # fmt: skip
@@ -206,6 +208,7 @@ class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
     so that going back finds the old value.
     """
 
+    shares = writes = ("args",)
     inplace_indices: Ints = attr(REQUIRED, "for each result the argument it overwrites, -1 for a new one")
 
     @staticmethod
@@ -229,6 +232,7 @@ class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
     It is pure in TVM, while the specification says it may have side effects.
     """
 
+    writes = ("args",)
     pure_in_spec = False
 
 
@@ -238,6 +242,7 @@ class CallPyFunc(Stated, name="relax.call_py_func"):
     Python is never executed from a program's text: the function is one that was registered here as a packed function.
     """
 
+    shares = ("args",)
     func_name: str = operand("the name that it was registered by, a literal")
     args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
     types = "out_ty"
@@ -255,6 +260,7 @@ class CallPyFunc(Stated, name="relax.call_py_func"):
 class CallPurePacked(Stated, name="relax.call_pure_packed"):
     """A call of a packed function that has no side effects, as the program promises (TVM)."""
 
+    shares = ANY_OPERAND
     func: Function = operand("the packed function, by its name; its arguments follow")
     variadic = True
 
@@ -268,6 +274,7 @@ class CallPurePacked(Stated, name="relax.call_pure_packed"):
 class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
     """A call of a packed function that overwrites some of its arguments and returns them (TVM)."""
 
+    shares = writes = ANY_OPERAND
     func: Function = operand("the packed function, by its name; its arguments follow")
     inplace_indices: Ints = attr(REQUIRED, "for each result the argument it is, -1 for a new one")
     variadic = True
@@ -287,6 +294,8 @@ class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
 class InvokeClosure(Stated, name="relax.invoke_closure"):
     """A call of a closure that may have side effects (TVM)."""
 
+    shares = ("closure", "args")
+    writes: ClassVar[tuple[str, ...] | None] = shares
     closure: Function = operand("what make_closure made, or any function value")
     args: Arguments = operand(
         "the arguments before those that it captured, a tuple; one value stands for a tuple of it"
@@ -304,12 +313,14 @@ class InvokeClosure(Stated, name="relax.invoke_closure"):
 class InvokePureClosure(InvokeClosure, name="relax.invoke_pure_closure"):
     """A call of a closure that has no side effects, as the program promises (TVM)."""
 
+    writes = ()
     pure = True
 
 
 class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
     """A call of a builtin of the virtual machine, which is passed the machine itself before its arguments (TVM)."""
 
+    shares = writes = ("args",)
     func: Function = operand("the builtin, by its name")
     args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
     pure = False
@@ -329,6 +340,8 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
 class MakeClosure(ByMachine, name="relax.make_closure"):
     """A closure: a function of the module with values for its last parameters, as LambdaLift makes it (TVM)."""
 
+    shares = ("args",)
+    stops = Stops.NEVER
     func: Function = operand("the function")
     args: Arguments = operand(
         "the values for its last parameters, a tuple; one value stands for a tuple of it"

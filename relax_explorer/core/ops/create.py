@@ -23,6 +23,7 @@ from relax_explorer.core.ops.decl import (
     Prim,
     Shape,
     Site,
+    Stops,
     Value,
     attr,
     operand,
@@ -40,6 +41,7 @@ def _shape_info(at: Site, shape: s.StructInfo, dtype: DType | None) -> s.StructI
 class Filled(Op):
     """Base of the tensors full of one number."""
 
+    stops = Stops.RELATIONS
     shape: Shape = operand("the shape of the result")
     dtype: DType = attr(REQUIRED, "the dtype of the result")
     fusion = Fusion.ELEMENTWISE
@@ -82,6 +84,7 @@ class Ones(Filled, name="relax.ones"):
 class FilledLike(Op):
     """Base of the tensors of another one's shape, full of one number."""
 
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor that gives the shape")
     dtype: DType | None = attr(None, "the dtype of the result; that of x when None")
     fusion = Fusion.ELEMENTWISE
@@ -138,6 +141,7 @@ def _fill_kind(at: Site, fill_value: s.StructInfo) -> DType | None:
 class Full(Op, name="relax.full"):
     """A tensor full of one value (numpy.full)."""
 
+    stops = Stops.RELATIONS
     shape: Shape = operand("the shape of the result")
     fill_value: Value = operand("the value, a tensor of rank 0")
     dtype: DType | None = attr(
@@ -172,6 +176,7 @@ class Full(Op, name="relax.full"):
 class FullLike(Op, name="relax.full_like"):
     """A tensor full of one value in the shape of another one (numpy.full_like)."""
 
+    stops = Stops.RELATIONS
     kernel = "full"
     x: Tensor = operand("the tensor that gives the shape")
     fill_value: Value = operand("the value, a tensor of rank 0; it is converted to the dtype of the result")
@@ -349,6 +354,7 @@ def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.Pri
 class Triangle(Op):
     """Base of the triangles of matrices."""
 
+    stops = Stops.LENGTHS
     x: Tensor = operand("matrices in the last two axes; the axes before them may be any")
     k: Prim | None = operand(
         "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None

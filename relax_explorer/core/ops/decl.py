@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, equal
@@ -27,6 +27,8 @@ from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructI
 REQUIRED: Any = object()
 PHASES = ("high", "legalized", "lowered", "vm")
 """What a program goes through on its way to the virtual machine, in order."""
+ANY_OPERAND = ("*",)
+"""What `shares` and `writes` say of a call that takes any operands, and may use each."""
 _RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # of one operand to others
 # What annotations of operands say; the reader of text goes by these names.
 Prim = Any
@@ -52,6 +54,16 @@ class Fusion(IntEnum):
     OUT_ELEMENTWISE = 4
     TUPLE = 7
     OPAQUE = 8
+
+
+class Stops(Enum):
+    """What may stop the run at a call that inference accepted; each entry includes those above it."""
+
+    NEVER = "nothing stops it"
+    RELATIONS = "stops where lengths that inference could not compare differ"
+    FLOATS = "as before for floats; other dtypes stop at some values of elements, such as a divisor 0"
+    LENGTHS = "may stop at some lengths"
+    VALUES = "may stop at some values of elements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +133,7 @@ class Site:
     op: type[Op] | None = None
     report: Report = field(default_factory=Report)
     obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
+    doubts: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
     definitions: Mapping[Any, Expr] = field(default_factory=dict)  # what variables are bound to, where known
     places: Mapping[str, Any] = field(
         default_factory=dict
@@ -171,11 +184,15 @@ class Site:
                 found.append(Label(arg, f"this is {info}"))
         return found
 
-    def equal(self, a: PrimExpr, b: PrimExpr) -> Answer:
-        """Whether two lengths are equal: yes, no, or unknown, which becomes an obligation checked at run time."""
+    def equal(self, a: PrimExpr, b: PrimExpr, required: bool = True) -> Answer:
+        """Whether two lengths are equal: yes, no, or unknown.
+
+        If it is unknown, lengths that are `required` to be equal become an obligation, which the run checks. Otherwise, as
+        where one of them may also be 1, they become a doubt.
+        """
         answer = equal(a, b)
         if answer is Answer.UNKNOWN:
-            self.obligations.append((a, b))
+            (self.obligations if required else self.doubts).append((a, b))
         return answer
 
 
@@ -191,6 +208,12 @@ class Op:
     attributes: ClassVar[tuple[Parameter, ...]] = ()
     pure: ClassVar[bool] = True
     pure_in_spec: ClassVar[bool] = True  # whether the specification, too, calls a pure operator pure
+    shares: ClassVar[tuple[str, ...]] = ()  # operands whose memory the result may be; ANY_OPERAND for all
+    writes: ClassVar[tuple[str, ...] | None] = (
+        None  # operands it may overwrite; None: all if impure, else none
+    )
+    allocates: ClassVar[bool] = False  # two equal calls give two pieces of memory, each to be filled
+    stops: ClassVar[Stops] = Stops.VALUES
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = ()
     kernel: ClassVar[str] = (
@@ -252,6 +275,11 @@ class Op:
     def infer(at: Site, *args: Any, **attrs: Any) -> StructInfo:
         """StructInfo of the result; raises `at.fail(…)` for a call that can't be right."""
         return OBJECT
+
+    @classmethod
+    def overwritten(cls) -> tuple[str, ...]:
+        """The operands whose memory a call may overwrite; ANY_OPERAND for an impure operator that does not say."""
+        return cls.writes if cls.writes is not None else () if cls.pure else ANY_OPERAND
 
     @classmethod
     def is_lowered(cls) -> bool:

@@ -8,7 +8,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.call import ByMachine
-from relax_explorer.core.ops.decl import REQUIRED, Site, Value, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Site, Stops, Value, attr, operand
 from relax_explorer.core.ops.places import need_device
 from relax_explorer.core.ops.te import Tensor
 
@@ -21,6 +21,7 @@ class Print(ByMachine, name="relax.print"):
 
     format: str = attr("", "the text, with {} where a value goes")
     pure = False
+    writes = ()
     variadic = True
 
     @staticmethod
@@ -38,6 +39,7 @@ class AssertOp(ByMachine, name="relax.assert_op"):
     condition: Value = operand("one bool: a tensor of rank 0, or a scalar")
     format: str = attr("", "the message, with {} where a value goes")
     pure = False
+    writes = ()
     variadic = True
 
     @staticmethod
@@ -61,6 +63,7 @@ class AssertOp(ByMachine, name="relax.assert_op"):
 class NullValue(ByMachine, name="relax.null_value"):
     """The null object, which stands where an optional value is left out (TVM)."""
 
+    stops = Stops.NEVER
     examples = ("-> object",)
 
 
@@ -70,6 +73,8 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
     Here all values lie in one memory, so nothing is copied.
     """
 
+    shares = ("data",)
+    stops = Stops.NEVER
     data: Tensor = operand("the tensor")
     dst_vdevice: Any = attr(
         REQUIRED, "the device, one of the module's by its name and number, such as llvm:0"
@@ -90,6 +95,8 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):
     """The tensor itself, and a hint for the pass RealizeVDevice where it should lie (TVM)."""
 
+    shares = ("data",)
+    stops = Stops.NEVER
     data: Tensor = operand("the tensor")
     dst_vdevice: Any = attr(REQUIRED, "the device, R.device(…), R.cpu(…) or R.cuda(…)")
     memory_scope: str = attr("global", "the kind of memory there, such as global or shared")

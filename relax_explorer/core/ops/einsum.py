@@ -185,7 +185,7 @@ def _common(at: Site, label: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         return a
     if a is rules.ONE:
         return b
-    answer = at.equal(a, b)
+    answer = at.equal(a, b, required=False)
     if answer is Answer.NO:
         text = f"the axis {label!r} has the lengths {a} and {b}"
         raise at.fail(codes.NOT_BROADCASTABLE, text, operands=f"lengths {a} and {b}")

@@ -11,13 +11,14 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import (
+from relax_explorer.core.ops.decl import (  # named in annotations
     REQUIRED,
     Fusion,
     NotLowered,
     Op,
-    Prim,  # named in annotations
+    Prim,
     Site,
+    Stops,
     attr,
     operand,
 )
@@ -29,6 +30,7 @@ from relax_explorer.core.ops.te import erf as te_erf
 class Unary(Op):
     """Base of the element-wise operators on one tensor: the result has the operand's shape and dtype."""
 
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
@@ -335,6 +337,7 @@ class Clip(Op, name="relax.clip"):
     `max`, and where `min` is above `max` all become `min`.
     """
 
+    stops = Stops.RELATIONS
     kernel = "tir_clip"
     x: Tensor = operand("the tensor")
     min: Prim = operand("the lower bound")
@@ -371,6 +374,7 @@ class Astype(Op, name="relax.astype"):
     processor makes of it. As bool all but 0 is true.
     """
 
+    stops = Stops.RELATIONS
     kernel = "cast"
     x: Tensor = operand("the tensor")
     dtype: DType = attr(REQUIRED, "the dtype to convert to")
@@ -399,6 +403,7 @@ class Astype(Op, name="relax.astype"):
 class WrapParam(Op, name="relax.wrap_param"):
     """A parameter converted to the dtype that the program computes in, as `astype` does (TVM)."""
 
+    stops = Stops.RELATIONS
     data: Tensor = operand("the parameter")
     dtype: DType = attr(FLOAT32, "the dtype to convert to")
     kernel = "cast"

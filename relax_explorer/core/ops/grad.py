@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, Value, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Op, Site, Stops, Value, attr, operand
 from relax_explorer.core.ops.gather import inside, need_int
 from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.ops.nn_loss import (
@@ -32,6 +32,8 @@ from relax_explorer.core.tir.stmt import Stmt
 class Mark(Op):
     """Base of the marks: the operand as it is."""
 
+    shares = ("input",)
+    stops = Stops.NEVER
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "i64[] -> i64[]")
 

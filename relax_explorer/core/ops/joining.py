@@ -14,7 +14,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, Tensors, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Fusion, Ints, Op, Site, Stops, Tensors, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.te import Te, Tensor, where
 
@@ -22,6 +22,7 @@ from relax_explorer.core.ops.te import Te, Tensor, where
 class Concat(Op, name="relax.concat"):
     """Tensors one after another along an axis (numpy.concatenate)."""
 
+    stops = Stops.RELATIONS
     kernel = "concatenate"
     tensors: Tensors = operand("a tuple of tensors of one dtype, of equal lengths but along the axis")
     axis: int | None = attr(0, "the axis; negative counts from the last; None is for vectors only")
@@ -112,6 +113,7 @@ def _total(lengths: Sequence[p.PrimExpr]) -> p.PrimExpr:
 class Stack(Op, name="relax.stack"):
     """Tensors of one shape along a new axis (numpy.stack)."""
 
+    stops = Stops.RELATIONS
     tensors: Tensors = operand("a tuple of tensors of one shape and dtype")
     axis: int = attr(0, "the place of the new axis in the result; negative counts from its last")
     fusion = Fusion.INJECTIVE
@@ -181,6 +183,7 @@ class Split(Op, name="relax.split"):
     the end is at the end. One part alone is no tuple but the tensor itself.
     """
 
+    stops = Stops.LENGTHS
     x: Tensor = operand("the tensor")
     indices_or_sections: int | Ints = attr(
         REQUIRED, "how many equal parts, at least 1; or the places of the cuts, in ascending order"
@@ -268,6 +271,7 @@ def _cut_spans(length: p.PrimExpr, cuts: Sequence[Any]) -> list[tuple[p.PrimExpr
 class Repeat(Op, name="relax.repeat"):
     """Each element several times along an axis (numpy.repeat)."""
 
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     repeats: int = attr(REQUIRED, "how many times, at least 0")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
@@ -314,6 +318,7 @@ class Repeat(Op, name="relax.repeat"):
 class Tile(Op, name="relax.tile"):
     """The whole tensor several times along each axis (numpy.tile)."""
 
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     repeats: Ints = attr(
         REQUIRED,

@@ -15,6 +15,7 @@ from relax_explorer.core.ops import get
 from relax_explorer.core.ops.decl import NotLowered
 from relax_explorer.core.ops.te import Te, Tensor, prim_func
 from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -28,9 +29,9 @@ class Lowered:
 
 
 class Emitter:
-    """Collects the bindings that stand for one call; `add` puts a PrimFunc into the module and gives its name."""
+    """Collects the bindings that stand for one call; `add` puts a PrimFunc into the module."""
 
-    def __init__(self, add: Callable[[str, PrimFunc], str], dataflow: bool, span: Any = None) -> None:
+    def __init__(self, add: Callable[[str, PrimFunc], e.GlobalVar], dataflow: bool, span: Any = None) -> None:
         self.bindings: list[e.Binding] = []
         self._add, self._dataflow, self._span = add, dataflow, span
 
@@ -79,13 +80,13 @@ class Emitter:
         loose = [var for var in variables if fresh[var] not in bound]
         fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
         numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
-        target = e.GlobalVar(self._add(name, fn))
+        target = self._add(name, fn)
         tensors = [
             arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)
         ]
         return e.Call(
             e.op_ref("relax.call_tir"),
-            (target, e.Tuple((*tensors, *numbers))),
+            (target, e.tuple_of((*tensors, *numbers))),
             sinfo_args=(out,),
             struct_info=out,
             span=self._span,
@@ -93,7 +94,12 @@ class Emitter:
 
     def direct(self, name: str, fn: PrimFunc, args: Sequence[e.Expr], info: s.StructInfo) -> e.Call:
         """A call of a PrimFunc that returns a scalar."""
-        return e.Call(e.GlobalVar(self._add(name, fn)), tuple(args), struct_info=info, span=self._span)
+        return e.Call(self._add(name, fn), tuple(args), struct_info=info, span=self._span)
+
+
+def kernel_ref(name: str, fn: PrimFunc) -> e.GlobalVar:
+    """The reference to a PrimFunc of the module, with its signature."""
+    return e.GlobalVar(name, prim_func_info(fn))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast
 
@@ -24,6 +24,7 @@ class Matmul(Op, name="relax.matmul"):
     is then left out of the result.
     """
 
+    stops = Stops.RELATIONS
     x1: Tensor = operand("left matrices, or a vector")
     x2: Tensor = operand("right matrices, or a vector")
     out_dtype: DType | None = attr(
@@ -101,6 +102,7 @@ def _rank(a: int, b: int) -> int:
 class Outer(Op, name="relax.outer"):
     """The product of each element of x1 with each of x2 (numpy.outer)."""
 
+    stops = Stops.RELATIONS
     x1: Tensor = operand("left vector")
     x2: Tensor = operand("right vector")
     fusion = Fusion.BROADCAST

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.arith.prove import Answer, equal, factors, product
+from relax_explorer.core.arith.prove import Answer, factors, product
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
@@ -23,6 +23,7 @@ from relax_explorer.core.ops.decl import (
     Op,
     Shape,
     Site,
+    Stops,
     attr,
     operand,
 )
@@ -32,6 +33,7 @@ from relax_explorer.core.ops.te import Te, Tensor, flat_index, unflatten
 class PermuteDims(Op, name="relax.permute_dims"):
     """The same elements with the axes in another order (numpy.transpose)."""
 
+    stops = Stops.RELATIONS
     kernel = "transpose"
     x: Tensor = operand("the tensor")
     axes: IntList | None = attr(
@@ -82,9 +84,12 @@ def reshape_stage(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
 class Reshape(Op, name="relax.reshape"):
     """The same elements in row-major order, in another shape (numpy.reshape).
 
-    One length may be -1: it is what is left over. A length of 0 is that of x at the same place, as in ONNX, unlike numpy.
+    The result is the memory of x. One length may be -1: it is what is left over. A length of 0 is that of x at the same
+    place, as in ONNX, unlike numpy.
     """
 
+    shares = ("x",)
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     shape: Shape = operand("the new shape, of as many elements")
     fusion = Fusion.INJECTIVE
@@ -119,7 +124,7 @@ class Reshape(Op, name="relax.reshape"):
                     shape=f"shape {rules.text(shape.values)}",
                 )
             have, want = product(info.dims), product(shape.values)
-            if equal(have, want) is Answer.NO:
+            if at.equal(have, want) is Answer.NO:
                 text = f"x has {have} elements, the new shape {want}"
                 raise at.fail(
                     codes.SIZE_MISMATCH,
@@ -175,6 +180,7 @@ def _left_over(dims: list[p.PrimExpr], others: list[p.PrimExpr]) -> p.PrimExpr:
 class Flatten(Op, name="relax.flatten"):
     """All elements as a vector, in row-major order (numpy.ravel)."""
 
+    stops = Stops.RELATIONS
     kernel = "reshape"
     x: Tensor = operand("the tensor")
     fusion = Fusion.INJECTIVE
@@ -210,6 +216,7 @@ class Squeeze(Op, name="relax.squeeze"):
     must be 1 when it runs.
     """
 
+    stops = Stops.LENGTHS
     x: Tensor = operand("the tensor")
     axis: Axes | None = attr(None, "the axes, negative count from the last; all of length 1 when None")
     fusion = Fusion.INJECTIVE
@@ -227,7 +234,7 @@ class Squeeze(Op, name="relax.squeeze"):
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim - len(dropped) if info.ndim >= 0 else -1)
         for n in dropped:
-            at.equal(info.dims[n], rules.ONE)  # a length that is not known becomes an obligation
+            at.equal(info.dims[n], rules.ONE, required=False)  # an axis of another length stays
         kept = [dim for n, dim in enumerate(info.dims) if n not in dropped or _stays(dim)]
         return s.TensorStructInfo(tuple(kept), info.dtype)
 
@@ -256,6 +263,7 @@ def _stays(dim: p.PrimExpr) -> bool:
 class ExpandDims(Op, name="relax.expand_dims"):
     """The same elements with new axes of length 1 (numpy.expand_dims)."""
 
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     axis: Axes = attr(REQUIRED, "places of the new axes in the result; negative count from its last")
     fusion = Fusion.BROADCAST
@@ -296,6 +304,7 @@ class ExpandDims(Op, name="relax.expand_dims"):
 class BroadcastTo(Op, name="relax.broadcast_to"):
     """The tensor repeated along its axes of length 1, and along new first axes, to a shape (numpy.broadcast_to)."""
 
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     shape: Shape = operand("the shape of the result")
     fusion = Fusion.BROADCAST
@@ -315,7 +324,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
                 x=f"this is {info}",
             )
         for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
-            if own is not rules.ONE and at.equal(own, wanted) is Answer.NO:
+            if own is not rules.ONE and at.equal(own, wanted, required=False) is Answer.NO:
                 raise at.fail(
                     codes.NOT_BROADCASTABLE,
                     f"an axis of x has length {own}, shape has {wanted} there; only length 1 can be repeated",
@@ -337,6 +346,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
 class Flip(Op, name="relax.flip"):
     """The elements in reverse order along an axis (numpy.flip)."""
 
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor")
     axis: int = attr(REQUIRED, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE

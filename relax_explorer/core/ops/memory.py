@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Function, Op, Prim, Shape, Site, Value, operand
+from relax_explorer.core.ops.decl import Function, Op, Prim, Shape, Site, Stops, Value, operand
 from relax_explorer.core.ops.te import Tensor
 
 _DEVICE = "number of the device among the module's; -1 is the host"
@@ -101,6 +101,7 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
     Its memory ends with the last use. Here its elements are 0, so that nothing unset is ever shown.
     """
 
+    allocates = True
     shape: Shape = operand("its lengths, written out as R.shape([…])")
     dtype: DType = operand("its element type")
     runtime_device_index: Prim = operand(_DEVICE)
@@ -128,6 +129,8 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
 
 class AllocStorage(Lowered):
     """Base of the allocations of storages."""
+
+    allocates = True
 
     @staticmethod
     def _check(
@@ -178,6 +181,8 @@ class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
 class AllocTensor(Lowered):
     """Base of the tensors in storages."""
 
+    shares = ("storage",)
+    allocates = True
     storage: Value = operand("the storage it is placed in")
     offset: Prim = operand("where it starts, in bytes from the storage's start")
     shape: Shape = operand("its lengths")
@@ -264,6 +269,7 @@ class Killed(Lowered):
 class MemoryKillStorage(Killed, name="relax.memory.kill_storage"):
     """The end of a storage: nothing may use it afterwards (TVM, relax/op/memory)."""
 
+    writes = ("storage",)
     storage: Value = operand("the storage")
     examples = ("object -> ()",)
 
@@ -271,6 +277,7 @@ class MemoryKillStorage(Killed, name="relax.memory.kill_storage"):
 class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
     """The end of a tensor: nothing may use it afterwards (TVM, relax/op/memory)."""
 
+    writes = ("tensor",)
     tensor: Value = operand("the tensor")
     examples = ("f32[n,4] -> ()", "object -> ()")
 
@@ -278,6 +285,7 @@ class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
 class VmKillObject(Killed, name="relax.vm.kill_object"):
     """The end of a tensor or storage: its register is empty afterwards (TVM, relax/op/op.cc)."""
 
+    writes = ("obj",)
     phase = "vm"
     obj: Value = operand("the tensor or storage")
     examples = ("f32[n,4] -> ()", "object -> ()")
@@ -286,6 +294,7 @@ class VmKillObject(Killed, name="relax.vm.kill_object"):
 class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
     """A call of a PrimFunc with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
 
+    writes = ("args",)
     phase = "vm"
     func: Function = operand("the PrimFunc")
     args: Value = operand("a tuple of inputs, outputs, and last the shape")
@@ -305,6 +314,8 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
 class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
     """The tensor itself, and a mark that LiftTransformParams lifts nothing beyond it (TVM, relax/op/op.cc)."""
 
+    shares = ("x",)
+    stops = Stops.NEVER
     phase = "high"
     x: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]")

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BFLOAT16
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.special import erf, keep_dtype, sigmoid, wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast
@@ -25,6 +25,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 class Activation(Op):
     """Base of the activations: the shape and dtype of the operand."""
 
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")

@@ -17,7 +17,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.broadcasting import index
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, lowest, where
 
@@ -33,6 +33,7 @@ class Attention(Op, name="relax.nn.attention"):
     with a window only so many. A query that sees no key gives zeros. Several heads of queries may share one of keys or of values.
     """
 
+    stops = Stops.LENGTHS
     query: Tensor = operand("queries, [batch, queries, heads, elements of a head]")
     key: Tensor = operand("keys, [batch, keys, heads or a divisor, elements of a head]")
     value: Tensor = operand("values, [batch, keys, heads or a divisor, elements of a value]")
@@ -196,7 +197,7 @@ def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
         )
     for axis, (have, wanted) in enumerate(zip(bias.dims or (), scores, strict=False)):
         repeated = have is rules.ONE and axis < 3  # there is a number for each key
-        if not repeated and at.equal(have, wanted) is Answer.NO:
+        if not repeated and at.equal(have, wanted, required=axis == 3) is Answer.NO:
             raise at.fail(
                 codes.DIMS_DIFFER,
                 f"bias has the length {have} where the scores have {wanted}",

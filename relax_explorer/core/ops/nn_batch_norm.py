@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.broadcasting import index
-from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.nn_norm import array_moments, check_params, moments, normalise, spread
 from relax_explorer.core.ops.reduction import count, reduce_stage
 from relax_explorer.core.ops.special import wide
@@ -25,6 +25,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
     they are the moving moments, which stay. The variance is divided by the number of elements, not by one less.
     """
 
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
     beta: Tensor = operand("an offset for each channel, in the dtype of data")

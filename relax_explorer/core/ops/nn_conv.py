@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Ints, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Ints, Site, Stops, attr, operand
 from relax_explorer.core.ops.nn_layout import (
     by_axis,
     dims_of,
@@ -116,6 +116,7 @@ class Product(Windowed):
 class Convolution(Product):
     """Base of the convolutions."""
 
+    stops = Stops.LENGTHS
     left_out = ("output_padding",)
 
     @classmethod

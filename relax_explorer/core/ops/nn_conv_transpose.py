@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Ints, Site, attr
+from relax_explorer.core.ops.decl import Ints, Site, Stops, attr
 from relax_explorer.core.ops.nn_conv import Product, product
 from relax_explorer.core.ops.nn_layout import (
     by_axis,
@@ -44,6 +44,7 @@ from relax_explorer.core.ops.windows import (
 class Transposed(Product):
     """Base of the transposed convolutions: windows are those of the result, padding is left out of it."""
 
+    stops = Stops.LENGTHS
     padding: Ints = attr(
         border(0),
         "elements left out around the result: one number, one for each axis, or all before and then all after; at least 0",

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.broadcasting import index
-from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.reduction import count, reduce_stage
 from relax_explorer.core.ops.special import wide
@@ -61,6 +61,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
     The variance is divided by the number of elements, not by one less.
     """
 
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
     beta: Tensor = operand("offsets, with the lengths of the axes, in the dtype of data")
@@ -167,6 +168,7 @@ def check_params(
 class RmsNorm(Op, name="relax.nn.rms_norm"):
     """data / sqrt(mean of its squares + epsilon) * weight, with the mean over axes (Zhang and Sennrich 2019)."""
 
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     weight: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
     axes: Axes = attr((-1,), "the axes that the mean is taken over; negative count from the last")
@@ -216,6 +218,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
     The variance is divided by the number of elements, not by one less.
     """
 
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
     beta: Tensor = operand("an offset for each channel, in the dtype of data")

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.binary_math import divide
-from relax_explorer.core.ops.decl import Fusion, Ints, NotLowered, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Ints, NotLowered, Site, Stops, attr, operand
 from relax_explorer.core.ops.nn_layout import (
     by_axis,
     dims_of,
@@ -167,6 +167,8 @@ def inside_windows(
 class MaxPool(Pool):
     """Base of the poolings that take the largest element of each window."""
 
+    stops = Stops.LENGTHS
+
     @classmethod
     def evaluate(
         cls, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str, out_layout: str | None,
@@ -217,6 +219,8 @@ def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: A
 
 class AvgPool(Pool):
     """Base of the poolings that take the mean of each window, its border left out unless count_include_pad."""
+
+    stops = Stops.LENGTHS
 
     @classmethod
     def evaluate(

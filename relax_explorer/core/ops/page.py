@@ -11,7 +11,7 @@ from typing import Any
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ops.decl import PHASES, Fusion, Op, Parameter
+from relax_explorer.core.ops.decl import ANY_OPERAND, PHASES, Fusion, Op, Parameter
 
 _FAMILY = "relax_explorer.core.ops"
 _OPERANDS = {
@@ -88,6 +88,11 @@ def problems(op: type[Op]) -> list[str]:
             text = f"{q.name} is of the kind {q.kind}, which is none of {', '.join(known)}"
             named = q.kind.startswith(("typing.", "<class"))
             found.append(text + "; put the annotation in quotes" if named else text)
+    operands = {*ANY_OPERAND, *[q.name for q in op.operands]}
+    for said in ("shares", "writes"):
+        unknown = [name for name in getattr(op, said) or () if name not in operands]
+        if unknown:
+            found.append(f"{said} names {unknown[0]!r}, which is no operand")
     if op.phase not in PHASES:
         found.append(f"phase is {op.phase!r}, which is none of {', '.join(PHASES)}")
     attributes = {q.name: None for q in op.attributes}
@@ -235,6 +240,26 @@ def purity(op: type[Op]) -> str:
     return "pure" if op.pure_in_spec else "pure in TVM; the specification says it may have side effects"
 
 
+def memory(op: type[Op]) -> str:
+    """Where the result lies, and which operands a call may overwrite."""
+    shared, written = map(_listed, (op.shares, op.overwritten()))
+    where = "the result is new memory"
+    if op.shares:
+        where = f"the result may share the memory of {shared}"
+    elif op.allocates:
+        where = "each call gives another piece of memory"
+    return f"memory: {where}" + (f"; a call may overwrite {written}" if written else "")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return "any operand" if names == ANY_OPERAND else " and ".join(names)
+
+
+def stops(op: type[Op]) -> str:
+    """What may stop the run at a call that inference accepted."""
+    return f"at run time: {op.stops.value}"
+
+
 def describe(op: type[Op]) -> dict[str, Any]:
     """Everything, as data."""
     return {
@@ -266,6 +291,12 @@ def describe(op: type[Op]) -> dict[str, Any]:
         },
         "pure": op.pure,
         "pure_in_specification": op.pure and op.pure_in_spec,
+        "memory": {
+            "shares": list(op.shares),
+            "writes": list(op.overwritten()),
+            "allocates": op.allocates,
+        },
+        "stops": op.stops.name.lower(),
         "fusion": op.fusion.name.lower(),
         "phase": op.phase,
         "declared": place(op),

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.dtype import FLOAT32, INT64, UINT64, DType
 from relax_explorer.core.ops import loops, rules
 from relax_explorer.core.ops.binary_math import divide
 from relax_explorer.core.ops.broadcasting import index
-from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, call, cast, flat_index, highest, lowest
 from relax_explorer.core.tir.stmt import Stmt
@@ -55,6 +55,7 @@ def _doubt(x: Any, axis: Any, keepdims: bool) -> str:
 class OfSome(Reduction):
     """Base of those that have no value where there are no elements."""
 
+    stops = Stops.LENGTHS
     doubt = staticmethod(_doubt)
 
     @staticmethod
@@ -120,6 +121,7 @@ class Sum(Reduction, name="relax.sum"):
     0 of no elements; of truth values whether one of them is true. Integers wrap: no wider dtype is taken, unlike numpy's.
     """
 
+    stops = Stops.RELATIONS
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
     @staticmethod
@@ -138,6 +140,8 @@ class Prod(Reduction, name="relax.prod"):
 
     1 of no elements; of truth values whether all of them are true. Integers wrap: no wider dtype is taken, unlike numpy's.
     """
+
+    stops = Stops.RELATIONS
 
     @staticmethod
     def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -329,6 +333,7 @@ class Std(OfSome, name="relax.std"):
 class Arg(Op):
     """Base of argmax and argmin: int64 positions."""
 
+    stops = Stops.LENGTHS
     x: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
     keepdims: bool = attr(False, "whether the reduced axis stays, with length 1; all do when axis is None")

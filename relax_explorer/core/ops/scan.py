@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import loops, rules
-from relax_explorer.core.ops.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor, cast
@@ -22,6 +22,7 @@ from relax_explorer.core.tir.stmt import Stmt
 class Scan(Op):
     """Base of the running reductions along an axis."""
 
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
     dtype: DType | None = attr(

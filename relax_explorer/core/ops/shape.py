@@ -13,13 +13,14 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.call import ByMachine
-from relax_explorer.core.ops.decl import Op, Shape, Site, operand
+from relax_explorer.core.ops.decl import Op, Shape, Site, Stops, operand
 from relax_explorer.core.ops.te import Te, Tensor, cast, where
 
 
 class ShapeOf(ByMachine, name="relax.shape_of"):
     """The shape of a tensor, as a value (numpy.shape)."""
 
+    stops = Stops.NEVER
     expr: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> shape(n,4)", "f32[] -> shape()")
 
@@ -33,6 +34,7 @@ class ShapeOf(ByMachine, name="relax.shape_of"):
 class Size(Op, name="relax.size"):
     """How many elements a tensor has, as a tensor of rank 0 (numpy.size)."""
 
+    stops = Stops.RELATIONS
     expr: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> i64[]", "f32[] -> i64[]", "bool[?,?] -> i64[]")
 
@@ -56,6 +58,7 @@ class Size(Op, name="relax.size"):
 class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
     """The lengths of a shape as a vector (TVM)."""
 
+    stops = Stops.NEVER
     expr: Shape = operand("the shape")
     examples = ("(n,4) -> i64[2]", "() -> i64[0]")
 

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.broadcasting import index, result_shape
-from relax_explorer.core.ops.decl import Fusion, Op, Site, operand
+from relax_explorer.core.ops.decl import Fusion, Op, Site, Stops, operand
 from relax_explorer.core.ops.te import Te, Tensor
 
 
@@ -23,6 +23,7 @@ class EwiseFma(Op, name="relax.ewise_fma"):
     The product is rounded before the sum, unlike in the fused multiply-add of IEEE 754.
     """
 
+    stops = Stops.RELATIONS
     x1: Tensor = operand("left factor")
     x2: Tensor = operand("right factor")
     x3: Tensor = operand("what is added")
@@ -77,6 +78,7 @@ def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, known: b
 class Where(Op, name="relax.where"):
     """The element of x1 where the condition is true, else that of x2 (numpy.where)."""
 
+    stops = Stops.RELATIONS
     condition: Tensor = operand("bool tensor")
     x1: Tensor = operand("taken where the condition is true")
     x2: Tensor = operand("taken where the condition is false")

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Op, Prim, Shape, Site, operand
+from relax_explorer.core.ops.decl import Op, Prim, Shape, Site, Stops, operand
 from relax_explorer.core.ops.memory import need_lengths, need_offset, need_shape
 from relax_explorer.core.ops.special import BadValue
 from relax_explorer.core.ops.te import Tensor
@@ -28,6 +28,7 @@ class MemoryView(Op, name="relax.memory.view"):
     reach beyond the tensor; where lengths are symbolic that is known when it runs.
     """
 
+    shares = ("data",)
     data: Tensor = operand("the tensor")
     shape: Shape | None = operand("the lengths of the view; those of the tensor when left out", default=())
     dtype: DType | None = operand("its element type; that of the tensor when left out", default=())
@@ -175,6 +176,8 @@ def view_of(data: Any, shape: tuple[int, ...], dtype: Any, start: int) -> Any:
 class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
     """The tensor, copied if it starts inside its memory, which some kernels don't take (TVM, relax/op/memory/view.cc)."""
 
+    stops = Stops.NEVER
+    shares = ("data",)
     data: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]", "object -> object")
     no_legalize = "the runtime copies it, no element is computed"

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import is_
+
 from relax_explorer.core.check.purity import is_impure
+from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.passes.decl import PassSite, check_errors, function_pass
 from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import record_in_order
 
 
 @function_pass("ConvertToDataflow", requires=[NORMAL_FORM], invalidates=[NO_DATAFLOW])
-def convert_to_dataflow(fn: e.Function, at: PassSite, *, min_size: int = 2) -> e.Function:
+def convert_to_dataflow(
+    fn: e.Function, at: PassSite, *, min_size: int = 2, errors: str = "keep"
+) -> e.Function:
     """Make each run of at least `min_size` pure bindings without control flow a dataflow block.
 
     Variables that only the run reads become dataflow variables. Existing dataflow blocks stay, and a run that touches one
-    joins it.
+    joins it. In a dataflow block an error may be forgotten: with `errors="keep"` a binding that may stop the run stays
+    outside, with `errors="drop"` it goes in, as in TVM.
     """
+    check_errors(errors)
+    may_stop = stopping(at.module).binding if errors == "keep" else None
     derived = facts(fn)
-    runs = _runs(fn.body)
     blocks: list[e.BindingBlock] = []
     renamed: dict[e.Var, e.Expr] = {}
-    changed = False
-    for run, is_graph, original in runs:
-        if not is_graph or len(run) < min_size:
-            blocks.append(original if original is not None else e.BindingBlock(tuple(run)))
-            changed |= original is None
-        elif original is not None and type(original) is e.DataflowBlock:
-            blocks.append(original)
+    first = {block.bindings[0]: block for block in fn.body.blocks if block.bindings}
+    for is_graph, bindings in _runs(fn.body, min_size, may_stop):
+        known = first.get(bindings[0])
+        kept = known is not None and known.bindings == tuple(bindings)
+        if kept and (type(known) is e.DataflowBlock) is is_graph:
+            blocks.append(known)  # type: ignore[arg-type]  # `kept` says that there is one
         else:
-            blocks.append(_dataflow(run, derived, renamed))
-            changed = True
-    if not changed:
+            blocks.append(
+                _dataflow(bindings, derived, renamed) if is_graph else e.BindingBlock(tuple(bindings))
+            )
+    if len(blocks) == len(fn.body.blocks) and all(map(is_, blocks, fn.body.blocks)):
         return fn
     body = replace(fn.body, blocks=tuple(blocks))
     new = replace(fn, body=Substitution(renamed).sequence(body) if renamed else body)
@@ -41,31 +50,36 @@ def convert_to_dataflow(fn: e.Function, at: PassSite, *, min_size: int = 2) -> e
     return new
 
 
-Run = tuple[list[e.Binding], bool, e.BindingBlock | None]
+@dataclass(slots=True)
+class _Run:
+    """Bindings in a row that may be a graph, or in a row that may not."""
+
+    is_graph: bool
+    has_block: bool  # whether some are in a dataflow block already
+    bindings: list[e.Binding]
 
 
-def _runs(body: e.SeqExpr) -> list[Run]:
-    """Bindings in runs: (bindings, whether they may form a graph, the block that holds exactly them)."""
-    runs: list[Run] = []
+def _runs(
+    body: e.SeqExpr, min_size: int, may_stop: Callable[[e.Binding], bool] | None
+) -> list[tuple[bool, list[e.Binding]]]:
+    """The bindings in runs, each with whether it is to be a dataflow block."""
+    runs: list[_Run] = []
     for block in body.blocks:
-        if type(block) is e.DataflowBlock:
-            _append(runs, list(block.bindings), True, block)
-            continue
-        start = 0
-        kinds = [_is_graph(b) for b in block.bindings]
-        for end in range(1, len(kinds) + 1):
-            if end == len(kinds) or kinds[end] != kinds[start]:
-                whole = block if end - start == len(kinds) else None
-                _append(runs, list(block.bindings[start:end]), kinds[start], whole)
-                start = end
-    return runs
-
-
-def _append(runs: list[Run], run: list[e.Binding], is_graph: bool, block: e.BindingBlock | None) -> None:
-    if runs and is_graph and runs[-1][1]:
-        runs[-1] = (runs[-1][0] + run, True, None)
-    else:
-        runs.append((run, is_graph, block))
+        inside = type(block) is e.DataflowBlock
+        for binding in block.bindings:
+            is_graph = inside or (_is_graph(binding) and not (may_stop is not None and may_stop(binding)))
+            if not runs or runs[-1].is_graph is not is_graph:
+                runs.append(_Run(is_graph, inside, []))
+            runs[-1].has_block |= inside
+            runs[-1].bindings.append(binding)
+    found: list[tuple[bool, list[e.Binding]]] = []
+    for run in runs:
+        is_graph = run.has_block or (run.is_graph and len(run.bindings) >= min_size)
+        if found and not is_graph and not found[-1][0]:
+            found[-1][1].extend(run.bindings)
+        else:
+            found.append((is_graph, run.bindings))
+    return found
 
 
 def _is_graph(binding: e.Binding) -> bool:

@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.properties import Property
 
 
@@ -47,6 +49,9 @@ class PassSite:
         default_factory=dict
     )  # what a pass remembers from one function to the next
     counters: dict[str, int] = field(default_factory=dict)
+    is_open: bool = (
+        False  # whether StructInfo has to be derived again, for a variable became one of which more is known
+    )
     waived: set[Property] = field(
         default_factory=set
     )  # what this run does not establish, and says so in its report or options
@@ -60,6 +65,13 @@ class PassSite:
     def has(self, name: str) -> bool:
         """Whether the module, or what the pass adds to it, has a function of this name."""
         return name in self.module.functions or name in self.added
+
+
+def check_errors(errors: str) -> None:
+    """Raise Failure unless the option `errors` of a pass is `keep` or `drop`."""
+    if errors not in ("keep", "drop"):
+        help = 'write errors="keep" or errors="drop"'
+        raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +130,30 @@ class Pass:
         self.check_options(given)
         site = PassSite(module, rule=self.name)
         if self.on_module:
-            return self.run(module, site, **given), site
+            return _settled(self.run(module, site, **given), site), site
         functions: dict[str, Any] = {}
         for name, fn in module.functions.items():
             site.function = name
             functions[name] = self.run(fn, site, **given) if type(fn) is Function else fn
         if site.added:
             functions = {**dict(sorted(site.added.items())), **functions}
-        return module.having(functions), site
+        return _settled(module.having(functions), site), site
+
+
+def _settled(module: IRModule, site: PassSite) -> IRModule:
+    """The result of a pass with its StructInfo derived again if the pass left it open; rewrites name the new bindings."""
+    if not site.is_open or module is site.module:
+        return module
+    new, _ = normalize_with(module, after=site.module)
+    renewed: dict[Any, Any] = {}
+    for name, fn in module.relax_functions.items():
+        before, after = list(bindings(fn)), list(bindings(new[name]))
+        renewed.update(zip(before, after, strict=False))
+    site.rewrites = [
+        Rewrite(item.rule, item.before, tuple([renewed.get(binding, binding) for binding in item.after]))
+        for item in site.rewrites
+    ]
+    return new
 
 
 def function_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., Function]], Pass]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ops import find
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -15,37 +19,65 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 def eliminate_common_subexpr(fn: e.Function, at: PassSite, *, call_only: bool = False) -> e.Function:
     """Let later bindings of an equal, pure expression read the first one's variable.
 
+    Two values stay two if memory of their operands may be overwritten between them, or memory of their results afterwards.
     A value of one dataflow block is not reused outside it. With `call_only` only calls count. The later binding stays as a
     copy, which CanonicalizeBindings removes.
     """
+    memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if type(binding) is not e.VarBinding or not _counts(binding.value, call_only):
+        if type(binding) is not e.VarBinding or not _counts(binding.value, call_only, memory):
             return binding
         key = _key(binding.value)
         first = walk.lookup(key)
-        visible = first is not None and (type(first[0]) is not e.DataflowVar or first[1] is walk.block)
-        if not visible or first[0].struct_info is not binding.var.struct_info:
-            walk.note(key, (binding.var, walk.block))
+        if first is None or not _stands_for(first, walk, binding, memory):
+            walk.note(key, _Known(binding, walk.block, walk.owner))
             return binding
-        walk.rename(binding.var, first[0])
+        known = first.binding.var
+        walk.rename(binding.var, known)
         if type(binding.var) is e.DataflowVar:
             return ()
-        return e.VarBinding(binding.var, first[0], binding.annotation, binding.span)
+        return e.VarBinding(binding.var, known, binding.annotation, binding.span)
 
     return rewrite(fn, at, rule)
 
 
-def _counts(value: e.Expr, call_only: bool) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A binding whose value later ones may read, with the block and the function around it."""
+
+    binding: e.VarBinding
+    block: e.BindingBlock | None
+    owner: e.Function | None
+
+
+def _counts(value: e.Expr, call_only: bool, memory: Aliases) -> bool:
     if type(value) is e.Call:
-        return not is_impure(value) and not _allocates(value)
+        return not is_impure(value) and not memory.effect(value).writes and not _allocates(value)
     return type(value) in (e.Tuple, e.TupleGetItem) and not call_only
 
 
 def _allocates(value: e.Call) -> bool:
-    """Memory is asked for twice because two pieces are wanted, and in-place calls change what they are given."""
-    name = value.op.name if type(value.op) is e.OpRef else ""
-    return "alloc" in name or "inplace" in name
+    """Whether two equal calls are meant to give two pieces of memory."""
+    declared = find(value.op.name) if type(value.op) is e.OpRef else None
+    return declared is not None and declared.allocates
+
+
+def _stands_for(first: _Known, walk: Rewriter, binding: e.VarBinding, memory: Aliases) -> bool:
+    """Whether readers of `binding` may read the value of `first`, which was computed from equal operands."""
+    known = first.binding.var
+    if known.struct_info is not binding.var.struct_info:
+        return False
+    if type(known) is e.DataflowVar and first.block is not walk.block:
+        return False
+    read = variables(binding.value)
+    if type(binding.value) is e.Call:
+        if memory.written(known) or memory.written(binding.var):
+            return False
+        if first.owner is not walk.owner:  # a function inside runs at any time
+            return not any(map(memory.written, read))
+        return not memory.written_between(read, known, binding.var)
+    return True  # tuples and fields hold the same values, whatever is in them
 
 
 def _key(expr: e.Expr) -> Any:

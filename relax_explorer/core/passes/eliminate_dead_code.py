@@ -5,78 +5,110 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relax_explorer.core.check.purity import is_impure
+from relax_explorer.core.check.stopping import stopping
+from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import any_expr, exprs, info_vars, sequences
-from relax_explorer.core.passes.decl import PassSite, module_pass
+from relax_explorer.core.passes.decl import PassSite, check_errors, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
 @module_pass("DeadCodeElimination", requires=[NORMAL_FORM])
-def eliminate_dead_code(module: IRModule, at: PassSite, *, entry_functions: tuple[str, ...] = ()) -> IRModule:
+def eliminate_dead_code(
+    module: IRModule, at: PassSite, *, entry_functions: tuple[str, ...] = (), errors: str = "keep"
+) -> IRModule:
     """Drop bindings that nothing reads and that have no effect, then private functions that nothing calls.
 
-    A match_cast stays, for it may fail, unless it stands in a dataflow block and binds no shape variable.
+    With `errors="keep"` a binding outside a dataflow block stays if it may stop the run, as the specification says.
+    `errors="drop"` drops it, as TVM does. A match_cast stays, unless it stands in a dataflow block and binds no shape variable.
     `entry_functions` count as called; without them every public function does.
     One sweep from the end of each function decides what lives: linear in bindings.
     """
+    check_errors(errors)
     functions = {
-        name: _function(fn, at) if type(fn) is e.Function else fn for name, fn in module.functions.items()
+        name: _function(fn, at, errors == "keep") if type(fn) is e.Function else fn
+        for name, fn in module.functions.items()
     }
     reached = _reached(functions, entry_functions)
     return module.having({name: fn for name, fn in functions.items() if name in reached})
 
 
-def _function(fn: e.Function, at: PassSite) -> e.Function:
-    live, kept = _live(fn)
+def _function(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
+    live = _Live(fn)
+    for binding in live.casts:
+        live.keep(binding)
+    may_stop = stopping(at.module).binding
+    doubtful = [binding for binding in live.outside if not live.stays(binding) and may_stop(binding)]
+    if doubtful:
+        what = "is kept: it" if keep_errors else "is dropped although it"
+        names = ", ".join(repr(b.var.name) for b in doubtful[:3] if b.var is not None)
+        more = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
+        text = f"{names}{more} {what} may stop the run, and nothing reads it"
+        at.report.say(codes.STOPS_UNREAD, text, doubtful[0], help=codes.STOPS_UNREAD.fix)
+    for binding in doubtful if keep_errors else ():
+        live.keep(binding)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        return binding if binding in kept or binding.var in live else ()
+        return binding if live.stays(binding) else ()
 
     return rewrite(fn, at, rule)
 
 
-def _live(fn: e.Function) -> tuple[set[e.Var], set[e.Binding]]:
-    """The variables that are read in the end, and the match_casts that have to stay."""
-    derived = facts(fn)
-    live: set[e.Var] = set()
-    casts: list[e.Binding] = [binding for binding in derived.bindings if type(binding) is e.MatchCast]
-    kept = set(casts) - _droppable(fn)
-    stack = variables(fn.body.body)
-    for number, binding in enumerate(derived.bindings):
-        if binding in kept or _has_effect(binding.value):
-            stack += derived.operands[number]
-            if binding.var is not None:
-                live.add(binding.var)
-        if type(binding.value) is e.Function:  # its result is read when it is called
-            stack += variables(binding.value.body.body)
-    while stack:
-        var = stack.pop()
-        if var in live:
-            continue
-        live.add(var)
-        number = derived.defs.get(var, -1)
-        if number >= 0:
-            stack += derived.operands[number]
-    return live, kept
+class _Live:
+    """The bindings of a function that are read in the end, by its result or by an effect, and those that are kept anyway."""
 
+    def __init__(self, fn: e.Function) -> None:
+        self.facts = facts(fn)
+        self.read: set[e.Var] = set()
+        self.kept: set[e.Binding] = set()
+        self.outside: list[
+            e.Binding
+        ] = []  # not in a dataflow block, where an error may be forgotten (errata E-35)
+        self.casts: list[e.Binding] = []  # match_casts that stay
+        self._collect(fn)
+        self._mark(variables(fn.body.body))
+        for binding in self.facts.bindings:
+            if type(binding) is not e.MatchCast and _has_effect(binding.value):
+                self.keep(binding)
+            if type(binding.value) is e.Function:  # its result is read when it is called
+                self._mark(variables(binding.value.body.body))
 
-def _droppable(fn: e.Function) -> set[e.Binding]:
-    """The match_casts in dataflow blocks that bind no shape variable: there, a failure may be forgotten (errata E-35)."""
-    found: set[e.Binding] = set()
-    blocks = list(fn.body.blocks)
-    while blocks:
-        block = blocks.pop()
-        for binding in block.bindings:
-            if type(binding) is e.MatchCast and type(block) is e.DataflowBlock:
-                if not info_vars(binding.struct_info):
-                    found.add(binding)
-            else:
-                blocks.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
-    return found
+    def _collect(self, fn: e.Function) -> None:
+        blocks = list(fn.body.blocks)
+        while blocks:
+            block = blocks.pop()
+            inside = type(block) is e.DataflowBlock
+            for binding in block.bindings:
+                if type(binding) is not e.MatchCast:
+                    blocks.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
+                    if not inside:
+                        self.outside.append(binding)
+                elif not inside or info_vars(binding.struct_info):
+                    self.casts.append(binding)
+
+    def stays(self, binding: e.Binding) -> bool:
+        """Whether a binding is read in the end, or kept."""
+        return binding in self.kept or binding.var in self.read
+
+    def keep(self, binding: e.Binding) -> None:
+        """Keep a binding and what it reads."""
+        self.kept.add(binding)
+        self._mark(self.facts.operands[self.facts.number[binding]])
+
+    def _mark(self, variables: list[e.Var]) -> None:
+        stack = list(variables)
+        while stack:
+            var = stack.pop()
+            if var in self.read:
+                continue
+            self.read.add(var)
+            number = self.facts.defs.get(var, -1)
+            if number >= 0:
+                stack += self.facts.operands[number]
 
 
 def _has_effect(value: e.Expr) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -23,11 +24,13 @@ SIZE_LIMIT = 1 << 20  # elements that a folded constant may have
 def fold_constant(fn: e.Function, at: PassSite) -> e.Function:
     """Replace a pure operator whose operands are constants by its value, where its shape is known.
 
-    A value of more than a million elements is left to be computed, so that the program does not grow.
+    A value of more than a million elements is left to be computed, so that the program does not grow. So is a value whose
+    memory may be overwritten.
     """
+    memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if type(binding) is not e.VarBinding:
+        if type(binding) is not e.VarBinding or memory.written(binding.var):
             return binding
         value = _folded(walk, binding.value)
         if value is None:

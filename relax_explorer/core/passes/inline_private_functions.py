@@ -66,6 +66,7 @@ class _Inliner:
             if callee is None:
                 run.append(self._nested(binding))
                 continue
+            self.at.is_open = True  # the arguments may be known better than the parameters
             before, inner, result = _inlined(callee, binding, inside)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
             made = [*before, *(b for part in inner for b in part.bindings), result]
             self.at.record(binding, tuple(made))

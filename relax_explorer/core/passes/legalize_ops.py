@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.check.infer import Inferrer
+from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.infer import EXTERN, Inferrer
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
@@ -22,8 +23,10 @@ from relax_explorer.core.tir.stmt import PrimFunc
 def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) -> e.Function:
     """Replace each operator by a call_tir of a PrimFunc made from its `legalize` rule.
 
-    Equal calls share one PrimFunc. Operators in `skip` stay, as do calls that have no lowering, which a warning says why of.
+    Equal calls share one PrimFunc. Operators in `skip` are kept. So are calls without a lowering, and calls whose result
+    shares memory that may be overwritten; each gets a warning with the reason.
     """
+    memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
@@ -37,6 +40,11 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
             return binding
         if value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
             at.waived.add(NO_HIGH_LEVEL_OPS)
+            return binding
+        if op.shares and memory.written(binding.var) and op.unfold is None:
+            at.waived.add(NO_HIGH_LEVEL_OPS)
+            text = f"{value.op.name} is kept: its result shares memory that may be overwritten, and a kernel would copy it"
+            at.report.say(codes.NO_LEGALIZATION, text, value)
             return binding
         try:
             before, call = _lower_any(op, value, at, isinstance(walk.block, e.DataflowBlock))
@@ -64,16 +72,16 @@ def _lower_any(
 ) -> tuple[tuple[e.Binding, ...], e.Expr]:
     """What stands for `call`, after some bindings: a kernel, a function of the runtime, or what the operator unfolds to."""
 
-    def add(base: str, fn: PrimFunc) -> str:
+    def add(base: str, fn: PrimFunc) -> e.GlobalVar:
         key = ("unfolded", base, prim_func_hash(fn))
         name = at.shared.get(key)
         if name is None:
             name = at.shared[key] = _fresh(base, at)
             at.added[name] = fn
-        return name
+        return legalize.kernel_ref(name, at.added[name])
 
     if op.packed:
-        args = (e.ExternFunc(op.packed), *call.args)
+        args = (e.ExternFunc(op.packed, EXTERN), *call.args)
         info = call.struct_info or s.OBJECT
         packed = e.op_ref("relax.call_pure_packed")
         return (), e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
@@ -112,7 +120,7 @@ def _lower(call: e.Call, at: PassSite) -> e.Call:
     if name is None:
         name = at.shared[key] = _fresh(base, at)
         at.added[name] = lowered.prim_func
-    args = (e.GlobalVar(name), e.Tuple(lowered.args))
+    args = (legalize.kernel_ref(name, lowered.prim_func), e.tuple_of(lowered.args))
     return e.Call(
         e.op_ref("relax.call_tir"),
         args,

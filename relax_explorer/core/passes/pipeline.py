@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.decl import Pass, Rewrite
-from relax_explorer.core.passes.properties import PROPERTIES, Property
+from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[P
     seconds = perf_counter() - start
     problems = list(site.report)
     if verify and new is not module:
-        claimed = {*step.of.establishes, *held} - {*step.of.invalidates, *site.waived}
+        claimed = {NORMALIZED, *step.of.establishes, *held} - {*step.of.invalidates, *site.waived}
         problems += [
             found for q in PROPERTIES if q in claimed and (found := _broken(step, q, new)) is not None
         ]

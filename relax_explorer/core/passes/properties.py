@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.check.normal_form import violations as normal_form_violations
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations as well_formed_violations
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.module import IRModule
@@ -76,6 +77,18 @@ def _dataflow(module: IRModule) -> tuple[Any, str] | None:
     return None
 
 
+def _not_derived(module: IRModule) -> tuple[Any, str] | None:
+    new, _ = normalize_with(module)
+    for name, fn in module.relax_functions.items():
+        if fn is new[name]:
+            continue
+        for old, derived in zip(bindings(fn), bindings(new[name]), strict=False):
+            if old is not derived:
+                return old, "its StructInfo is not what its value gives"
+        return fn, "its StructInfo, or the order of its blocks, is not what its body gives"
+    return None
+
+
 def _alias(binding: e.Binding) -> str:
     plain = type(binding) is e.VarBinding and isinstance(binding.value, e.Var)
     return "a variable that only renames another" if plain and isinstance(binding.var, e.DataflowVar) else ""
@@ -87,6 +100,7 @@ WELL_FORMED = Property(
 NORMAL_FORM = Property(
     "NORMAL_FORM", "each binding is one operation over leaves", _first_error(normal_form_violations)
 )
+NORMALIZED = Property("NORMALIZED", "normalizing changes nothing: all StructInfo is derived", _not_derived)
 NO_HIGH_LEVEL_OPS = Property(
     "NO_HIGH_LEVEL_OPS", "operators with a lowering are calls of kernels", _each_binding(_high_level)
 )
@@ -98,6 +112,7 @@ CANONICAL_BINDINGS = Property(
 PROPERTIES: tuple[Property, ...] = (
     WELL_FORMED,
     NORMAL_FORM,
+    NORMALIZED,
     CANONICAL_BINDINGS,
     NO_HIGH_LEVEL_OPS,
     NO_DATAFLOW,

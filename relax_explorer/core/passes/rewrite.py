@@ -25,15 +25,20 @@ class Rewriter:
         self.at, self.rule = at, rule
         self.substitution = Substitution()
         self.block: e.BindingBlock | None = None  # the block being walked
+        self.owner: e.Function | None = None  # the function being walked, which may be inside another
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
 
     def rename(self, var: e.Var, leaf: e.Expr) -> None:
         """Read `leaf` wherever `var` is read from here on."""
         self.substitution.variables[var] = leaf
+        self.at.is_open |= leaf.struct_info is not var.struct_info
 
     def function(self, fn: e.Function) -> e.Function:
         """The function after the walk."""
-        return replace(fn, body=self.sequence(fn.body))
+        outer, self.owner = self.owner, fn
+        body = self.sequence(fn.body)
+        self.owner = outer
+        return replace(fn, body=body)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """A sequence after the walk."""
@@ -67,7 +72,9 @@ class Rewriter:
                 false_branch=self._inner(value.false_branch),
             )
         if type(value) is e.Function:
+            outer, self.owner = self.owner, value
             inner = self._inner(value.body)
+            self.owner = outer
             return replace(value, body=inner)
         return self.substitution.expr(value)
 

@@ -87,7 +87,14 @@ def _op(op: type[Op]) -> str:
     for title, warned in (("A call may be refused with", False), ("A call may get a warning", True)):
         listed = [f"  {q.id}  {q.title}" for q in found if (q.severity is Severity.WARNING) is warned]
         parts += [f"{title}:\n" + "\n".join(listed)] if listed else []
-    facts = [page.evaluation(op), page.lowering(op), f"fusion, {page.fusion(op)}", page.purity(op)]
+    facts = [
+        page.evaluation(op),
+        page.lowering(op),
+        f"fusion, {page.fusion(op)}",
+        page.purity(op),
+        page.memory(op),
+        page.stops(op),
+    ]
     facts += [f"defined by {page.source(op)}"] if page.source(op) else []
     facts.append(f"declared in {page.place(op)}")
     return "\n\n".join([*parts, "\n".join(f"* {fact}" for fact in facts)])

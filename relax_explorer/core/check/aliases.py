@@ -1,0 +1,130 @@
+"""Which values of a function may share memory, and where that memory may be overwritten.
+
+Values that may share memory are in one class (Steensgaard, Points-to analysis in almost linear time, 1996). Writes are known by
+the number of their binding, which is the order of evaluation: Relax has no loops.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from weakref import WeakKeyDictionary
+
+from relax_explorer.core.check.effects import Effect, Effects, effects, leaves
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import sequences
+
+_WITHOUT_MEMORY = (s.ShapeStructInfo, s.PrimStructInfo)
+_CACHE: WeakKeyDictionary[e.Function, tuple[Effects, Aliases]] = WeakKeyDictionary()
+
+
+def aliases(module: IRModule, name: str, fn: e.Function | None = None) -> Aliases:
+    """The aliases of a function of the module, built once; of `fn` where that is another, such as a function inside."""
+    known = effects(module)
+    function = fn if fn is not None else module.functions[name]
+    assert type(function) is e.Function  # kernels have buffers
+    hit = _CACHE.get(function)
+    if hit is None or hit[0] is not known:
+        is_called = name in known.called or module.functions.get(name) is not function
+        hit = _CACHE[function] = (known, Aliases(function, known, is_called))
+    return hit[1]
+
+
+class Aliases:
+    """Classes of values that may share memory, with the places where each class may be overwritten.
+
+    Outside the function, what it returns may be overwritten if it is called from inside the module.
+    """
+
+    def __init__(self, fn: e.Function, known: Effects, is_called: bool) -> None:
+        self._parent: dict[object, object] = {}
+        self._writes: dict[object, list[int]] = {}
+        self._left: set[object] = set()
+        self._mutable = known.mutable
+        self._effects = known
+        if not self._mutable:
+            return
+        self._kept = object()  # what unknown callees were given
+        self._given = self._kept if is_called else object()  # parameters, which may be one array
+        writes: list[tuple[int, object]] = []
+        left: list[e.Expr] = [fn.body.body] if is_called else []
+        for param in fn.params:
+            self._join(self._given, param)
+        self._number = facts(fn).defs
+        for number, binding in enumerate(facts(fn).bindings):
+            self._binding(number, binding, writes, left)
+        for number, item in writes:
+            self._writes.setdefault(self._find(item), []).append(number)
+        self._left = {self._find(leaf) for leaf in leaves(left)}
+
+    def effect(self, value: e.Expr) -> Effect:
+        """What evaluating a value may do to memory."""
+        return self._effects.of(value)
+
+    def written(self, leaf: e.Expr) -> bool:
+        """Whether the memory of a variable or constant may be overwritten, at any time."""
+        if not self._mutable or _has_no_memory(leaf):
+            return False
+        root = self._find(leaf)
+        return root in self._writes or root in self._left
+
+    def written_between(self, read: Iterable[e.Expr], first: e.Var, second: e.Var) -> bool:
+        """Whether memory of `read` may be overwritten after `first` is bound and before `second`, both in one function body."""
+        if not self._mutable:
+            return False
+        start, end = self._number.get(first), self._number.get(second)
+        if start is None or end is None:
+            return any(map(self.written, read))
+        for leaf in read:
+            places = () if _has_no_memory(leaf) else self._writes.get(self._find(leaf), ())
+            if bisect_right(places, start) < bisect_right(places, end - 1):
+                return True
+        return False
+
+    def _binding(
+        self, number: int, binding: e.Binding, writes: list[tuple[int, object]], left: list[e.Expr]
+    ) -> None:
+        value = binding.value
+        effect = self._effects.of(value) if type(value) is not e.If else Effect()
+        results: list[e.Expr] = list(effect.shares)
+        if type(value) is e.If:
+            results += leaves(seq.body for seq in sequences(value))
+        if type(value) is e.Function:  # it is called with anything, and returns to anybody
+            for param in value.params:
+                self._join(self._kept, param)
+            left.append(value.body.body)
+        if binding.var is not None:
+            for leaf in results:
+                self._join(binding.var, leaf)
+        if effect.keeps:
+            for leaf in effect.writes:
+                self._join(self._kept, leaf)
+            if binding.var is not None:
+                self._join(self._kept, binding.var)
+            writes.append((number, self._kept))
+        writes += [(number, leaf) for leaf in effect.writes]
+
+    def _find(self, item: object) -> object:
+        parent = self._parent
+        root = item
+        while (above := parent.get(root, root)) is not root:
+            root = above
+        while (above := parent.get(item, item)) is not root and above is not item:
+            parent[item] = root
+            item = above
+        return root
+
+    def _join(self, a: object, b: object) -> None:
+        if _has_no_memory(a) or _has_no_memory(b):
+            return
+        left, right = self._find(a), self._find(b)
+        if left is not right:
+            self._parent[right] = left
+
+
+def _has_no_memory(item: object) -> bool:
+    """Whether a value is a shape or a scalar, which nothing overwrites."""
+    return isinstance(getattr(item, "struct_info", None), _WITHOUT_MEMORY)

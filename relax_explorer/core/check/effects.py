@@ -1,0 +1,141 @@
+"""What evaluating the value of a binding may do to memory: what it overwrites, and what its result shares.
+
+Operators declare it (`shares`, `writes`). A callee that is not known may overwrite what it was ever given, and may return it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.check.purity import is_impure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.decl import ANY_OPERAND, Op
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one value may do, in leaves of its expression.
+
+    `writes` are overwritten, the result may share the memory of `shares`, and with `keeps` the callee may remember what it
+    was given and overwrite it at a later call.
+    """
+
+    writes: tuple[e.Expr, ...] = ()
+    shares: tuple[e.Expr, ...] = ()
+    keeps: bool = False
+
+
+NONE = Effect()
+_CACHE: WeakKeyDictionary[IRModule, Effects] = WeakKeyDictionary()
+
+
+def effects(module: IRModule) -> Effects:
+    """The effects of the calls in a module, built once."""
+    hit = _CACHE.get(module)
+    if hit is None:
+        hit = _CACHE[module] = Effects(module)
+    return hit
+
+
+class Effects:
+    """The effects of values in one module: which of its functions write is known from their bodies."""
+
+    def __init__(self, module: IRModule) -> None:
+        self.kernels = {name for name, fn in module.functions.items() if type(fn) is PrimFunc}
+        self.functions = frozenset(module.relax_functions)
+        self.called: set[str] = set()
+        self.writers: set[str] = set()
+        callers: dict[str, list[str]] = {}
+        for name, fn in module.relax_functions.items():
+            for callee in mentioned(fn):
+                self.called.add(callee)
+                callers.setdefault(callee, []).append(name)
+            if any(self._writes_itself(binding.value) for binding in bindings(fn)):
+                self.writers.add(name)
+        stack = list(self.writers)
+        while stack:
+            for name in callers.get(stack.pop(), ()):
+                if name not in self.writers:
+                    self.writers.add(name)
+                    stack.append(name)
+
+    @property
+    def mutable(self) -> bool:
+        """Whether anything in the module may overwrite memory; if not, nobody can tell what shares memory."""
+        return bool(self.writers)
+
+    def _writes_itself(self, value: e.Expr) -> bool:
+        """Whether a value writes by other means than a call of a Relax function of the module."""
+        if type(value) is not e.Call:
+            return False
+        own = type(value.op) is e.GlobalVar and value.op.name in self.functions
+        return not own and bool(self.of(value).writes)
+
+    def of(self, value: e.Expr) -> Effect:
+        """The effect of the value of a binding; that of an If is the effects of its branches."""
+        kind = type(value)
+        if kind is e.Call:
+            return self._call(value)  # type: ignore[arg-type]  # as `kind` says
+        if kind is e.Function:
+            return Effect(shares=tuple(free_variables(value)))  # type: ignore[arg-type]  # as `kind` says
+        return Effect(shares=tuple(leaves((value,))))
+
+    def _call(self, call: e.Call) -> Effect:
+        op = call.op
+        if type(op) is e.OpRef:
+            declared = find(op.name)
+            if declared is not None:
+                return _operator(declared, call)
+        elif type(op) is e.GlobalVar:
+            return self._global(op.name, call)
+        given = tuple(leaves((op, *call.args)))
+        if is_impure(call):
+            return Effect(given, given, keeps=True)
+        return Effect(shares=given)
+
+    def _global(self, name: str, call: e.Call) -> Effect:
+        given = tuple(leaves(call.args))
+        if name in self.kernels:
+            return Effect(writes=given) if is_impure(call) else NONE
+        if name in self.functions and name not in self.writers:
+            return Effect(shares=given)
+        return Effect(given, given, keeps=True) if is_impure(call) else Effect(shares=given)
+
+
+def _operator(op: type[Op], call: e.Call) -> Effect:
+    overwritten = op.overwritten()
+    if not op.shares and not overwritten:
+        return NONE
+    writes = tuple(leaves(_operands(op, overwritten, call)))
+    return Effect(writes, tuple(leaves(_operands(op, op.shares, call))), keeps=bool(writes) and not op.pure)
+
+
+def _operands(op: type[Op], names: tuple[str, ...], call: e.Call) -> Iterator[e.Expr]:
+    """The operands of a call that have these names."""
+    if names == ANY_OPERAND:
+        yield from call.args
+        return
+    for declared, arg in zip(op.operands, call.args, strict=False):
+        if declared.name in names:
+            yield arg
+
+
+def leaves(exprs: Iterable[e.Expr]) -> Iterator[e.Expr]:
+    """The variables and constants in operands; tuples are taken apart, and so is what a field is taken from."""
+    stack = list(exprs)[::-1]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (e.Var, e.Constant)):
+            yield item
+        elif type(item) is e.Tuple:
+            stack.extend(reversed(item.fields))
+        elif type(item) is e.TupleGetItem:
+            stack.append(item.tuple)

@@ -1,0 +1,192 @@
+"""Which bindings may stop a run, by an error or by never ending, and which certainly don't.
+
+Outside a dataflow block a pass may not drop or move such a binding (specification, "Optimizations").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.compatible import YES, fits
+from relax_explorer.core.check.matching import match_dims
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import info_vars, sequences, substitute_info
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.decl import InferFailure, Op, Site, Stops
+
+_CACHE: WeakKeyDictionary[IRModule, Stopping] = WeakKeyDictionary()
+_DIVISIONS = (p.FloorDiv, p.FloorMod, p.Div, p.Mod)
+
+
+def stopping(module: IRModule) -> Stopping:
+    """What may stop a run of a module's functions, found once."""
+    hit = _CACHE.get(module)
+    if hit is None:
+        hit = _CACHE[module] = Stopping(module)
+    return hit
+
+
+class Stopping:
+    """What may stop a run of one module: functions callees first, recursive ones may never end."""
+
+    def __init__(self, module: IRModule) -> None:
+        self._functions = module.relax_functions
+        self._graph = call_graph(module)
+        self._safe: set[str] | None = None
+        self._memo: dict[Any, bool] = {}
+
+    def _always_returns(self, name: str) -> bool:
+        """Whether a call of a function with arguments that fit comes back; all are looked at when the first is asked about."""
+        if self._safe is None:
+            self._safe = set()
+            for group in components(self._graph):
+                if not is_recursive(group, self._graph) and not self._body(self._functions[group[0]]):
+                    self._safe.add(group[0])
+        return name in self._safe
+
+    def binding(self, binding: e.Binding) -> bool:
+        """Whether a binding may stop the run; those of branches count, those of a function made here don't."""
+        if type(binding) is e.MatchCast:
+            have = binding.value.struct_info
+            return have is None or fits(have, binding.struct_info) is not YES
+        return self.value(binding.value)
+
+    def value(self, value: e.Expr) -> bool:
+        """Whether evaluating the value of a binding may stop the run."""
+        rule = _RULES.get(type(value))
+        return rule is None or rule(self, value)
+
+    def _body(self, fn: e.Function) -> bool:
+        """Whether a call with arguments that fit may stop the run."""
+        derived, said = fn.body.struct_info, fn.ret_struct_info
+        unproven = derived is None or said is None or fits(derived, said) is not YES
+        return unproven or any(self.binding(b) for block in fn.body.blocks for b in block.bindings)
+
+    def _if(self, value: e.If) -> bool:
+        info = value.condition.struct_info
+        one = isinstance(info, s.PrimStructInfo) or (isinstance(info, s.TensorStructInfo) and info.ndim == 0)
+        inner = (b for seq in sequences(value) for block in seq.blocks for b in block.bindings)
+        return not one or any(map(self.binding, inner))
+
+    def _call(self, call: e.Call) -> bool:
+        op = call.op
+        if any(map(_may_be_undefined, call.args)):
+            return True
+        if type(op) is e.GlobalVar:
+            if not self._always_returns(op.name):
+                return True
+            fn = self._functions[op.name]
+            want = tuple([param.struct_info or s.OBJECT for param in fn.params])
+            return not _always_fits(want, tuple([arg.struct_info or s.OBJECT for arg in call.args]))
+        declared = find(op.name) if type(op) is e.OpRef else None
+        if declared is None or declared.stops is Stops.VALUES:
+            return True
+        return declared.stops is not Stops.NEVER and self._operator(declared, call)
+
+    def _operator(self, op: type[Op], call: e.Call) -> bool:
+        infos = tuple([arg.struct_info for arg in call.args])
+        key = (op, call.attrs, infos, call.struct_info)
+        hit = self._memo.get(key)
+        if hit is None:
+            hit = self._memo[key] = _operator_may_stop(op, call, infos)
+        return hit
+
+
+def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo | None]) -> bool:
+    every = (*infos, call.struct_info)
+    if not all(map(_is_known, every)) or not all(map(_has_lengths, every)):
+        return True
+    if op.stops is Stops.FLOATS and any(_is_not_float(info) for info in infos):
+        return True
+    if not any(info_vars(info) for info in every if info is not None):
+        return False  # inference has seen all there is
+    if op.stops is Stops.LENGTHS:
+        return True
+    site = Site(call, op)
+    try:
+        op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+    except InferFailure:
+        return True
+    return bool(site.obligations or site.doubts)
+
+
+def _is_known(info: s.StructInfo | None) -> bool:
+    """Whether kind, dtype and lengths of a value are known."""
+    if isinstance(info, s.TensorStructInfo):
+        return info.dims is not None and info.dtype is not None
+    if isinstance(info, s.ShapeStructInfo):
+        return info.values is not None
+    if isinstance(info, s.TupleStructInfo):
+        return all(map(_is_known, info.fields))
+    return isinstance(info, s.PrimStructInfo)
+
+
+def _has_lengths(info: s.StructInfo | None) -> bool:
+    """Whether no length of a value can be below 0 or undefined."""
+    if isinstance(info, s.TupleStructInfo):
+        return all(map(_has_lengths, info.fields))
+    dims = info.dims if isinstance(info, s.TensorStructInfo) else None
+    dims = info.values if isinstance(info, s.ShapeStructInfo) else dims
+    return all(at_least(dim, 0) is Answer.YES and not _divides(dim) for dim in dims or ())
+
+
+def _is_not_float(info: s.StructInfo | None) -> bool:
+    dtype = info.dtype if isinstance(info, (s.TensorStructInfo, s.PrimStructInfo)) else None
+    return dtype is not None and not dtype.is_float
+
+
+def _always_fits(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> bool:
+    """Whether values of `have` fit parameters of `want` for all lengths."""
+    found: dict[p.PrimVar, p.PrimExpr] = {}
+    for parameter, argument in zip(want, have, strict=True):
+        match_dims(parameter, argument, found)
+    return all(fits(a, substitute_info(w, found)) is YES for w, a in zip(want, have, strict=True))
+
+
+def _may_be_undefined(leaf: e.Expr) -> bool:
+    """Whether an operand is computed from lengths, by a division whose divisor may be 0."""
+    if type(leaf) is e.ShapeExpr:
+        return any(map(_divides, leaf.values))
+    if type(leaf) is e.PrimValue:
+        return _divides(leaf.value)
+    return type(leaf) is e.Tuple and any(map(_may_be_undefined, leaf.fields))
+
+
+def _divides(expr: p.PrimExpr) -> bool:
+    """Whether an expression divides by what may be 0."""
+    stack = [expr]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, _DIVISIONS) and at_least(item.b, 1) is not Answer.YES:
+            return True
+        stack.extend(item.children())
+    return False
+
+
+def _item(_: Stopping, value: e.TupleGetItem) -> bool:
+    info = value.tuple.struct_info
+    return not isinstance(info, s.TupleStructInfo) or not 0 <= value.index < len(info.fields)
+
+
+_RULES: dict[type, Callable[[Stopping, Any], bool]] = {
+    e.Var: lambda _, x: False,
+    e.DataflowVar: lambda _, x: False,
+    e.Constant: lambda _, x: False,
+    e.GlobalVar: lambda _, x: False,
+    e.StringImm: lambda _, x: False,
+    e.DataTypeImm: lambda _, x: False,
+    e.Function: lambda _, x: False,
+    e.ShapeExpr: lambda _, x: _may_be_undefined(x),
+    e.PrimValue: lambda _, x: _may_be_undefined(x),
+    e.Tuple: lambda _, x: _may_be_undefined(x),
+    e.TupleGetItem: _item,
+    e.If: Stopping._if,
+    e.Call: Stopping._call,
+}

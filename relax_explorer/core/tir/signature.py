@@ -1,0 +1,28 @@
+"""The signature of a PrimFunc as StructInfo."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.effects import has_effect
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
+    """The signature of a PrimFunc: buffers are tensors; mostly nothing is returned, and calling it fills what it was given."""
+    params = tuple([_param_info(param) for param in fn.params])
+    returns = (
+        fn.ret_type is not None and fn.ret_type is not s.VOID
+    )  # a PrimFunc without is called to fill buffers
+    return s.FuncStructInfo(params, fn.ret_type or s.VOID, returns and not has_effect(fn))
+
+
+def _param_info(param: Buffer | p.PrimVar) -> s.StructInfo:
+    if isinstance(param, Buffer):
+        dims = tuple([p.as_dim(dim) if dim.dtype.is_int else dim for dim in param.shape])
+        return s.TensorStructInfo(dims, param.dtype)
+    if param.dtype is HANDLE:
+        return s.OBJECT  # a pointer to a tensor, of which the kernel says no more
+    return s.PrimStructInfo(param.dtype, param)
