@@ -22,7 +22,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
-from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, operands
+from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, merged_blocks, operands
 from relax_explorer.core.ops import find
 
 
@@ -119,7 +119,7 @@ class FunctionNormalizer:
         if self.out:
             blocks.append(e.BindingBlock(tuple(self.out)))
         self.out = saved
-        merged = _merge(blocks)
+        merged = merged_blocks(blocks)
         info = self.infer.info(body)
         same = len(merged) == len(seq.blocks) and all(a is b for a, b in zip(merged, seq.blocks, strict=True))
         return replace(seq, blocks=seq.blocks if same else tuple(merged), body=body, struct_info=info)
@@ -404,23 +404,6 @@ def _mentions(fn: e.Function, var: e.Var) -> bool:
             return True
         stack.extend(operands(item))
     return False
-
-
-def _merge(blocks: list[e.BindingBlock]) -> list[e.BindingBlock]:
-    """Neighbouring blocks of one kind made one, empty ones dropped."""
-    runs: list[list[e.BindingBlock]] = []
-    for block in blocks:
-        if not block.bindings:
-            continue
-        if runs and type(runs[-1][0]) is type(block):
-            runs[-1].append(block)
-        else:
-            runs.append([block])
-    return [run[0] if len(run) == 1 else _joined(run) for run in runs]
-
-
-def _joined(run: list[e.BindingBlock]) -> e.BindingBlock:
-    return replace(run[0], bindings=tuple([binding for block in run for binding in block.bindings]))
 
 
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})

@@ -114,7 +114,7 @@ def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo 
         op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
     except InferFailure:
         return True
-    return bool(site.obligations or site.doubts)
+    return bool(site.obligations)
 
 
 def _is_known(info: s.StructInfo | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
@@ -181,6 +181,23 @@ def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e
         if blocks is not None and new.bindings:
             blocks.append(new)
     return seq if blocks is None else replace(seq, blocks=tuple(blocks))
+
+
+def merged_blocks(blocks: Sequence[e.BindingBlock]) -> list[e.BindingBlock]:
+    """Neighbouring blocks of one kind made one, empty ones dropped."""
+    runs: list[list[e.BindingBlock]] = []
+    for block in blocks:
+        if not block.bindings:
+            continue
+        if runs and type(runs[-1][0]) is type(block):
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return [run[0] if len(run) == 1 else _joined(run) for run in runs]
+
+
+def _joined(run: list[e.BindingBlock]) -> e.BindingBlock:
+    return replace(run[0], bindings=tuple([binding for block in run for binding in block.bindings]))
 
 
 def map_block(

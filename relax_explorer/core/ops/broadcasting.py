@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ops import rules
 from relax_explorer.core.ops.decl import Site
-from relax_explorer.core.ops.te import Tensor
+from relax_explorer.core.ops.te import Tensor, where
 
 
 def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) -> p.PrimExpr:
@@ -13,14 +14,16 @@ def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) 
     if isinstance(x, p.PrimExpr):
         return x
     offset = len(shape) - x.ndim
-    return x[
-        tuple(
-            [
-                p.IntImm(0) if dim is rules.ONE and shape[n + offset] is not rules.ONE else i[n + offset]
-                for n, dim in enumerate(x.shape)
-            ]
-        )
-    ]
+    return x[tuple([repeated(dim, shape[n + offset], i[n + offset]) for n, dim in enumerate(x.shape)])]
+
+
+def repeated(own: p.PrimExpr, length: p.PrimExpr, place: p.PrimExpr) -> p.PrimExpr:
+    """The index into an axis of `own` elements that broadcasts to `length`; whether it is repeated may be known at run time only."""
+    if own is rules.ONE:
+        return place if length is rules.ONE else p.IntImm(0)
+    if isinstance(own, p.IntImm) or equal(own, length) is Answer.YES:
+        return place
+    return where(p.EQ(own, rules.ONE), p.IntImm(0), place)
 
 
 def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:

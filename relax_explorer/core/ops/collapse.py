@@ -120,7 +120,7 @@ def _need_collapsible(
         return
     own = data.dims[len(data.dims) - len(shape) :]
     for length, given in zip(own, shape, strict=True):
-        if given is not rules.ONE and at.equal(length, given, required=False) is not Answer.YES:
+        if given is not rules.ONE and at.equal(length, given, or_one=(given,)) is not Answer.YES:
             known = (
                 "does not"
                 if isinstance(given, p.IntImm) and isinstance(length, p.IntImm)

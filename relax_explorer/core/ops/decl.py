@@ -21,7 +21,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Expr
-from relax_explorer.core.ir.prim import PrimExpr
+from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, Sub
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructInfo
 
 REQUIRED: Any = object()
@@ -132,8 +132,7 @@ class Site:
     call: Any  # the Call; None when a lowering asks again what inference accepted
     op: type[Op] | None = None
     report: Report = field(default_factory=Report)
-    obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
-    doubts: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)
+    obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)  # what the run finds equal
     definitions: Mapping[Any, Expr] = field(default_factory=dict)  # what variables are bound to, where known
     places: Mapping[str, Any] = field(
         default_factory=dict
@@ -184,15 +183,19 @@ class Site:
                 found.append(Label(arg, f"this is {info}"))
         return found
 
-    def equal(self, a: PrimExpr, b: PrimExpr, required: bool = True) -> Answer:
-        """Whether two lengths are equal: yes, no, or unknown.
+    def equal(self, a: PrimExpr, b: PrimExpr, or_one: tuple[PrimExpr, ...] = ()) -> Answer:
+        """Whether two lengths are equal: yes, no, or unknown, which becomes an obligation that the run checks.
 
-        If it is unknown, lengths that are `required` to be equal become an obligation, which the run checks. Otherwise, as
-        where one of them may also be 1, they become a doubt.
+        Where a length of `or_one` is 1 the two may differ, as lengths that broadcast.
         """
         answer = equal(a, b)
-        if answer is Answer.UNKNOWN:
-            (self.obligations if required else self.doubts).append((a, b))
+        if answer is Answer.UNKNOWN and or_one:
+            zero: PrimExpr = Sub(a, b)
+            for length in or_one:
+                zero = Mul(zero, Sub(length, IntImm(1)))
+            self.obligations.append((zero, IntImm(0)))
+        elif answer is Answer.UNKNOWN:
+            self.obligations.append((a, b))
         return answer
 
 

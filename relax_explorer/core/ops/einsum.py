@@ -12,6 +12,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.broadcasting import repeated
 from relax_explorer.core.ops.decl import REQUIRED, Fusion, Op, Site, Tensors, attr, operand
 from relax_explorer.core.ops.special import wide
 from relax_explorer.core.ops.te import Te, Tensor
@@ -158,7 +159,7 @@ class Einsum(Op, name="relax.einsum"):
             value: p.PrimExpr | None = None
             for x, labels in zip(operands, inputs, strict=True):
                 index = [
-                    rules.ZERO if dim is rules.ONE and lengths[label] is not rules.ONE else place[label]
+                    repeated(dim, lengths[label], place[label])
                     for label, dim in zip(labels, x.shape, strict=True)
                 ]
                 value = x[index] if value is None else p.Mul(value, x[index])
@@ -185,7 +186,7 @@ def _common(at: Site, label: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         return a
     if a is rules.ONE:
         return b
-    answer = at.equal(a, b, required=False)
+    answer = at.equal(a, b, or_one=(a, b))
     if answer is Answer.NO:
         text = f"the axis {label!r} has the lengths {a} and {b}"
         raise at.fail(codes.NOT_BROADCASTABLE, text, operands=f"lengths {a} and {b}")

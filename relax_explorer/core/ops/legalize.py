@@ -50,6 +50,10 @@ class Emitter:
         self.bindings.append(e.MatchCast(var, value, info, None, self._span))
         return var
 
+    def check(self, value: e.Expr, info: s.StructInfo) -> None:
+        """Stop the run unless a value is as `info` says."""
+        self.bindings.append(e.MatchCast(None, value, info, None, self._span))
+
     def named_lengths(self, lengths: e.Var, ndim: int) -> tuple[p.PrimVar, ...]:
         """Shape variables for the numbers that a kernel has filled a tensor with."""
         rank = s.ShapeStructInfo(None, ndim)

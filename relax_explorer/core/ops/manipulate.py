@@ -234,7 +234,7 @@ class Squeeze(Op, name="relax.squeeze"):
         if info.dims is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim - len(dropped) if info.ndim >= 0 else -1)
         for n in dropped:
-            at.equal(info.dims[n], rules.ONE, required=False)  # an axis of another length stays
+            at.equal(info.dims[n], rules.ONE)  # the type says so
         kept = [dim for n, dim in enumerate(info.dims) if n not in dropped or _stays(dim)]
         return s.TensorStructInfo(tuple(kept), info.dtype)
 
@@ -324,7 +324,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
                 x=f"this is {info}",
             )
         for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
-            if own is not rules.ONE and at.equal(own, wanted, required=False) is Answer.NO:
+            if own is not rules.ONE and at.equal(own, wanted, or_one=(own,)) is Answer.NO:
                 raise at.fail(
                     codes.NOT_BROADCASTABLE,
                     f"an axis of x has length {own}, shape has {wanted} there; only length 1 can be repeated",

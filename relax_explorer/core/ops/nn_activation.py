@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BFLOAT16
 from relax_explorer.core.ops import rules
+from relax_explorer.core.ops.broadcasting import repeated
 from relax_explorer.core.ops.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.manipulate import reshape_stage
 from relax_explorer.core.ops.special import erf, keep_dtype, sigmoid, wide
@@ -222,7 +223,7 @@ class PRelu(Op, name="relax.nn.prelu"):
         length = slopes.dims[0] if slopes.dims else None
         if info.dims is not None and length is not None and length is not rules.ONE:
             channels = info.dims[place]
-            if at.equal(channels, length) is Answer.NO:
+            if at.equal(channels, length, or_one=(length,)) is Answer.NO:
                 text = f"alpha has {length} factors, 1 or {channels}, the length of axis {axis} of data, are needed"
                 raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {info}", alpha=f"this is {slopes}")
         return rules.like(info, info.dtype)
@@ -240,7 +241,7 @@ class PRelu(Op, name="relax.nn.prelu"):
         zero, channel = p.as_prim(0, data.dtype), axis % data.ndim
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            slope = cast(alpha[p.IntImm(0) if alpha.shape[0] is rules.ONE else i[channel]], data.dtype)
+            slope = cast(alpha[repeated(alpha.shape[0], data.shape[channel], i[channel])], data.dtype)
             return p.Select(p.LT(zero, data[i]), data[i], p.Mul(data[i], slope))
 
         return te.compute("compute", data.shape, element)

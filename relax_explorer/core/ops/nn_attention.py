@@ -197,7 +197,7 @@ def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
         )
     for axis, (have, wanted) in enumerate(zip(bias.dims or (), scores, strict=False)):
         repeated = have is rules.ONE and axis < 3  # there is a number for each key
-        if not repeated and at.equal(have, wanted, required=axis == 3) is Answer.NO:
+        if not repeated and at.equal(have, wanted, or_one=(have,) if axis < 3 else ()) is Answer.NO:
             raise at.fail(
                 codes.DIMS_DIFFER,
                 f"bias has the length {have} where the scores have {wanted}",

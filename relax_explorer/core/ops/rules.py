@@ -161,7 +161,7 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
         elif a is ONE:
             result.append(b)
         else:
-            answer = at.equal(a, b, required=False)
+            answer = at.equal(a, b, or_one=(a, b))
             if answer is Answer.NO and isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
                 labels = {names[0]: f"shape {text(left)}", names[1]: f"shape {text(right)}"}
                 raise at.fail(codes.NOT_BROADCASTABLE, f"the lengths {a} and {b} don't broadcast", **labels)

@@ -46,6 +46,8 @@ def convert_to_dataflow(
         return fn
     body = replace(fn.body, blocks=tuple(blocks))
     new = replace(fn, body=Substitution(renamed).sequence(body) if renamed else body)
+    for old, var in renamed.items():
+        at.renamed(old, var)
     record_in_order(fn, new, at)
     return new
 

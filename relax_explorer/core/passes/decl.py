@@ -17,8 +17,9 @@ from typing import Any
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
-from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.ir.expr import Expr, Function, Var
 from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.struct_info import ShapeStructInfo
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.properties import Property
 
@@ -49,9 +50,7 @@ class PassSite:
         default_factory=dict
     )  # what a pass remembers from one function to the next
     counters: dict[str, int] = field(default_factory=dict)
-    is_open: bool = (
-        False  # whether StructInfo has to be derived again, for a variable became one of which more is known
-    )
+    is_open: bool = False  # whether StructInfo has to be derived again
     waived: set[Property] = field(
         default_factory=set
     )  # what this run does not establish, and says so in its report or options
@@ -61,6 +60,11 @@ class PassSite:
         old = before if isinstance(before, tuple) else (before,)
         new = after if isinstance(after, tuple) else (after,)
         self.rewrites.append(Rewrite(self.rule, old, new))
+
+    def renamed(self, var: Var, leaf: Expr) -> None:
+        """Note that readers of `var` read `leaf` now: what follows may be known otherwise, also of shapes that `var` holds."""
+        if leaf.struct_info is not var.struct_info or isinstance(var.struct_info, ShapeStructInfo):
+            self.is_open = True
 
     def has(self, name: str) -> bool:
         """Whether the module, or what the pass adds to it, has a function of this name."""

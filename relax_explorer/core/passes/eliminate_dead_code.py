@@ -97,6 +97,10 @@ class _Live:
     def keep(self, binding: e.Binding) -> None:
         """Keep a binding and what it reads."""
         self.kept.add(binding)
+        if binding.var is not None:
+            self.read.add(
+                binding.var
+            )  # a walk makes the binding of an If anew when it drops something inside
         self._mark(self.facts.operands[self.facts.number[binding]])
 
     def _mark(self, variables: list[e.Var]) -> None:

@@ -10,7 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get, legalize
-from relax_explorer.core.ops.decl import NotLowered, Op
+from relax_explorer.core.ops.decl import NotLowered, Op, Site
 from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -23,7 +23,8 @@ from relax_explorer.core.tir.stmt import PrimFunc
 def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) -> e.Function:
     """Replace each operator by a call_tir of a PrimFunc made from its `legalize` rule.
 
-    Equal calls share one PrimFunc. Operators in `skip` are kept. So are calls without a lowering, and calls whose result
+    Lengths that must be equal and are not known to be are compared by a match_cast before the call, except in a dataflow
+    block. Equal calls share one PrimFunc. Operators in `skip` are kept. So are calls without a lowering, and calls whose result
     shares memory that may be overwritten; each gets a warning with the reason.
     """
     memory = aliases(at.module, at.function, fn)
@@ -89,9 +90,24 @@ def _lower_any(
     if op.unfold is not None and (op.legalize is None or not _has_known_shape(call)):
         value = op.unfold(emit, call, [_INFER.info(arg) for arg in call.args])
     else:
+        if not dataflow:
+            _check_lengths(emit, op, call)
         args = tuple([_literal(emit, arg) for arg in call.args])
         value = _lower(replace(call, args=args) if emit.bindings else call, at)
     return tuple(emit.bindings), value
+
+
+def _check_lengths(emit: Emitter, op: type[Op], call: e.Call) -> None:
+    """Compare at run time the lengths that inference could not compare: the operator does so, a kernel reads on.
+
+    In a dataflow block an error may be forgotten, so nothing is compared there.
+    """
+    site = Site(call, op)
+    infos = [_INFER.info(arg) for arg in call.args]
+    op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+    for have, want in site.obligations:
+        shape = s.ShapeStructInfo((have,))
+        emit.check(e.ShapeExpr((have,), shape), s.ShapeStructInfo((want,)))
 
 
 def _has_known_shape(call: e.Call) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, map_block
+from relax_explorer.core.ir.walk import bindings, map_block, merged_blocks
 from relax_explorer.core.passes.decl import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
@@ -31,7 +31,7 @@ class Rewriter:
     def rename(self, var: e.Var, leaf: e.Expr) -> None:
         """Read `leaf` wherever `var` is read from here on."""
         self.substitution.variables[var] = leaf
-        self.at.is_open |= leaf.struct_info is not var.struct_info
+        self.at.renamed(var, leaf)
 
     def function(self, fn: e.Function) -> e.Function:
         """The function after the walk."""
@@ -47,8 +47,8 @@ class Rewriter:
             outer, self.block = self.block, block
             new = map_block(block, self._binding)
             self.block = outer
-            if new.bindings:
-                blocks.append(new)
+            blocks.append(new)
+        blocks = merged_blocks(blocks)  # where one was dropped, others have become neighbours
         same = len(blocks) == len(seq.blocks) and all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
         return replace(
             seq, blocks=seq.blocks if same else tuple(blocks), body=self.substitution.expr(seq.body)

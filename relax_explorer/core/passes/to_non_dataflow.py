@@ -19,6 +19,8 @@ def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
     if body is fn.body:
         return fn
     new = replace(fn, body=Substitution(renamed).sequence(body))
+    for old, var in renamed.items():
+        at.renamed(old, var)
     record_in_order(fn, new, at)
     return new
 

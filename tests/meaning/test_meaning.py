@@ -1,0 +1,41 @@
+"""A small form of `python -m tests.meaning`: every pass alone, and orders of two drawn for each program."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+
+import relax_explorer as rxe
+from tests.meaning.programs import Program
+from tests.meaning.trial import register, run, trial
+
+GROUPS = 10
+PROGRAMS = 30  # in each group
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_no_pass_changes_what_a_run_shows(group: int) -> None:
+    register()
+    names = rxe.passes.names()
+    pairs = list(product(names, names))
+    for seed in range(group * PROGRAMS, (group + 1) * PROGRAMS):
+        orders = [*((name,) for name in names), *Random(seed).sample(pairs, 8)]
+        count, findings = trial(seed, orders)
+        assert count, f"program {seed} is refused"
+        assert not findings, str(findings[0])
+
+
+def test_programs_do_what_they_are_for() -> None:
+    """Runs that end, stop in and outside of dataflow blocks, print, overwrite and return aliases all occur."""
+    register()
+    seen = []
+    for seed in range(60):
+        module = rxe.normalize(rxe.parse(Program(seed).text))
+        seen.append(run(module, (2, 3), condition=True))
+    assert sum(not item.stopped for item in seen) >= 15
+    assert any(item.stopped and item.in_dataflow for item in seen)
+    assert any(item.stopped and not item.in_dataflow for item in seen)
+    assert any(item.output for item in seen)
+    assert {name for item in seen for name, _ in item.effects} == {"increment", "keep", "log"}
