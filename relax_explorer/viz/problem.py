@@ -11,18 +11,23 @@ _BOLD, _DIM, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 WIDTH = 110
 
 
-def render(diagnostic: Diagnostic, color: bool = False, excerpt: bool = True) -> str:
-    """The diagnostic in several lines; with `excerpt` off, in one line and its hint."""
+def headline(diagnostic: Diagnostic, color: bool = False) -> str:
+    """The diagnostic in one line: place, code, sentence."""
     paint = _Paint(color)
     span = diagnostic.span
     where = f"{visible(span.source.filename)}:{span.line}:{span.column + 1}: " if span else ""
     level = paint(_STYLES[diagnostic.level], f"{diagnostic.level}[{diagnostic.code}]")
-    lines = [f"{where}{level}: {paint(_BOLD, visible(diagnostic.message, 600))}"]
-    if excerpt:
-        above: Label | None = None
-        for label in sorted(diagnostic.labels, key=lambda item: not item.primary):
-            lines += _excerpt(label, paint, above)
-            above = label
+    return f"{where}{level}: {paint(_BOLD, visible(diagnostic.message, 600))}"
+
+
+def render(diagnostic: Diagnostic, color: bool = False) -> str:
+    """The diagnostic in several lines: the headline, excerpts, notes and the hint."""
+    paint = _Paint(color)
+    lines = [headline(diagnostic, color)]
+    above: Label | None = None
+    for label in sorted(diagnostic.labels, key=lambda item: not item.primary):
+        lines += _excerpt(label, paint, above)
+        above = label
     lines += [f"  note: {visible(note)}" for note in diagnostic.remarks]
     if diagnostic.origin:
         lines.append(f"  origin: {visible(diagnostic.origin)}")

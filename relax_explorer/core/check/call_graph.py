@@ -15,6 +15,18 @@ def call_graph(module: IRModule) -> Graph:
     return {name: tuple([other for other in mentioned(fn) if other in own]) for name, fn in own.items()}
 
 
+def reached(module: IRModule, name: str) -> list[str]:
+    """The Relax functions that a call of `name` may run, itself first."""
+    graph = call_graph(module)
+    found, stack = {name: None}, [name]
+    while stack:
+        for other in graph.get(stack.pop(), ()):
+            if other not in found:
+                found[other] = None
+                stack.append(other)
+    return list(found)
+
+
 def mentioned(fn: e.Function) -> tuple[str, ...]:
     """The names of the global functions that a function mentions, inner functions and branches included."""
     found: dict[str, None] = {}

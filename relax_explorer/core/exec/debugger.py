@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -52,21 +50,6 @@ def on_operator(name: str) -> Breakpoint:
         )
 
     return Breakpoint(f"op:{name}", hit)
-
-
-def on_not_finite() -> Breakpoint:
-    """Stop after a value with a NaN or an infinity is made."""
-
-    def hit(event: Event) -> bool:
-        value = event.value
-        return (
-            event.kind == "bind"
-            and isinstance(value, np.ndarray)
-            and value.dtype.kind == "f"
-            and not bool(np.isfinite(value).all())
-        )
-
-    return Breakpoint("nan", hit)
 
 
 class Debugger:

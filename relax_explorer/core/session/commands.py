@@ -86,6 +86,13 @@ DIALECT = Argument(
 OUTPUT = Argument(
     "--output", "write to this file instead of standard output", "target", short="-o", metavar="FILE"
 )
+PROFILE = Argument(
+    "--profile",
+    "spec (the language), or tvm (what TVM 0.27 accepts)",
+    "choice",
+    "spec",
+    choices=("spec", "tvm"),
+)
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
 
@@ -107,6 +114,7 @@ COMMANDS: tuple[Command, ...] = (
                 "passes",
                 choices=("passes", "debug", "graph", "problems", "home"),
             ),
+            PROFILE,
         ),
         ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
     ),
@@ -125,13 +133,7 @@ COMMANDS: tuple[Command, ...] = (
         "Report everything that is wrong or doubtful: syntax, well-formedness, StructInfo, purity.",
         (
             INPUTS,
-            Argument(
-                "--profile",
-                "spec (the language), or tvm (what TVM 0.27 accepts)",
-                "choice",
-                "spec",
-                choices=("spec", "tvm"),
-            ),
+            PROFILE,
             Argument(
                 "--prover",
                 "how dimensions are compared: by arithmetic, or alpha, as they are written",
@@ -164,6 +166,7 @@ COMMANDS: tuple[Command, ...] = (
                 "--print-after-change", "print the module after each pass that changes it", "flag", False
             ),
             Argument("--no-verify-each", "don't check each pass's contract after it", "flag", False),
+            PROFILE,
             Argument("--time-passes", "print the seconds of each pass on standard error", "flag", False),
         ),
         (
@@ -204,6 +207,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument(
                 "--break", "stop after this variable (or op:matmul, or nan) and show the frame", metavar="VAR"
             ),
+            PROFILE,
             Argument(
                 "--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"
             ),

@@ -27,6 +27,13 @@ def make_inputs(
 
     Raises Failure for a name that is no parameter, an unknown source or an unreadable file.
     """
+    return made_inputs(fn, given, shape, default)[0]
+
+
+def made_inputs(
+    fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0"
+) -> tuple[list[Any], str]:
+    """The values of `make_inputs`, and what nobody gave and was made up: lengths and sources in a few words."""
     names = {param.name: number for number, param in enumerate(fn.params)}
     unknown = [key for key in given if key not in names and not key.isdigit()]
     if unknown:
@@ -37,6 +44,13 @@ def make_inputs(
         if source is not None and source.endswith((".npy", ".npz")):
             loaded[number] = _load(source, param)
     dims = _dims(fn, loaded, shape or {})
+    lengths = [f"{var.name} = {DEFAULT_LENGTH}" for var in _variables(fn) if var not in dims]
+    for var in _variables(fn):
+        dims.setdefault(var, DEFAULT_LENGTH)
+    unsaid = [
+        q.name for n, q in enumerate(fn.params) if _is_made(q) and q.name not in given and str(n) not in given
+    ]
+    made_up = ", ".join([*lengths, *([f"{' '.join(unsaid)} by {default}"] if unsaid else [])])
     values = []
     for number, param in enumerate(fn.params):
         source = given.get(param.name, given.get(str(number), default))
@@ -45,7 +59,20 @@ def make_inputs(
             if number in loaded
             else _make(param.struct_info or s.OBJECT, source, dims, param, number)
         )
-    return values
+    return values, made_up
+
+
+def _is_made(param: e.Var) -> bool:
+    """Whether numbers are needed for a parameter: a shape, and a scalar that is a length, follow from the lengths."""
+    info = param.struct_info
+    return not isinstance(info, s.ShapeStructInfo) and not (
+        isinstance(info, s.PrimStructInfo) and info.value is not None
+    )
+
+
+def _variables(fn: e.Function) -> list[p.PrimVar]:
+    """The shape variables of the parameters, in order."""
+    return list(dict.fromkeys(var for param in fn.params for var in info_vars(param.struct_info or s.OBJECT)))
 
 
 def from_npz(fn: e.Function, path: str | Path) -> list[Any]:
@@ -96,9 +123,10 @@ def _load(source: str, param: e.Var) -> Any:
 
 
 def _dims(fn: e.Function, loaded: Mapping[int, Any], shape: Mapping[str, int]) -> dict[p.PrimVar, int]:
+    """The lengths that were given, or follow from arrays."""
     from relax_explorer.core.exec.match import Mismatch, match
 
-    variables = {var for param in fn.params for var in info_vars(param.struct_info or s.OBJECT)}
+    variables = _variables(fn)
     known = {var.name for var in variables}
     for name in shape:
         if name not in known:
@@ -111,8 +139,6 @@ def _dims(fn: e.Function, loaded: Mapping[int, Any], shape: Mapping[str, int]) -
             match(value, fn.params[number].struct_info or s.OBJECT, dims)
         except Mismatch:
             continue  # the run itself reports it, with the parameter
-    for var in variables:
-        dims.setdefault(var, DEFAULT_LENGTH)
     return dims
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from relax_explorer.core.diagnostics import Diagnostic, Severity
 from relax_explorer.ui.cli import output, sarif
-from relax_explorer.viz.problem import render
+from relax_explorer.viz.problem import headline, render
 from relax_explorer.viz.visible import visible, visible_json
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -29,9 +29,11 @@ def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
         output.say(visible_json(sarif.document(found), 1))
         return
     for item in found:
-        output.say_styled(
-            _github(item) if style == "github" else render(item, sys.stdout.isatty(), style == "text")
-        )
+        if style == "github":
+            output.say(_github(item))
+        else:
+            shown = render if style == "text" else headline
+            output.say_styled(shown(item, sys.stdout.isatty()))
     if style != "github":
         total = ", ".join(
             f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())

@@ -32,14 +32,14 @@ def chosen(session: Session, stage: str | None) -> Snapshot:
         raise click.UsageError(str(error.args[0])) from None
 
 
-def tui(input: str | None, passes: str | None, screen: str) -> int:
+def tui(input: str | None, passes: str | None, screen: str, profile: str = "spec") -> int:
     """Open the explorer."""
     if not sys.stdout.isatty():
         output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
         return output.USAGE
     from relax_explorer.ui.tui.app import run_app
 
-    return run_app(input, passes or "default", screen)
+    return run_app(input, passes or "default", screen, profile)
 
 
 def show(
@@ -115,6 +115,7 @@ def opt(
     dialect: str,
     print_after_change: bool,
     no_verify_each: bool,
+    profile: str,
     time_passes: bool,
 ) -> int:
     """Apply passes."""
@@ -126,6 +127,8 @@ def opt(
 
     pipeline = steps(passes or "default")
     module, problems = normalized(output.read(input))
+    if profile == "tvm":
+        problems = [item for item in problems if not item.spec_only]
     output.report([*[item for item in problems if item.is_error], *explain_order(pipeline, module)])
     if any(item.is_error for item in problems):
         return output.FOUND

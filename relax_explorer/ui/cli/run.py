@@ -5,24 +5,32 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.debugger import Breakpoint, Debugger, on_not_finite, on_operator, on_variable
+from relax_explorer.core.check.call_graph import mentioned, reached
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.debugger import Breakpoint, Debugger, on_operator, on_variable
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.not_finite import on_not_finite
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.session.inputs import from_npz, make_inputs, read_arrays
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.source import Span
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui import places
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
@@ -31,24 +39,20 @@ from relax_explorer.viz.visible import visible_json
 
 def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
-    output_: Target | None, break_: str | None, trace: Target | None, format: str,
+    output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("--output of run is a file: an .npz is nothing to print")
-    session = Session(output.read(input), passes or (), input, places.kernel_cache())
+    session = Session(output.read(input), passes or (), input, places.kernel_cache(), profile)
     session.run_all()
     stage = session.stages[-1]
     errors = [item for item in session.stages[0].problems if item.is_error]
     if errors:
         raise Failure(*errors)
-    output.report(item for item in session.stages[0].problems if item.spec_only)
     name = func or stage.entry
-    fn = stage.module.functions.get(name)
-    if type(fn) is not e.Function:
-        raise click.UsageError(
-            f"the module has no Relax function {name!r}; it has {', '.join(stage.module.relax_functions)}"
-        )
+    fn = _function(stage.module, name)
+    output.report(_of_the_run(session.stages[0], name))
     args = _inputs(fn, input_, shape)
     if break_ is not None or trace is not None:
         debugger = interruptible(lambda interrupt: _debugged(session, name, args, interrupt, break_, trace))
@@ -66,13 +70,54 @@ def run(
     _print(results, format)
     if output_ is not None:
         _save(results, output_)
-    return _compare(results, expect, rtol, atol) if expect is not None else output.OK
+    return compare(results, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _function(module: IRModule, name: str) -> e.Function:
+    """The Relax function to run."""
+    fn = module.functions.get(name)
+    if type(fn) is e.Function:
+        return fn
+    if fn is None:
+        raise click.UsageError(
+            f"the module has no function {name!r}; it has {', '.join(module.relax_functions) or 'no Relax function'}"
+        )
+    callers = [key for key, own in module.relax_functions.items() if name in mentioned(own)]
+    hint = (
+        f"run {' or '.join(callers[:3])}, which calls it"
+        if callers
+        else "call it with R.call_tir in a Relax function"
+    )
+    kind = "a PrimFunc" if type(fn) is PrimFunc else f"no Relax function but {type(fn).__name__}"
+    raise click.UsageError(f"{name!r} is {kind}, which runs when a Relax function calls it: {hint}")
+
+
+def _of_the_run(stage: Snapshot, name: str) -> list[Diagnostic]:
+    """What only the specification forbids, in the functions that run."""
+    spans = [
+        fn.span for key in reached(stage.module, name) if (fn := stage.module.functions.get(key)) is not None
+    ]
+    return [
+        item
+        for item in stage.problems
+        if item.spec_only and (item.span is None or any(_within(item.span, span) for span in spans))
+    ]
+
+
+def _within(inner: Span, outer: Span | None) -> bool:
+    return outer is None or (inner.source is outer.source and outer.line <= inner.line <= outer.end_line)
 
 
 def _save(results: list[Any], target: Target) -> None:
     held = io.BytesIO()
-    np.savez(held, **{f"out{number}": value for number, value in enumerate(results)})
+    np.savez(held, **{f"out{number}": _storable(value) for number, value in enumerate(results)})
     output.save(target, held.getvalue())
+
+
+def _storable(value: Any) -> Any:
+    """A result as a file can hold it: of a dtype that numpy itself has not, the bytes."""
+    own = isinstance(value, np.ndarray) and value.dtype.isbuiltin != 1
+    return value.view(np.dtype((np.void, value.dtype.itemsize))) if own else value
 
 
 def _ended(
@@ -106,7 +151,11 @@ def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...]) ->
     for number, source in enumerate(sources):
         name, equals, value = source.partition("=")
         given[name if equals else str(number)] = value if equals else source
-    return make_inputs(fn, given, _lengths(shape))
+    lengths = _lengths(shape)
+    values, made_up = made_inputs(fn, given, lengths)
+    if made_up:
+        output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
+    return values
 
 
 def _lengths(pairs: tuple[str, ...]) -> dict[str, int]:
@@ -141,36 +190,35 @@ def _print(results: list[Any], style: str) -> None:
             output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
 
 
-def _compare(results: list[Any], expect: str, rtol: float, atol: float) -> int:
-    expected = {key: value for key, value in read_arrays(expect).items() if key.startswith("out")}
-    code = output.OK
-    if len(expected) != len(results):
-        output.say(f"{expect} has {len(expected)} outputs, the function {len(results)}", err=True)
-        return output.FOUND
-    for (key, wanted), value in zip(sorted(expected.items()), results, strict=True):
-        got = np.asarray(value)
-        same = got.shape == wanted.shape and np.allclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)
-        worst = (
-            float(np.max(np.abs(got.astype(np.float64) - wanted)))
-            if got.shape == wanted.shape and got.size
-            else 0.0
-        )
-        output.say(
-            f"{key}: {'equal' if same else 'DIFFERS'} within rtol {rtol:g}, largest difference {worst:.3g}",
-            err=True,
-        )
-        code = code if same else output.FOUND
-    return code
-
-
-def _breakpoint(text: str) -> Breakpoint:
+def _breakpoint(text: str, debugger: Debugger, function: str) -> Breakpoint:
+    """The place that `--break` names; one that no step of the run can reach is refused."""
     if text == "nan":
-        return on_not_finite()
-    return on_operator(text[3:]) if text.startswith("op:") else on_variable(text)
+        return on_not_finite(debugger)
+    names = reached(debugger.module, function)
+    steps = [b for name in names for b in bindings(debugger.module[name])]
+    if text.startswith("op:"):
+        known = {
+            b.value.op.name.removeprefix("relax.")
+            for b in steps
+            if type(b.value) is e.Call and type(b.value.op) is e.OpRef
+        }
+        _require(text[3:].removeprefix("relax.").removeprefix("R."), known, "calls no operator", function)
+        return on_operator(text[3:].removeprefix("R."))
+    _require(text, {b.var.name for b in steps if b.var is not None}, "binds no variable", function)
+    return on_variable(text)
+
+
+def _require(name: str, known: set[str], what: str, function: str) -> None:
+    if name not in known:
+        near = get_close_matches(name, sorted(known), 2)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise click.UsageError(
+            f"--break: {function} {what} {name!r}, nor do the functions that it calls{hint}"
+        )
 
 
 def _steps(debugger: Debugger, stop: str | None, trace: Target | None) -> None:
-    wanted = _breakpoint(stop) if stop is not None else None
+    wanted = _breakpoint(stop, debugger, debugger.frame.name) if stop is not None else None
     rows: list[str] = []
     last = time.perf_counter()
     while not debugger.done:

@@ -18,9 +18,11 @@ class Explorer(Graphing):
     """The application: the shell, and what each pane does."""
 
 
-def run_app(path: str | None, pipeline: str = "default", screen: str = "passes") -> int:
+def run_app(
+    path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec"
+) -> int:
     """Open the explorer; the exit status. An error of its own ends with 70, and the terminal is as it was."""
-    app = Explorer(path, pipeline, screen)
+    app = Explorer(path, pipeline, screen, profile)
     workers = ThreadPoolExecutor()
     loop = asyncio.new_event_loop()  # of our own: asyncio.run would wait for work that nothing can end
     loop.set_default_executor(workers)

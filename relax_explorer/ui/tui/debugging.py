@@ -10,7 +10,7 @@ from textual import work
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger, on_variable
 from relax_explorer.core.exec.interrupt import Cancelled
-from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.inputs import made_inputs
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.messages import Cancellation, DebuggerMoved, WorkFailed
 from relax_explorer.ui.tui.stages import Stages
@@ -36,11 +36,14 @@ class Debugging(Stages):
             if fn is None or not hasattr(fn, "body") or name not in stage.module.relax_functions:
                 self.say("the module has no Relax function to run")
                 return
-            self.debugger = self.session.debug(name, make_inputs(fn, {}), stage.number)  # type: ignore[arg-type]  # narrowed by type() above
+            values, made_up = made_inputs(fn, {})  # type: ignore[arg-type]  # narrowed by type() above
+            self.debugger = self.session.debug(name, values, stage.number)
         except Failure as failure:
             self.post_message(WorkFailed(failure.diagnostics))
             return
         self.paint_debugger()
+        if made_up:
+            self.say(f"inputs made up: {made_up}")
 
     def paint_debugger(self) -> None:
         """The text with its marks, and the values."""

@@ -90,9 +90,11 @@ class Shell(App[int]):
         for key in dict.fromkeys(a.key for a in keys.ACTIONS)
     ]
 
-    def __init__(self, path: str | None, pipeline: str = "default", screen: str = "passes") -> None:
+    def __init__(
+        self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec"
+    ) -> None:
         super().__init__()
-        self.path, self.pipeline = path, pipeline
+        self.path, self.pipeline, self.profile = path, pipeline, profile
         self.first_pane = screen if path is not None else "home"
         self.pane = "home"
         self.session: Session | None = None

@@ -41,9 +41,9 @@ class Stages(Shell):
     def open(self, path: str) -> None:
         """Read a file and run its pipeline, away from the screen."""
         try:
-            session = Session(load(path), self.pipeline, path, places.kernel_cache())
+            session = Session(load(path), self.pipeline, path, places.kernel_cache(), self.profile)
         except ParseError as failure:
-            self.post_message(WorkFailed(problems(failure)))
+            self.post_message(WorkFailed(problems(failure, self.profile)))
             return
         except Failure as failure:
             self.post_message(WorkFailed(failure.diagnostics))

@@ -1,0 +1,72 @@
+"""`run --expect`: the results of a run against those of a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from relax_explorer.core.session.inputs import read_arrays
+from relax_explorer.ui.cli import output
+
+_NAME = re.compile(r"out([0-9]{1,9})")
+_NUMBERS = "biuf"
+
+
+def compare(results: Sequence[Any], path: str, rtol: float, atol: float) -> int:
+    """Say of each result whether it is what the entry of its number says; the exit status."""
+    numbered = {
+        int(hit[1]): array for key, array in read_arrays(path).items() if (hit := _NAME.fullmatch(key))
+    }
+    if sorted(numbered) != list(range(len(results))):
+        has = ", ".join(f"out{number}" for number in sorted(numbered)) or "none"
+        output.say(f"{path} has the results {has}; the function has {len(results)}, from out0 on", err=True)
+        return output.FOUND
+    alike = [
+        _compared(number, value, _read_as(numbered[number], value, f"out{number} of {path}"), rtol, atol)
+        for number, value in enumerate(results)
+    ]
+    return output.OK if all(alike) else output.FOUND
+
+
+def _read_as(wanted: Any, value: Any, what: str) -> Any:
+    """What a file holds; dtypes that numpy has not are in files as bytes, and are those of the result."""
+    if wanted.dtype.names is not None or wanted.dtype.subdtype is not None:
+        raise click.UsageError(f"{what} is an array of records: no result can be compared with it")
+    dtype = getattr(value, "dtype", None)
+    if wanted.dtype.kind == "V" and dtype is not None and dtype.itemsize == wanted.dtype.itemsize:
+        return wanted.view(dtype)
+    return wanted
+
+
+def _compared(number: int, value: Any, wanted: Any, rtol: float, atol: float) -> bool:
+    got = np.asarray(value)
+    if got.shape != wanted.shape:
+        output.say(f"out{number}: DIFFERS, its shape is {got.shape}, expected is {wanted.shape}", err=True)
+        return False
+    left, right = _numbers(got), _numbers(wanted)
+    if left is None or right is None:
+        same = left is right is None and bool(np.array_equal(got, wanted))
+        output.say(f"out{number}: {'equal' if same else 'DIFFERS'}", err=True)
+        return same
+    same = bool(np.allclose(left, right, rtol=rtol, atol=atol, equal_nan=True))
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.where((left == right) | (np.isnan(left) & np.isnan(right)), 0.0, np.abs(left - right))
+    worst = float(apart.max()) if apart.size else 0.0
+    output.say(
+        f"out{number}: {'equal' if same else 'DIFFERS'} within rtol {rtol:g}, largest difference {worst:.3g}",
+        err=True,
+    )
+    return same
+
+
+def _numbers(array: Any) -> Any:
+    """The elements as float64, None when they are no numbers."""
+    if array.dtype.kind in _NUMBERS or (
+        array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name[:4] != "void"
+    ):
+        return array.astype(np.float64)
+    return None
