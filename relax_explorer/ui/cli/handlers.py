@@ -127,8 +127,7 @@ def opt(
 
     pipeline = steps(passes or "default")
     module, problems = normalized(output.read(input))
-    if profile == "tvm":
-        problems = [item for item in problems if not item.spec_only]
+    problems = [item for item in problems if profile == "spec" or not item.spec_only]
     output.report([*[item for item in problems if item.is_error], *explain_order(pipeline, module)])
     if any(item.is_error for item in problems):
         return output.FOUND
@@ -143,9 +142,8 @@ def opt(
         held = outcome.holding(held)
         module = outcome.module
         if time_passes:
-            output.say(
-                f"{outcome.seconds:9.4f} s  {step}{'' if outcome.changed else '  (no change)'}", err=True
-            )
+            remark = "" if outcome.changed else "  (no change)"
+            output.say(f"{outcome.seconds:9.4f} s  {step}{remark}", err=True)
         if print_after_change and outcome.changed:
             output.say(f"# after {step}\n{module.script(dialect)}")
     if not print_after_change or output_:
