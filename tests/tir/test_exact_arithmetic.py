@@ -257,3 +257,23 @@ def test_a_cache_is_made_for_its_user_alone_and_what_others_planted_is_not_execu
     values = np.ones(3, np.int32)
     Kernels(folder).call(fresh, [values])
     assert values.tolist() == [1, 44, 1]
+
+
+FILLED = {
+    "for i in range(4):\n    C[i] = A[i]": True,
+    "for i in range(3):\n    C[i] = A[i]": False,
+    "for i in range(4):\n    C[i] = C[3 - i]": False,
+    "for i in range(1, 4):\n    C[i] = A[i]": False,
+    "if A[0] > 0:\n    for i in range(4):\n        C[i] = A[i]": False,
+    "for i in range(4):\n    if A[i] > 0:\n        C[i] = A[i]": False,
+    "for i, j in T.grid(4, A[0]):\n    C[i] = A[j]": False,
+    "B[0] = C[0]\nfor i in range(4):\n    C[i] = A[i]": False,
+}
+
+
+@pytest.mark.parametrize("body", FILLED)
+def test_memory_that_is_filled_first_needs_no_poison(body: str) -> None:
+    text = f'C = T.alloc_buffer((4,), "int32")\n{body}\nB[1] = C[0]'
+    found = kernel(text)
+    assert ("np.empty" in generate(found.fn, False)) is FILLED[body]
+    found(zeros(), zeros())

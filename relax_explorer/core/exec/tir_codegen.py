@@ -8,11 +8,13 @@ anything is written to it: a program that reads it has a mistake, and gets the s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from relax_explorer.core.exec import tir_memory, tir_packed, tir_polls
 from relax_explorer.core.exec.kernels import MEMORY_LIMIT
 from relax_explorer.core.exec.tir_expr import Expressions, element, into
+from relax_explorer.core.exec.tir_nests import is_filled_first, reduction_nest
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
@@ -83,6 +85,7 @@ class Translation(Expressions):
         self.calls_packed = False
         self.polls = tir_polls.Polls()
         self.temporaries = 0
+        self.following: tuple[t.Stmt, ...] = ()  # what comes after the current statement in its sequence
         for param in fn.params:
             if isinstance(param, Buffer):
                 self.measure(param)
@@ -136,7 +139,8 @@ class Translation(Expressions):
         rule(self, node, depth)
 
     def _seq(self, node: t.SeqStmt, depth: int) -> None:
-        for item in node.stmts:
+        for number, item in enumerate(node.stmts, 1):
+            self.following = node.stmts[number:]
             self.statement(item, depth)
         if not node.stmts:
             self.line(depth, "pass")
@@ -146,7 +150,7 @@ class Translation(Expressions):
     def _for(self, node: t.For, depth: int) -> None:
         if node.kind == "thread_binding":
             raise self.refuse("a loop over GPU threads", node)
-        chain, block = _reduction_nest(node)
+        chain, block = reduction_nest(node)
         if block is not None:
             self._reduction(chain, block, depth)
             return
@@ -248,6 +252,7 @@ class Translation(Expressions):
         if node.predicate is not None:
             self.line(depth, f"if {self.expr(node.predicate)}:")
             depth += 1
+        self.following = () if node.init is not None else (node.body,)
         for buffer in node.alloc_buffers:
             self._allocate(buffer, depth)
         if node.match_buffers:
@@ -274,8 +279,14 @@ class Translation(Expressions):
             self.line(depth, f"{self.name(buffer)} = np.full((), {_poison(kind)})")
             return
         size = max(kind.bits, 32 if kind.is_float else 8) // 8
-        most = MEMORY_LIMIT // size
-        self.line(depth, f"{self.name(buffer)} = allocated({self._shape(buffer)}, {_poison(kind)}, {most})")
+        most, shape = MEMORY_LIMIT // size, self._shape(buffer)
+        lengths = [dim.value if isinstance(dim, p.IntImm) else -1 for dim in buffer.shape]
+        is_filled = is_filled_first(buffer, self.following)
+        if is_filled and min(lengths) >= 0 and prod(lengths) <= most:
+            text = f"np.empty({shape}, {element(kind)})"
+        else:
+            text = f"allocated({shape}, {_poison(kind)}, {most}, {not is_filled})"
+        self.line(depth, f"{self.name(buffer)} = {text}")
         self.measure(buffer)
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
@@ -387,32 +398,6 @@ def _effect(value: p.PrimExpr) -> str:
     if isinstance(value, p.PrimCall) and value.op == "call_packed" and value.args:
         return f"a call of {value.args[0]}"
     return f"{str(value)[:60]}"
-
-
-def _reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
-    """The loops of a plain reduction and its block: every axis is a loop of its own, from 0, and nothing else is there."""
-    chain: list[t.For] = []
-    current: t.Stmt = node
-    while type(current) is t.For and current.kind != "thread_binding" and current.step is None:
-        if not isinstance(current.start, p.IntImm) or current.start.value:
-            return chain, None
-        chain.append(current)
-        current = current.body
-    if (
-        type(current) is not t.SBlock
-        or current.init is None
-        or current.predicate is not None
-        or current.alloc_buffers
-    ):
-        return chain, None
-    loops = [loop.var for loop in chain]
-    plain = (
-        sorted(map(id, current.iter_values)) == sorted(map(id, loops)) and type(current.body) is t.BufferStore
-    )
-    bound = set(loops)
-    square = all(not bound & set(p.free_vars(loop.extent)) for loop in chain)
-    has_reduce = any(axis.kind == "reduce" for axis in current.iter_vars)
-    return chain, current if plain and square and has_reduce else None
 
 
 _STATEMENTS: dict[type, Callable[[Translation, Any, int], None]] = {

@@ -260,12 +260,15 @@ def room(shape: Any, most: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def allocated(shape: Any, content: Any, most: Any) -> Any:
-    """Memory of a kernel, every element `content`."""
+def allocated(shape: Any, content: Any, most: Any, fill: Any) -> Any:
+    """Memory of a kernel; with `fill` every element is `content`."""
     size = room(shape, most)
     if size < 0 or size > most:
         raise MemoryError
-    return np.full(shape, content)
+    made = np.empty(shape, np.asarray(content).dtype)
+    if fill:
+        made[...] = content
+    return made
 
 
 @njit(error_model="numpy")

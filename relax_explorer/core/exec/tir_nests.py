@@ -1,0 +1,122 @@
+"""Nests of loops: plain reductions, and those that write the whole of a buffer before anything else is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.walk import expressions, statements, subexpressions
+
+
+def is_filled_first(buffer: Buffer, following: Sequence[t.Stmt]) -> bool:
+    """Whether the first of these statements that mentions a buffer is a nest of loops that writes each of its elements."""
+    for node in _parts(following):
+        if _mentions(node, buffer):
+            return _fills(node, buffer)
+    return False
+
+
+def _parts(nodes: Sequence[t.Stmt]) -> Iterator[t.Stmt]:
+    for node in nodes:
+        if type(node) is t.SeqStmt:
+            yield from _parts(node.stmts)
+        else:
+            yield node
+
+
+def _mentions(node: t.Stmt, buffer: Buffer) -> bool:
+    for item in statements(node):
+        if type(item) is t.BufferStore and item.buffer is buffer:
+            return True
+        step = item.step if type(item) is t.For else None
+        shapes = [dim for own in getattr(item, "alloc_buffers", ()) for dim in own.shape]
+        if type(item) is t.AllocBuffer:
+            shapes += [
+                *item.buffer.shape,
+                *([] if item.buffer.elem_offset is None else [item.buffer.elem_offset]),
+            ]
+        if _reads(buffer, *expressions(item), *shapes, *([] if step is None else [step])):
+            return True
+    return False
+
+
+def _reads(buffer: Buffer, *exprs: p.PrimExpr) -> bool:
+    return any(
+        isinstance(expr, (BufferLoad, BufferPtr)) and expr.buffer is buffer for expr in subexpressions(*exprs)
+    )
+
+
+def _fills(node: t.Stmt, buffer: Buffer) -> bool:
+    """Loops from 0, at most one block of axes that are loops, and a store at all of them; of a reduction its init."""
+    chain, block = reduction_nest(node) if type(node) is t.For else ([], None)
+    if block is not None and block.init is not None:
+        pairs = list(zip(block.iter_vars, block.iter_values, strict=True))
+        names = {axis.var: value for axis, value in pairs if axis.kind != "reduce"}
+        taken = set(names.values())
+        extents = {loop.var: loop.extent for loop in chain if loop.var in taken}
+        return _writes_all(block.init, buffer, extents, names)
+    extents = {}
+    while type(node) is t.For:
+        is_plain = isinstance(node.start, p.IntImm) and node.start.value == 0 and node.step is None
+        if not is_plain or node.kind == "thread_binding":
+            return False
+        extents[node.var] = node.extent
+        node = node.body
+    names = {var: var for var in extents}
+    if type(node) is t.SBlock:
+        if node.predicate is not None or node.alloc_buffers or node.match_buffers or node.init is not None:
+            return False
+        names = dict(zip([axis.var for axis in node.iter_vars], node.iter_values, strict=True))
+        node = node.body
+    return _writes_all(node, buffer, extents, names)
+
+
+def _writes_all(
+    node: t.Stmt,
+    buffer: Buffer,
+    extents: Mapping[p.PrimVar, p.PrimExpr],
+    names: Mapping[p.PrimVar, p.PrimExpr],
+) -> bool:
+    if type(node) is not t.BufferStore or node.buffer is not buffer or _reads(buffer, node.value):
+        return False
+    loops = [names.get(index) if type(index) is p.PrimVar else None for index in node.indices]
+    return (
+        set(loops) == set(extents)  # each loop has a place of its own: none leaves elements out
+        and len(loops) == len(extents)
+        and all([_same(extents[loop], dim) for loop, dim in zip(loops, buffer.shape, strict=True)])  # type: ignore[index]  # as just seen
+    )
+
+
+def _same(a: p.PrimExpr, b: p.PrimExpr) -> bool:
+    if isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
+        return a.value == b.value
+    return a is b and not any(isinstance(part, BufferLoad) for part in subexpressions(a))
+
+
+def reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
+    """The loops of a plain reduction and its block: every axis is a loop of its own, from 0, and nothing else is there."""
+    chain: list[t.For] = []
+    current: t.Stmt = node
+    while type(current) is t.For and current.kind != "thread_binding" and current.step is None:
+        if not isinstance(current.start, p.IntImm) or current.start.value:
+            return chain, None
+        chain.append(current)
+        current = current.body
+    if (
+        type(current) is not t.SBlock
+        or current.init is None
+        or current.predicate is not None
+        or current.alloc_buffers
+    ):
+        return chain, None
+    loops = [loop.var for loop in chain]
+    plain = (
+        sorted(map(id, current.iter_values)) == sorted(map(id, loops)) and type(current.body) is t.BufferStore
+    )
+    bound = set(loops)
+    square = all(not bound & set(p.free_vars(loop.extent)) for loop in chain)
+    has_reduce = any(axis.kind == "reduce" for axis in current.iter_vars)
+    return chain, current if plain and square and has_reduce else None
