@@ -31,6 +31,7 @@ from relax_explorer.core.exec.tir_support import (
 
 
 """
+_MOST = (1 << 63) - 1
 # Lengths that facts are decided for, when the kernel is made and its lengths are variables: growing ones and falling ones.
 _SAMPLES = (
     (101, 103, 107, 109, 113, 127, 131, 137, 139, 149),
@@ -177,9 +178,8 @@ class Translation(Expressions):
             end = _as(var.dtype, node.extent)
         low, high = _signed(var.dtype, self.expr(start)), _signed(var.dtype, self.expr(end))
         if low != "(0)" and not self.fact(lambda sample: sample.keeps(end) and var.dtype.name != "uint64"):
-            high = (
-                f"larger({high}, {low})"  # so that their difference is not below 0, which `range` may not see
-            )
+            # `range` takes the difference as a signed number: it is neither below 0 nor 2**63 and more.
+            high = f"piece({low}, larger({high}, {low}), {_MOST})"
         step = self._step(node)
         self._enter(var, start, end)
         bounds = f"{low}, {high}{step}" if low != "(0)" or step else high
