@@ -1,0 +1,146 @@
+"""Bindings that may stop the run: outside a dataflow block passes keep them (PURE-13), unless told to drop them as TVM does."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.check.stopping import stopping
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.pipeline import run_step, steps
+
+HEAD = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def exact(p: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        q = R.exp(p)
+        return q
+    @R.function(private=True)
+    def dividing(p: R.Tensor((2,), "int32")) -> R.Tensor((2,), "int32"):
+        q = R.floor_divide(p, p)
+        return q
+    @R.function(private=True)
+    def forever(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        q: R.Tensor((2,), "float32") = Module.forever(p)
+        return q
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"), z: R.Tensor((3,), "float32"),
+             i: R.Tensor((2,), "int32"), w: R.Tensor(("n", "m"), "float32"), c: R.Tensor((), "bool"),
+             o: R.Tensor("float32"), u: R.Tensor(("n",))):
+        n = T.int64()
+        m = T.int64()
+        cls = Module
+"""
+STOPS = {
+    "lengths that differ": "R.add(x, y)",
+    "inner lengths that differ": "R.matmul(x, y)",
+    "elements that do not fit": "R.reshape(x, R.shape([m]))",
+    "a negative length": 'R.zeros(R.shape([n - 5]), "float32")',
+    "a division by a length": "R.shape([m // n])",
+    "an integer divided by 0": "R.floor_divide(i, i)",
+    "an index outside": "R.take(z, i, axis=0)",
+    "an axis that is not 1": "R.squeeze(w, axis=[0])",
+    "what is not known": "R.exp(o)",
+    "a dtype that is not known": "R.exp(u)",
+    "a parameter that may not fit": "cls.exact(x)",
+    "a callee that may stop": "cls.dividing(i)",
+    "a callee that never ends": "cls.forever(R.zeros(R.shape([2]), 'float32'))",
+    "an unknown function": 'R.call_pure_packed("test.f", x, sinfo_args=R.Tensor((3,), "float32"))',
+}
+RETURNS = {
+    "one length": "R.add(x, x)",
+    "lengths that are known": "R.add(z, z)",
+    "an outer product": "R.matmul(R.permute_dims(w), w)",
+    "a length of at least 0": 'R.zeros(R.shape([n + 5]), "float32")',
+    "elements that fit": "R.reshape(w, R.shape([m * n]))",
+    "floats divided": "R.divide(z, z)",
+    "a parameter that fits": "cls.exact(z)",
+    "a tuple": "(x, y)",
+    "a copy": "x",
+}
+
+
+def program(value: str, nested: str = "") -> rxe.IRModule:
+    lines = f"dead = {value}\nreturn z"
+    if nested == "branch":
+        lines = f"if c:\n    dead = {value}\n    r = z\nelse:\n    r = R.add(z, z)\nreturn z"
+    if nested == "dataflow":
+        lines = f"with R.dataflow():\n    dead = {value}\n    r = R.add(z, z)\n    R.output(r)\nreturn r"
+    return rxe.normalize(rxe.parse(HEAD + "".join(f"        {line}\n" for line in lines.splitlines())))
+
+
+def names(module: rxe.IRModule) -> set[str]:
+    return {b.var.name for b in bindings(module["main"]) if b.var is not None}
+
+
+@pytest.mark.parametrize("name", STOPS)
+@pytest.mark.parametrize("nested", ["", "branch"])
+def test_what_may_stop_the_run_is_kept(name: str, nested: str) -> None:
+    outcome = run_step(steps("DeadCodeElimination")[0], program(STOPS[name], nested))
+    assert "dead" in names(outcome.module)
+    assert "RX0406" in [item.code.id for item in outcome.problems]
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_it_is_dropped_on_demand_and_in_dataflow_blocks(name: str) -> None:
+    outcome = run_step(steps('DeadCodeElimination{errors="drop"}')[0], program(STOPS[name]))
+    assert "dead" not in names(outcome.module)
+    assert "RX0406" in [item.code.id for item in outcome.problems]
+    assert "dead" not in names(rxe.apply_pass(program(STOPS[name], "dataflow"), "DeadCodeElimination"))
+
+
+@pytest.mark.parametrize("name", RETURNS)
+@pytest.mark.parametrize("nested", ["", "branch"])
+def test_what_cannot_stop_the_run_is_dropped(name: str, nested: str) -> None:
+    outcome = run_step(steps("DeadCodeElimination")[0], program(RETURNS[name], nested))
+    assert "dead" not in names(outcome.module)
+    assert not outcome.problems
+
+
+@pytest.mark.parametrize(("name", "moves"), [*[(q, False) for q in STOPS], *[(q, True) for q in RETURNS]])
+def test_only_what_cannot_stop_moves_into_a_dataflow_block(name: str, moves: bool) -> None:
+    before = program({**STOPS, **RETURNS}[name])
+    after = rxe.apply_pass(before, "ConvertToDataflow", min_size=1)
+    inside = [
+        b.var.name
+        for block in after["main"].body.blocks
+        for b in block.bindings
+        if "Dataflow" in type(block).__name__
+    ]
+    assert ("dead" in inside) is moves
+    dropped = rxe.apply_pass(before, "ConvertToDataflow", min_size=1, errors="drop")
+    assert "R.dataflow" in dropped.script()
+
+
+def test_a_wrong_choice_is_refused() -> None:
+    for name in ("DeadCodeElimination", "ConvertToDataflow"):
+        with pytest.raises(rxe.Failure) as caught:
+            rxe.apply_pass(program("x"), name, errors="hide")
+        assert caught.value.diagnostics[0].code.id == "RX0404"
+
+
+def test_mutual_recursion_may_never_end() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function
+    def a(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y: R.Tensor((2,), "float32") = M.b(x)
+        return y
+    @R.function
+    def b(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y: R.Tensor((2,), "float32") = M.a(x)
+        return y
+    @R.function
+    def c(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y: R.Tensor((2,), "float32") = M.d(x)
+        return y
+    @R.function
+    def d(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.exp(x)
+        return y
+"""
+    module = rxe.normalize(rxe.parse(text))
+    stops = {name: stopping(module).value(next(bindings(module[name])).value) for name in "abcd"}
+    assert stops == {"a": True, "b": True, "c": False, "d": False}

@@ -1,0 +1,149 @@
+"""Passes on programs that overwrite tensors: what shares memory goes on sharing it, what doesn't is never merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.pipeline import run_step, steps
+from tests.support import packed_functions
+
+INC = "_ = R.call_packed('test.inc_inplace', {}, sinfo_args=R.Tuple())"
+HEAD = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def seen(p: R.Tensor((2,), "float32")) -> R.Tensor((1, 2), "float32"):
+        q = R.reshape(p, R.shape([1, 2]))
+        return q
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+        cls = Module
+"""
+
+
+@pytest.fixture(autouse=True)
+def _packed() -> None:
+    packed_functions.register()
+
+
+def program(body: str) -> rxe.IRModule:
+    lines = body.strip().replace("INC(", "\0").splitlines()
+    text = ""
+    for line in lines:
+        if "\0" in line:
+            indent, _, rest = line.partition("\0")
+            line = indent + INC.format(rest[:-1])
+        text += f"        {line}\n"
+    return rxe.normalize(rxe.parse(HEAD + text))
+
+
+def values(module: rxe.IRModule) -> Any:
+    made = rxe.run(module, "main", [np.zeros(2, np.float32), np.ones(2, np.float32), np.array(True)])
+    return [array.reshape(-1)[0] for array in (made if isinstance(made, tuple) else (made,))]
+
+
+def calls(module: rxe.IRModule, name: str) -> int:
+    text = module.script()
+    return text.count(f"R.{name}(")
+
+
+# For each: the values that the program gives, with INC(v) for a packed function that adds 1 to v in place.
+OVERWRITTEN = {
+    "between": ("a = R.add(x, x)\nINC(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "the result": ("a = R.add(x, x)\nb = R.add(x, x)\nINC(a)\nreturn (a, b)", [1, 0]),
+    "the later result": ("a = R.add(x, x)\nb = R.add(x, x)\nINC(b)\nreturn (a, b)", [0, 1]),
+    "through a copy": ("z = x\na = R.add(x, x)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "through a tuple": ("t = (y, x)\na = R.add(x, x)\nz = t[1]\nINC(z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "through a reshape": (
+        "z = R.reshape(x, R.shape([1, 2]))\na = R.add(x, x)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "through a result": ("z = cls.seen(x)\na = R.add(x, x)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "in a branch": (
+        "a = R.add(x, x)\nif c:\n    INC(x)\n    z = x\nelse:\n    z = x\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "by a branch's result": (
+        "if c:\n    z = x\nelse:\n    z = y\na = R.add(x, x)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "by a closure": (
+        "@R.function(pure=False)\ndef g(z: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n    INC(x)\n    return z\n"
+        "a = R.add(x, x)\nw = g(y)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "by a closure's copy": (
+        "@R.function(pure=False)\ndef g(z: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n    INC(x)\n    return z\n"
+        "t = (g, y)\nh = t[0]\na = R.add(x, x)\nw = h(y)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "inside a closure": (
+        "a = R.add(x, x)\n@R.function\ndef g() -> R.Tensor((2,), 'float32'):\n    b = R.add(x, x)\n    return b\n"
+        "INC(x)\nw = g()\nreturn (a, w)", [0, 2],
+    ),
+    "a folded value": ('a = R.zeros(R.shape([2]), "float32")\nINC(a)\nreturn a', [1]),
+    "a constant": ('a = R.const([1.0, 2.0], "float32")\nINC(a)\nb = R.add(a, a)\nreturn b', [4]),
+    "one of two mentions": (
+        'a = R.const([1.0, 2.0], "float32")\nINC(a)\nb = R.const([1.0, 2.0], "float32")\nreturn (a, b)', [2, 1],
+    ),
+    "the operand of a reshape": ("a = R.reshape(x, R.shape([1, 2]))\nINC(x)\nreturn a", [1]),
+    "the operand of a squeeze": (
+        "a = R.expand_dims(x, axis=0)\nb = R.squeeze(a, axis=[0])\nINC(x)\nreturn (a, b)", [0, 0],
+    ),
+    "what an unknown callee was given": (
+        "z = R.call_packed('test.f', x, sinfo_args=R.Tensor((2,), 'float32'))\na = R.add(x, x)\nINC(z)\n"
+        "b = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OVERWRITTEN)
+def test_no_pass_changes_the_value(name: str) -> None:
+    body, wanted = OVERWRITTEN[name]
+    before = program(body)
+    assert values(before) == wanted
+    for pipeline in (*[[item] for item in rxe.passes.names()], ["default"], ["simplify"]):
+        assert values(rxe.run_pipeline(before, pipeline)) == wanted, pipeline
+
+
+UNTOUCHED = {
+    "another tensor": "a = R.add(x, x)\nz = R.exp(y)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)",
+    "before both": "INC(x)\na = R.add(x, x)\nb = R.add(x, x)\nreturn (a, b)",
+    "after both": "a = R.add(x, x)\nb = R.add(x, x)\nINC(x)\nreturn (a, b)",
+    "nothing, by a print": "a = R.add(x, x)\n_ = R.print(x)\nb = R.add(x, x)\nreturn (a, b)",
+    "in the other branch": (
+        "if c:\n    INC(x)\n    z = R.add(x, x)\nelse:\n    v = R.add(y, y)\n    w = R.add(y, y)\n    z = R.add(v, w)\nreturn z"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_what_nothing_overwrites_is_computed_once(name: str) -> None:
+    before = program(UNTOUCHED[name])
+    after = rxe.run_pipeline(before, ["EliminateCommonSubexpr", "CanonicalizeBindings"])
+    assert calls(after, "add") == calls(before, "add") - 1
+    assert values(after) == values(before)
+
+
+def test_a_module_that_overwrites_nothing_shares_as_before() -> None:
+    text = (
+        HEAD
+        + "        a = R.reshape(x, R.shape([1, 2]))\n        b = R.reshape(x, R.shape([1, 2]))\n        return (a, b)\n"
+    )
+    after = rxe.run_pipeline(rxe.normalize(rxe.parse(text)), ["EliminateCommonSubexpr", "LegalizeOps"])
+    main = after["main"]
+    assert [type(b.value).__name__ for b in bindings(main)] == ["Call", "Var"]
+    assert "R.reshape" not in after.script()
+
+
+def test_a_reshape_whose_memory_is_overwritten_is_kept_with_a_reason() -> None:
+    before = program("a = R.reshape(x, R.shape([1, 2]))\nINC(x)\nreturn a")
+    outcome = run_step(steps("LegalizeOps")[0], before)
+    assert [item.code.id for item in outcome.problems] == ["RX0405"]
+    assert calls(outcome.module, "reshape") == 1  # that of `seen`, which nothing calls, is lowered
+    called = rxe.apply_pass(program("z = cls.seen(x)\nINC(z)\nreturn x"), "LegalizeOps")
+    assert calls(called, "reshape") == 1  # here its caller overwrites the result
+    skipped = rxe.apply_pass(
+        program("a = R.reshape(y, R.shape([1, 2]))\nb = R.add(a, a)\nreturn b"), "LegalizeOps"
+    )
+    assert calls(skipped, "reshape") == 0
