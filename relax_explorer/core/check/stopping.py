@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from relax_explorer.core.arith.prove import Answer, at_least
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.compatible import YES, fits
+from relax_explorer.core.check.kernel_stops import kernel_may_stop
 from relax_explorer.core.check.matching import match_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -19,7 +20,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import info_vars, sequences, substitute_info
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.call import CallTir
 from relax_explorer.core.ops.decl import InferFailure, Op, Site, Stops
+from relax_explorer.core.tir.signature import prim_func_info
+from relax_explorer.core.tir.stmt import PrimFunc
 
 _CACHE: WeakKeyDictionary[IRModule, Stopping] = WeakKeyDictionary()
 _DIVISIONS = (p.FloorDiv, p.FloorMod, p.Div, p.Mod)
@@ -38,6 +42,7 @@ class Stopping:
 
     def __init__(self, module: IRModule) -> None:
         self._functions = module.relax_functions
+        self._kernels = {name: fn for name, fn in module.functions.items() if type(fn) is PrimFunc}
         self._graph = call_graph(module)
         self._safe: set[str] | None = None
         self._memo: dict[Any, bool] = {}
@@ -86,9 +91,30 @@ class Stopping:
             want = tuple([param.struct_info or s.OBJECT for param in fn.params])
             return not _always_fits(want, tuple([arg.struct_info or s.OBJECT for arg in call.args]))
         declared = find(op.name) if type(op) is e.OpRef else None
+        if declared is CallTir:
+            return self._kernel(call)
         if declared is None or declared.stops is Stops.VALUES:
             return True
         return declared.stops is not Stops.NEVER and self._operator(declared, call)
+
+    def _kernel(self, call: e.Call) -> bool:
+        """Whether a call_tir may stop: its buffers may not fit, or its kernel may stop."""
+        callee, given = call.args[:2]
+        fn = self._kernels.get(callee.name) if type(callee) is e.GlobalVar else None
+        outs = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
+        if (
+            fn is None
+            or outs is None
+            or len(call.args) > 2
+            or not isinstance(given.struct_info, s.TupleStructInfo)
+        ):
+            return True
+        fields = outs.fields if isinstance(outs, s.TupleStructInfo) else (outs,)
+        have = (*given.struct_info.fields, *fields)
+        want = prim_func_info(fn).params or ()
+        if len(have) != len(want) or not all(map(_has_lengths, have)) or not _always_fits(want, have):
+            return True
+        return kernel_may_stop(fn)
 
     def _operator(self, op: type[Op], call: e.Call) -> bool:
         infos = tuple([arg.struct_info for arg in call.args])

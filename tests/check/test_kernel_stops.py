@@ -1,0 +1,97 @@
+"""Kernels that certainly end without an error, and kernels that may stop: each line is a body over A[n, 4], B[n, 4] and I[n]."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.check.kernel_stops import kernel_may_stop
+
+HEAD = """
+@T.prim_func(s_tir=True)
+def kernel(a: T.handle, i_: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, T.int64(4)), "float32")
+    I = T.match_buffer(i_, (n,), "int64")
+    B = T.match_buffer(b, (n, T.int64(4)), "float32")
+    for i in range({extent}):
+        with T.sblock("s"):
+            v = T.axis.spatial(n, i)
+            {body}
+"""
+RETURN = {
+    "an element of each": "B[v, T.int64(0)] = A[v, T.int64(3)]",
+    "a computed index": "B[v, v % T.int64(4)] = A[v * T.int64(2) // T.int64(2), T.int64(1)]",
+    "a choice": "B[v, T.int64(0)] = T.if_then_else(A[v, T.int64(0)] > T.float32(0), T.exp(A[v, T.int64(1)]), T.float32(1))",
+    "floats divided": "B[v, T.int64(0)] = A[v, T.int64(0)] / A[v, T.int64(1)]",
+}
+STOP = {
+    "one beyond the end": "B[v, T.int64(0)] = A[v + T.int64(1), T.int64(0)]",
+    "one before the start": "B[v, T.int64(0)] = A[v - T.int64(1), T.int64(0)]",
+    "beyond a literal length": "B[v, T.int64(4)] = A[v, T.int64(0)]",
+    "a loaded index": "B[I[v], T.int64(0)] = A[v, T.int64(0)]",
+    "a load in a condition": "if A[v + T.int64(1), T.int64(0)] > T.float32(0):\n                B[v, T.int64(0)] = T.float32(1)",
+    "in the other case": (
+        "if A[v, T.int64(0)] > T.float32(0):\n                B[v, T.int64(0)] = T.float32(1)\n"
+        "            else:\n                B[v, T.int64(5)] = T.float32(1)"
+    ),
+    "an integer divided": "B[v, T.int64(0)] = T.Cast('float32', I[v] // I[v])",
+    "an unknown function": "B[v, T.int64(0)] = T.call_extern('float32', 'f', A[v, T.int64(0)])",
+    "an index that may wrap": "B[T.Cast('int64', T.Cast('int8', v)), T.int64(0)] = A[v, T.int64(0)]",
+    "a loop without end": "while A[v, T.int64(0)] > T.float32(0):\n                B[v, T.int64(0)] = T.float32(1)",
+    "in init": (
+        "for k in range(T.int64(4)):\n                with T.sblock('r'):\n                    w = T.axis.reduce(T.int64(4), k)\n"
+        "                    with T.init():\n                        B[v + T.int64(1), T.int64(0)] = T.float32(0)\n"
+        "                    B[v, T.int64(0)] = B[v, T.int64(0)] + A[v, w]"
+    ),
+}
+
+
+def kernel(body: str, extent: str = "n") -> object:
+    return rxe.parse(HEAD.format(body=body, extent=extent))["kernel"]
+
+
+@pytest.mark.parametrize("name", RETURN)
+def test_it_ends_without_an_error(name: str) -> None:
+    assert not kernel_may_stop(kernel(RETURN[name]))
+
+
+@pytest.mark.parametrize("name", STOP)
+def test_it_may_stop(name: str) -> None:
+    assert kernel_may_stop(kernel(STOP[name]))
+
+
+def test_a_loop_that_runs_too_far_may_stop() -> None:
+    body = RETURN["an element of each"]
+    assert not kernel_may_stop(kernel(body, "n"))
+    assert kernel_may_stop(kernel(body, "n + T.int64(1)"))
+    assert not kernel_may_stop(kernel(body, "n - T.int64(1)"))
+
+
+CALL = """
+@I.ir_module
+class M:
+    @T.prim_func(private=True, s_tir=True)
+    def scale(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.sblock("s"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v] * T.float32(2)
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
+        n = T.int64()
+        m = T.int64()
+        cls = M
+        dead = R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((OUT,), "float32"))
+        return y
+"""
+
+
+@pytest.mark.parametrize(("out", "stays"), [("n", False), ("m", True)])
+def test_a_kernel_whose_buffers_may_not_fit_may_stop(out: str, stays: bool) -> None:
+    module = rxe.normalize(rxe.parse(CALL.replace("OUT", out)))
+    after = rxe.apply_pass(module, "DeadCodeElimination")
+    assert ("dead" in after.script()) is stays
