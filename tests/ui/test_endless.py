@@ -50,7 +50,7 @@ class M:
         y = R.call_tir(M.k, (x,), out_sinfo=R.Tensor((1,), "int64"))
         return y
 """
-PROGRAMS = {"recursion": RECURSION + DOUBLING + END}
+PROGRAMS = {"recursion": RECURSION + DOUBLING + END, "kernel": KERNEL}
 
 
 @pytest.fixture(params=PROGRAMS)
