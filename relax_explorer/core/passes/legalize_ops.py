@@ -10,7 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get, legalize
-from relax_explorer.core.ops.decl import NotLowered, Op, Site
+from relax_explorer.core.ops.decl import InferFailure, NotLowered, Op, Site
 from relax_explorer.core.ops.legalize import Emitter
 from relax_explorer.core.passes.decl import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -104,7 +104,10 @@ def _check_lengths(emit: Emitter, op: type[Op], call: e.Call) -> None:
     """
     site = Site(call, op)
     infos = [_INFER.info(arg) for arg in call.args]
-    op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+    try:
+        op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+    except InferFailure:  # the call is wrong, and that was said of it
+        return
     for have, want in site.obligations:
         shape = s.ShapeStructInfo((have,))
         emit.check(e.ShapeExpr((have,), shape), s.ShapeStructInfo((want,)))
