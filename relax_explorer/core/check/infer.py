@@ -59,6 +59,18 @@ class Inferrer:
 
     def call(self, call: e.Call) -> s.StructInfo:
         """The StructInfo of a call whose operands are known."""
+        return self.bounded(call, self._call(call))
+
+    def bounded(self, expr: e.Expr, info: s.StructInfo) -> s.StructInfo:
+        """`info`, unless it is beyond what can be written out: then that is reported, and nothing is known of the value."""
+        if not s.is_too_large(info):
+            return info
+        text = f"the StructInfo of this value has more than {s.MOST_WRITTEN:,} terms"
+        self.report.say(codes.TOO_LARGE, text, expr, help=codes.TOO_LARGE.fix)
+        self.poisoned.add(expr)
+        return s.OBJECT
+
+    def _call(self, call: e.Call) -> s.StructInfo:
         op = call.op
         if type(op) is e.OpRef:
             declared = find(op.name)

@@ -60,6 +60,7 @@ class FunctionNormalizer:
         self.fresh: dict[str, int] = {}  # numbers given to new names so far
         self.fn: e.Function | None = None
         self.has_effect = False
+        self.tuples: set[e.Expr] = set()  # those that are in normal form
         self.is_unread = False  # whether nothing is known of the result
         # Bindings that are in normal form already, by identity; the caller keeps them alive.
         self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
@@ -251,6 +252,8 @@ class FunctionNormalizer:
             return self.vars.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as `kind` says
         if kind in e.LEAVES and kind is not e.ExternFunc:
             return self._informed(expr)
+        if expr in self.tuples:
+            return expr
         value = self.value(expr)
         if kind is e.Tuple or (type(value) in e.LEAVES and kind is not e.ExternFunc):
             return value
@@ -353,7 +356,14 @@ class FunctionNormalizer:
         fields = tuple([self.leaf(field) for field in expr.fields])
         same = all(a is b for a, b in zip(fields, expr.fields, strict=True))
         info = s.TupleStructInfo(tuple([self.infer.info(field) for field in fields]))
-        return replace(expr, fields=expr.fields if same else fields, struct_info=info)
+        if info.size > s.MOST_WRITTEN:
+            expr = replace(expr, fields=fields, struct_info=s.OBJECT)
+            self.tuples.add(expr)
+            self.infer.bounded(expr, info)
+            return expr
+        new = replace(expr, fields=expr.fields if same else fields, struct_info=info)
+        self.tuples.add(new)
+        return new
 
     def _item(self, expr: e.TupleGetItem) -> e.Expr:
         whole = self.leaf(expr.tuple)

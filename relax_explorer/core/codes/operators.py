@@ -168,3 +168,12 @@ NEEDLESS_CAST = Code(
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor(ndim=1))\n    return y\n',
     Severity.NOTE,
 )
+TOO_LARGE = Code(
+    "RX0221",
+    "StructInfo too large to be written out",
+    "What is known of this value doubles with each binding, and would take more text than any reader or program can use.",
+    "Give names to the lengths, with R.match_cast, or keep the values in variables of their own instead of tuples of tuples.",
+    '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    t0 = (x, x)\n'
+    + "".join([f"    t{n} = (t{n - 1}, t{n - 1})\n" for n in range(1, 16)])
+    + "    return x\n",
+)

@@ -20,6 +20,7 @@ class PrimExpr:
     __slots__ = ("__weakref__", "dtype")
     dtype: DType
     operands: ClassVar[tuple[str, ...]] = ()
+    size = 1  # how many literals, variables and operations are written in it; what is shared counts each time
 
     def children(self) -> tuple[PrimExpr, ...]:
         """The operands, in source order."""
@@ -167,7 +168,7 @@ class PrimString(PrimExpr):
 class Binary(PrimExpr):
     """An operation on two operands `a` and `b`, kept in source order."""
 
-    __slots__ = ("a", "b")
+    __slots__ = ("a", "b", "size")
     a: PrimExpr
     b: PrimExpr
     operands = ("a", "b")
@@ -180,7 +181,7 @@ class Binary(PrimExpr):
         if hit is not None:
             return hit  # type: ignore[no-any-return]  # typed by the table it comes from
         made = object.__new__(cls)
-        made.a, made.b = a, b
+        made.a, made.b, made.size = a, b, a.size + b.size + 1
         made.dtype = BOOL if cls.compares else a.dtype
         return _TABLE.setdefault(key, made)  # type: ignore[no-any-return]  # typed by the table it comes from
 
@@ -331,7 +332,7 @@ class Not(PrimExpr):
 class Cast(PrimExpr):
     """`value` converted to `dtype`."""
 
-    __slots__ = ("value",)
+    __slots__ = ("size", "value")
     value: PrimExpr
     operands = ("value",)
 
@@ -340,7 +341,7 @@ class Cast(PrimExpr):
         hit = _TABLE.get(key)
         if hit is None:
             hit = object.__new__(cls)
-            hit.value, hit.dtype = value, dtype
+            hit.value, hit.dtype, hit.size = value, dtype, value.size + 1
             _TABLE[key] = hit
         return hit
 
@@ -352,7 +353,7 @@ class Cast(PrimExpr):
 class Select(PrimExpr):
     """`true_value` where `condition` holds, else `false_value`."""
 
-    __slots__ = ("condition", "false_value", "true_value")
+    __slots__ = ("condition", "false_value", "size", "true_value")
     condition: PrimExpr
     true_value: PrimExpr
     false_value: PrimExpr
@@ -365,6 +366,7 @@ class Select(PrimExpr):
             hit = object.__new__(cls)
             hit.condition, hit.true_value, hit.false_value = condition, true_value, false_value
             hit.dtype = true_value.dtype
+            hit.size = condition.size + true_value.size + false_value.size + 1
             _TABLE[key] = hit
         return hit
 
@@ -378,7 +380,7 @@ class PrimCall(PrimExpr):
     A call of another function of the module has its name with `OF_MODULE` before it for `op`.
     """
 
-    __slots__ = ("args", "keywords", "op")
+    __slots__ = ("args", "keywords", "op", "size")
     op: str
     args: tuple[PrimExpr, ...]
     keywords: tuple[tuple[str, Any], ...]
@@ -391,6 +393,7 @@ class PrimCall(PrimExpr):
         if hit is None:
             hit = object.__new__(cls)
             hit.op, hit.args, hit.dtype, hit.keywords = op, args, dtype, keywords
+            hit.size = 1 + sum([arg.size for arg in args])
             _TABLE[key] = hit
         return hit
 

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 _TABLE: dict[Any, Any] = {}
 
 
+MOST_WRITTEN = 20_000  # terms and fields that a StructInfo may have when it is written out
+
+
 class StructInfo:
     """What is known of a value: its kind and, as far as known, its shape and dtype."""
 
     __slots__ = ("__weakref__",)
+    size = 1  # of a tuple: how many fields are written in it, inside out; what is shared counts each time
 
     def __repr__(self) -> str:
         from relax_explorer.core.ir.struct_info_text import struct_info_text
@@ -127,12 +131,13 @@ class TensorStructInfo(StructInfo):
 class TupleStructInfo(StructInfo):
     """A tuple of values."""
 
-    __slots__ = ("fields",)
+    __slots__ = ("fields", "size")
     fields: tuple[StructInfo, ...]
 
     def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
         key = (cls, fields)
-        return _TABLE.get(key) or _interned(key, fields=fields)  # type: ignore[no-any-return]  # as above
+        hit = _TABLE.get(key)
+        return hit or _interned(key, fields=fields, size=1 + sum([field.size for field in fields]))  # type: ignore[no-any-return]
 
 
 class FuncStructInfo(StructInfo):
@@ -156,6 +161,23 @@ class FuncStructInfo(StructInfo):
         if hit is None and params is not None and derive_func is not None:
             raise ValueError("a function has parameters or a derive function, not both")
         return hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)  # type: ignore[no-any-return]
+
+
+def is_too_large(info: StructInfo) -> bool:
+    """Whether a StructInfo is beyond what can be written out: one that doubles with each binding soon is."""
+    if info.size > MOST_WRITTEN:
+        return True
+    kind = type(info)
+    dims: tuple[PrimExpr, ...] | None = None
+    if kind is TensorStructInfo:
+        dims = info.dims  # type: ignore[attr-defined]  # `kind` says so
+    elif kind is ShapeStructInfo:
+        dims = info.values  # type: ignore[attr-defined]
+    elif kind is TupleStructInfo:
+        return any(map(is_too_large, info.fields))  # type: ignore[attr-defined]
+    elif kind is PrimStructInfo and info.value is not None:  # type: ignore[attr-defined]
+        return info.value.size > MOST_WRITTEN  # type: ignore[attr-defined]
+    return dims is not None and any([dim.size > MOST_WRITTEN for dim in dims])
 
 
 def lengths(info: StructInfo | None) -> tuple[PrimExpr, ...]:

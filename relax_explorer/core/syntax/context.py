@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from relax_explorer.core.diagnostics import Code, Diagnostic, Report
@@ -11,6 +13,7 @@ from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.dialects import Dialect, guess
 
+_MOST_GUESSES, _NAMES_COMPARED = 50, 5000
 UNREADABLE = "__unreadable__"  # stands for the value of a line that Python can't read, which was reported
 
 
@@ -37,6 +40,7 @@ class Context:
         self.functions: set[str] = set()
         self.scalar_results: dict[str, DType] = {}  # of the functions that say that they return a scalar
         self.module_names: set[str] = {"cls"}
+        self._guesses = 0
 
     @cached_property
     def dialect(self) -> Dialect:
@@ -62,6 +66,16 @@ class Context:
         """Report a problem at an `ast` node; the caller raises what is returned."""
         self.say(code, message, node, label, **more)
         return Skip(message)
+
+    def meant(self, name: str, names: Iterable[str]) -> str:
+        """A guess at what an undefined name should be, empty where there is none; after a few it is no help any more."""
+        self._guesses += 1
+        if self._guesses > _MOST_GUESSES:
+            return ""
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, list(islice(names, _NAMES_COMPARED)), 1)
+        return f"did you mean {near[0]}?" if near else ""
 
     def type_var_dtype(self, name: str) -> DType | None:
         """The dtype of module-level variable `name`; None when there is none."""

@@ -115,10 +115,7 @@ class ExprReader:
             return self.info.define(node.id, declared)
         if node.id in self.ctx.functions and node.id not in self.ctx.module_names:
             return e.GlobalVar(node.id, None, self.ctx.span(node))
-        from difflib import get_close_matches
-
-        near = get_close_matches(node.id, self.names, 1)
-        hint = f"did you mean {near[0]}?" if near else codes.UNDEFINED.fix
+        hint = self.ctx.meant(node.id, self.names) or codes.UNDEFINED.fix
         raise self.ctx.fail(
             codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint
         )
@@ -262,7 +259,7 @@ class ExprReader:
     def note_scalar(self, var: e.Var, value: e.Expr) -> None:
         """Note what scalar `var` is bound to, so that its name can be computed with."""
         found = value.value if type(value) is e.PrimValue else self._scalar(value)
-        if isinstance(found, p.PrimExpr):
+        if isinstance(found, p.PrimExpr) and found.size <= s.MOST_WRITTEN:
             self.scalars[var] = found
 
     def is_scalar(self, value: Any) -> bool:

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.dtype import INT64, DType, dtype, element_type
 from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax import parse_types
-from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
 from relax_explorer.core.syntax.python_text import expression_tree
 
@@ -372,6 +372,8 @@ class InfoReader:
             if isinstance(info, s.PrimStructInfo) and info.value is not None:
                 return info.value
             raise self.ctx.fail(codes.BAD_EXPRESSION, f"{node.id!r} is not a shape variable", node)
+        if node.id == UNREADABLE:
+            raise Skip
         declared = self.ctx.type_var_dtype(node.id)
         if declared is not None or self.in_signature:
             return self.define(node.id, declared or INT64)

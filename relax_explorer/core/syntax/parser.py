@@ -95,7 +95,7 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's remarks on odd literals say nothing of TVMScript
-            return ast.parse(text)
+            return _with_small_numbers(ast.parse(text), source, report)
     except SyntaxError as error:
         line = error.lineno or 1
         if after and line <= after + 1:
@@ -114,6 +114,33 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
     except (ValueError, OverflowError, UnicodeError) as error:
         report.say(codes.BAD_SYNTAX, str(error)[:120], source.span(1, 0))
     return None
+
+
+_HUGE = re.compile(r"0[xXoObB][0-9a-fA-F_]{600,}")  # decimal ones Python's parser refuses itself
+
+
+def _with_small_numbers(tree: ast.Module, source: Source, report: Report) -> ast.Module:
+    """The tree without integers that are too large to be written out: those are reported, and nothing is known of them."""
+    if _HUGE.search(source.text) is None:
+        return tree
+    for node in ast.walk(tree):
+        for name, value in ast.iter_fields(node):
+            items = value if isinstance(value, list) else [value]
+            for number, item in enumerate(items):
+                if (
+                    isinstance(item, ast.Constant)
+                    and type(item.value) is int
+                    and item.value.bit_length() > 1024
+                ):
+                    text = f"an integer of {item.value.bit_length()} bits does not fit int64"
+                    span = source.span(item.lineno, item.col_offset)
+                    report.say(codes.BAD_LITERAL, text, span, help=codes.BAD_LITERAL.fix)
+                    other = ast.copy_location(ast.Name(UNREADABLE, ast.Load()), item)
+                    if isinstance(value, list):
+                        value[number] = other
+                    else:
+                        setattr(node, name, other)
+    return tree
 
 
 _MOST_MENDED = 20

@@ -44,11 +44,16 @@ def python_text(text: str) -> PythonText:
     found = PythonText(text)
     if "def " in text and _HEADER.search(text) is not None:
         found.text = _HEADER.sub(lambda match: _without_parameters(match, found), found.text)
+    odd: dict[str, DType] = {}
+    lines: set[str] = set()
     for match in _VALUE.finditer(text):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.end()]
         name = line[: len(line) - len(match[0])].strip()
         if not name.isidentifier() and name and match[1] in (None, name) and not set(name) & _NO_NAME:
-            _take_out(line, name, dtype(match[2]) if match[2] else INT64, found)
+            odd[name] = dtype(match[2]) if match[2] else INT64
+            lines.add(line)
+    if odd:
+        _take_out(lines, odd, found)
     return found
 
 
@@ -66,16 +71,29 @@ def _without_parameters(match: re.Match[str], found: PythonText) -> str:
     return match[0][:start] + _blank(match[1])
 
 
-def _take_out(line: str, name: str, declared: DType, found: PythonText) -> None:
-    """Blank the declaration, and write the name in a form that Python has wherever it is used."""
-    found.text = found.text.replace(line, _blank(line))
-    if name.isdecimal():
-        found.names[name] = declared
-        return
-    used = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+def _take_out(declared: set[str], odd: dict[str, DType], found: PythonText) -> None:
+    """Blank the declarations, and write the names in a form that Python has wherever they are used."""
+    lines = found.text.split("\n")
+    found.text = "\n".join([_blank(line) if line in declared else line for line in lines])
+    words = set(re.findall(r"\w+", found.text))
+    instead: dict[str, str] = {}
+    for name, kind in odd.items():
+        new = name if name.isdecimal() else _spelled(name, words)
+        if new:
+            found.names[new] = kind
+        if new and new != name:
+            words.add(new)
+            instead[name] = new
+    if instead:
+        longest_first = sorted(instead, key=len, reverse=True)
+        used = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+        found.text = used.sub(lambda match: instead[match[0]], found.text)
+
+
+def _spelled(name: str, words: set[str]) -> str:
+    """A name of Python in place of `name`, as long and not among `words`; empty when there is none."""
     for filler in _FILLERS:
         new = re.sub(r"\W", filler, name, flags=re.ASCII)
-        if new.isidentifier() and not keyword.iskeyword(new) and re.search(rf"\b{new}\b", found.text) is None:
-            found.text = used.sub(new, found.text)
-            found.names[new] = declared
-            return
+        if new.isidentifier() and not keyword.iskeyword(new) and new not in words:
+            return new
+    return ""
