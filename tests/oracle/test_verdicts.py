@@ -47,6 +47,7 @@ WE_ACCEPT = {
     "A cast to a tuple, a shape, a scalar and a function": "E-32: likewise",
 }
 TVM_ACCEPTS = {
+    "A function has one decorator": "TVM ignores the others",
     "Element types are named in quotes": "TVM takes float99; nothing computes with it",
     "A plain annotation binds no shape variable": "E-13: TVM forgets the annotation, and with it the variable",
     "A scalar is a number or a truth value": "TVM takes R.Prim('void')",

@@ -127,6 +127,10 @@ class _Scopes:
 
     def _element(self, info: s.StructInfo, place: object) -> None:
         if isinstance(info, s.TensorStructInfo):
+            for dim in info.dims or ():
+                if type(dim) is p.IntImm and dim.value < 0:
+                    text = f"a tensor has the length {dim.value}"
+                    self._say(codes.NEGATIVE_LENGTH, text, place, spec_only=True)
             if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
                 text = f"no tensor has elements of type {info.dtype}"
                 self._say(codes.BAD_ELEMENT, text, place, spec_only=True)

@@ -248,3 +248,10 @@ YOUNG_DTYPE = Code(
     '@R.function\ndef f(x: R.Tensor((2,), "bfloat16")):\n    return x\n',
     Severity.NOTE,
 )
+NEGATIVE_LENGTH = Code(
+    "RX0155",
+    "negative length",
+    "No tensor has fewer elements than none along an axis; only R.reshape takes -1, for what is left over.",
+    "Write the length, a shape variable, or leave the shape out.",
+    '@R.function\ndef f(x: R.Tensor((-1,), "float32")):\n    return x\n',
+)

@@ -404,6 +404,10 @@ class _ModuleReader:
             self.ctx.say(codes.DUPLICATE, f"function {node.name!r} is defined twice", node)
         decorator = decorators[0]
         kind = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if kind in ("R.function", "T.prim_func"):
+            for extra in decorators[1:]:
+                text = f"decorator {ast.unparse(extra)[:40]!r} is not read: a function has one"
+                self.ctx.say(codes.NOT_TVMSCRIPT, text, extra, help="remove it")
         if kind == "R.function":
             reader = FunctionReader(self.ctx)
             private = reader.decorator_options(decorator)[1]
