@@ -176,7 +176,7 @@ def is_too_large(info: StructInfo) -> bool:
     elif kind is TupleStructInfo:
         return any(map(is_too_large, info.fields))  # type: ignore[attr-defined]
     elif kind is PrimStructInfo and info.value is not None:  # type: ignore[attr-defined]
-        return info.value.size > MOST_WRITTEN  # type: ignore[attr-defined]
+        return info.value.size > MOST_WRITTEN  # type: ignore[attr-defined,no-any-return]  # as above
     return dims is not None and any([dim.size > MOST_WRITTEN for dim in dims])
 
 
