@@ -20,6 +20,7 @@ from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Interval, Intervals, limits, wrapped
+from relax_explorer.core.tir.walk import statements
 
 HEADER = """import math
 import numpy as np
@@ -156,7 +157,7 @@ class Translation(Expressions):
             self._reduction(chain, block, depth)
             return
         held = self._held()
-        inner = self._loop(node, depth, tir_polls.loop(node.extent, self.polls.work(node.body))[0])
+        inner = self._loop(node, node.body, depth, tir_polls.loop(node.extent, self.polls.work(node.body))[0])
         self.statement(node.body, inner)
         self._release(held)
 
@@ -169,7 +170,7 @@ class Translation(Expressions):
         for sample, was in zip(self.samples, held[1], strict=True):
             sample.is_dead = was
 
-    def _loop(self, node: t.For, depth: int, looks: str) -> int:
+    def _loop(self, node: t.For, inner: t.Stmt, depth: int, looks: str) -> int:
         """The head of a loop, which ends at `start + extent` in the arithmetic of its variable; how deep its body stands."""
         self.statement_now = node
         var, start = node.var, _as(node.var.dtype, node.start)
@@ -181,6 +182,10 @@ class Translation(Expressions):
             # `range` takes the difference as a signed number: it is neither below 0 nor 2**63 and more.
             high = f"piece({low}, larger({high}, {low}), {_MOST})"
         step = self._step(node)
+        if looks is tir_polls.PIECES and not any(type(item) is t.For for item in statements(inner)):
+            extent = _as(var.dtype, node.extent)
+            is_short = self.fact(lambda sample: sample.lies(extent, (-_MOST, tir_polls.SHORT)))
+            looks = tir_polls.NEVER if is_short else looks
         self._enter(var, start, end)
         bounds = f"{low}, {high}{step}" if low != "(0)" or step else high
         if looks is tir_polls.PIECES and not step:
@@ -235,7 +240,7 @@ class Translation(Expressions):
     ) -> None:
         held = self._held()
         for loop, looks in zip(loops, tir_polls.nest(loops, self.polls.work(body)), strict=True):
-            depth = self._loop(loop, depth, looks)
+            depth = self._loop(loop, body if loop is loops[-1] else loop, depth, looks)
         self._axes(block, depth, wanted)
         self.statement(body, depth)
         self._release(held)

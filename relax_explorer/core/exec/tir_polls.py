@@ -11,6 +11,9 @@ from relax_explorer.core.tir.walk import children
 SMALL = 1 << 22  # statements that may run without a look
 HEAVY = 1 << 10  # so many of them make a look cheap
 PIECE = 1 << 16  # iterations of a loop between two looks
+SHORT = (
+    1 << 28
+)  # so many iterations without a loop inside are over soon: no look when the lengths of a call say so
 
 NEVER, EACH, PIECES = "never", "in each iteration", "between pieces"
 
