@@ -11,9 +11,11 @@ from types import FrameType
 
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.syntax.parser import read
 
 MOST_SECONDS = 2
+PASSES = ("CanonicalizeBindings", "DeadCodeElimination", "ToNonDataflow")
 DIALECTS = ("tvm-0.27", "tvm-0.19")
 
 
@@ -84,7 +86,22 @@ def _steps(text: str) -> Outcome:
                 return Outcome(True, clean, Finding(f"{what} reads as something else", text, printed))
     if not clean:
         normalize_with(module)[0].script()
-    return Outcome(True, clean)
+        return Outcome(True, clean)
+    return Outcome(True, clean, _unstable(text, programs[1]))
+
+
+def _unstable(text: str, program: IRModule) -> Finding | None:
+    """Whether the text of a program, or of what a pass makes of it, is another one when it was read and printed again."""
+    for name in ("", *PASSES):
+        made = rxe.apply_pass(program, name) if name else program
+        printed = made.script()
+        again, report = read(printed, "printed.py")
+        if again is None or report.errors:
+            messages = "\n".join(str(item) for item in report.sorted())
+            return Finding(f"text after {name or 'nothing'} is not read", text, f"{messages}\n{printed}")
+        if again.script() != printed:
+            return Finding(f"text after {name or 'nothing'} prints another way", text, printed)
+    return None
 
 
 @contextlib.contextmanager
