@@ -404,8 +404,9 @@ class FunctionReader:
             self._match_cast(None, value, None, self.ctx.span(node), blocks)
         else:
             bound = self.expr.value(value)
+            info = s.VOID if type(bound) is e.Call else None  # what stands alone gives nothing
             blocks.bindings.append(
-                e.VarBinding(self.new_var("_", None, node), bound, None, self.ctx.span(node))
+                e.VarBinding(self.new_var("_", info, node), bound, None, self.ctx.span(node))
             )
 
     def _with(self, node: ast.With, blocks: Blocks) -> None:
