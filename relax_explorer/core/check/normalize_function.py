@@ -55,6 +55,7 @@ class FunctionNormalizer:
         self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
         self.bound: set[e.Var] = outer.bound if outer else set()
         self.out: list[e.Binding] = []
+        self.blocks: list[e.BindingBlock] = []  # of the sequence, before the block that `out` is of
         self.dataflow = False
         self.used: set[str] | None = None
         self.fresh: dict[str, int] = {}  # numbers given to new names so far
@@ -109,23 +110,23 @@ class FunctionNormalizer:
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """A sequence in normal form; its result is a leaf, bound in a block of its own when it was not (errata E-23)."""
-        saved, self.out = self.out, []
-        blocks: list[e.BindingBlock] = []
+        saved, outer, self.out = self.out, self.blocks, []
+        blocks = self.blocks = []
         for block in seq.blocks:
-            self._block(block, blocks)
+            self._block(block)
         self.out, before = [], self.dataflow
         self.dataflow = False
         body = self.leaf(seq.body)
         self.dataflow = before
         if self.out:
             blocks.append(e.BindingBlock(tuple(self.out)))
-        self.out = saved
+        self.out, self.blocks = saved, outer
         merged = merged_blocks(blocks)
         info = self.infer.info(body)
         same = len(merged) == len(seq.blocks) and all(a is b for a, b in zip(merged, seq.blocks, strict=True))
         return replace(seq, blocks=seq.blocks if same else tuple(merged), body=body, struct_info=info)
 
-    def _block(self, block: e.BindingBlock, blocks: list[e.BindingBlock]) -> None:
+    def _block(self, block: e.BindingBlock) -> None:
         before, self.dataflow = self.dataflow, type(block) is e.DataflowBlock
         self.out = []
         for binding in block.bindings:
@@ -135,7 +136,7 @@ class FunctionNormalizer:
             a is b for a, b in zip(self.out, block.bindings, strict=True)
         )
         if self.out:
-            blocks.append(block if same else replace(block, bindings=tuple(self.out)))
+            self.blocks.append(block if same else replace(block, bindings=tuple(self.out)))
 
     def binding(self, binding: e.Binding) -> None:
         """One binding in normal form, after those of its sub-expressions."""
@@ -398,12 +399,32 @@ class FunctionNormalizer:
                 fix = codes.ORDINARY_IN_DATAFLOW.fix
                 text = "an ordinary block stands inside a dataflow block"
                 self.report.say(codes.ORDINARY_IN_DATAFLOW, text, block.bindings[0], help=fix)
+            if type(block) is e.DataflowBlock and not self.dataflow:
+                self._inner_dataflow(block)
+                continue
             for binding in block.bindings:
                 self.binding(binding)
-        return self.value(expr.body)
+        value = self.value(expr.body)
+        for block in expr.blocks:  # nothing outside may read what is bound inside
+            for binding in block.bindings:
+                if binding.var is not None:
+                    self.vars[binding.var] = _ended(self.vars.get(binding.var, binding.var))
+        return value
+
+    def _inner_dataflow(self, block: e.BindingBlock) -> None:
+        """A dataflow block inside the value of a binding stays one: the block around it is split."""
+        if self.out:
+            self.blocks.append(e.BindingBlock(tuple(self.out)))
+        self._block(block)
+        self.out = []
 
     def _function(self, expr: e.Function) -> e.Expr:
         return FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self).run(expr)
+
+
+def _ended(var: e.Var) -> e.Var:
+    """A variable that stands for one whose scope has ended: nothing binds it."""
+    return type(var)(var.name, var.struct_info, var.span)
 
 
 def _mentions(fn: e.Function, var: e.Var) -> bool:

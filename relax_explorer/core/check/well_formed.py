@@ -80,6 +80,8 @@ class _Scopes:
         self.bound: set[e.Var] = set()
         self.young: set[DType] = set()
         self.hidden: dict[e.Var, None] = {}  # dataflow variables of the blocks around a closure
+        self.selves: frozenset[e.Var] = frozenset()  # the local functions around
+        self.values: dict[e.Var, e.Expr] = {}  # what variables are bound to, if it may be a function
 
     def check(self) -> list[Diagnostic]:
         """The violations of the function."""
@@ -173,7 +175,9 @@ class _Scopes:
             self._nested(value, binding.var)
             return
         self._expr(value, binding)
-        if inside and self.group:
+        if type(value) in _HOLDING and binding.var is not None:
+            self.values[binding.var] = value
+        if inside and (self.group or self.selves):
             self._recursion(value, binding)
         if type(value) is e.If:
             if inside:
@@ -193,10 +197,27 @@ class _Scopes:
             self._info(binding.var.struct_info, binding)
 
     def _recursion(self, value: e.Expr, place: object) -> None:
-        callee = value.op if type(value) is e.Call else None
-        if type(callee) is e.GlobalVar and callee.name in self.group:
-            text = f"{callee.name!r} calls back into this function from a dataflow block"
+        if type(value) is not e.Call:
+            return
+        callee = self._held(value.op)
+        name = callee.name if isinstance(callee, (e.GlobalVar, e.Var)) else ""
+        own = type(callee) is e.GlobalVar and name in self.group
+        if own or callee in self.selves:
+            text = f"{name!r} calls back into this function from a dataflow block"
             self._say(codes.RECURSION_IN_DATAFLOW, text, place, spec_only=True)
+
+    def _held(self, callee: e.Expr) -> e.Expr:
+        """The function that a callee is a copy of, or that a field of a known tuple holds; itself where that is not known."""
+        while True:
+            value = self.values.get(callee) if isinstance(callee, e.Var) else callee
+            if type(value) is e.TupleGetItem:
+                whole = self._held(value.tuple)
+                whole = self.values.get(whole, whole) if isinstance(whole, e.Var) else whole
+                fields = whole.fields if type(whole) is e.Tuple else ()
+                value = fields[value.index] if value.index < len(fields) else None
+            if value is None or value is callee or type(value) is e.Tuple:
+                return callee
+            callee = value
 
     def _branches(self, value: e.If) -> None:
         info = value.condition.struct_info
@@ -210,15 +231,17 @@ class _Scopes:
 
     def _nested(self, fn: e.Function, own: e.Var) -> None:
         saved, dims, outer, hidden, group = dict(self.vars), dict(self.dims), self.fn, self.hidden, self.group
+        selves = self.selves
         dataflow: dict[e.Var, None] = dict.fromkeys(
             var for var in self.vars if type(var) is e.DataflowVar and var is not own
         )
         self.hidden = {**hidden, **dataflow}
         for var in dataflow:
             del self.vars[var]
-        self.fn, self.group = fn, frozenset()
+        self.fn, self.group, self.selves = fn, frozenset(), selves | {own}
         self._function(fn)
         self.vars, self.dims, self.fn, self.hidden, self.group = saved, dims, outer, hidden, group
+        self.selves = selves
 
     def _use(self, var: e.Var, place: object) -> None:
         if var in self.hidden:
@@ -276,6 +299,7 @@ class _Scopes:
             self._say(codes.SYMBOLIC_PRIM_VALUE, f"the scalar value is {value.value}", place, spec_only=True)
 
 
+_HOLDING = frozenset({e.Var, e.DataflowVar, e.GlobalVar, e.Tuple, e.TupleGetItem})
 _RULES: dict[type, Callable[[_Scopes, Any, object], None]] = {
     e.GlobalVar: _Scopes._global,
     e.OpRef: _Scopes._operator,
