@@ -24,6 +24,10 @@ CASES = [
 HEAD = "from tvm.script import ir as I, relax as R, tirx as T\n"
 
 WE_ACCEPT = {
+    "Passes rename the variable that holds a shape everywhere": "TVM wants the variable in scope after the block",
+    "An operator of users is called by its name": "TVM prints it so, and reads it only where the operator is registered",
+    "An annotation may be taken over from a variable": "TVM 0.27 has `ty` only",
+    "A packed function is a member of a module": "TVM prints such a member, and calls none",
     "An unknown operator is an Object and a warning": "TVM has no way to read an operator that it does not know",
     "A misspelled operator": "as above; the warning names the operator that was meant",
     "An operator without inference gives Object": "as above",
@@ -47,6 +51,7 @@ WE_ACCEPT = {
     "A cast to a tuple, a shape, a scalar and a function": "E-32: likewise",
 }
 TVM_ACCEPTS = {
+    "Only what is annotated can be taken over": "TVM derives while it reads",
     "A function has one decorator": "TVM ignores the others",
     "Element types are named in quotes": "TVM takes float99; nothing computes with it",
     "A plain annotation binds no shape variable": "E-13: TVM forgets the annotation, and with it the variable",
@@ -59,6 +64,8 @@ TVM_ACCEPTS = {
     "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {
+    "Lengths that a variable is known to hold are written": "TVM says the variable; the lengths say more",
+    "Passes rename the variable that holds a shape everywhere": "TVM keeps a dataflow variable beyond its block",
     "Scalars are computed with, also by another name": "what a scalar is bound to is known by its value, in TVM by its name",
     "bool is the unsigned integer of one bit": "E-57: one type here, two in TVM",
     "A function from outside": "TVM says R.Callable of a packed function, and knows the derive function all the same",
