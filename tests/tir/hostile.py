@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
@@ -192,11 +192,12 @@ def main(given: list[str]) -> int:
     command = [sys.executable, "-m", "tests.tir.hostile", "--child", *given]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        last = ""
-        for line in process.stderr:
-            last = line
+        last: deque[str] = deque(maxlen=40)
+        last.extend(process.stderr)
     if process.returncode < 0:
-        print(f"died by signal {-process.returncode} at {last.strip()}")
+        print(f"died by signal {-process.returncode} at {last[-1].strip()}")
+    elif process.returncode:
+        print("".join(last))
     return int(process.returncode != 0)
 
 
