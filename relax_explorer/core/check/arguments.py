@@ -53,7 +53,7 @@ def check(
             problem.say_dims()
         else:
             good = False
-            problem.say_wrong(castable=verdict is Conversion.NARROWS)
+            problem.say_wrong(verdict is Conversion.NARROWS, spec_only=_is_opaque(have, want))
     return good
 
 
@@ -61,6 +61,12 @@ def _is_kernel(call: e.Call) -> bool:
     """Whether a PrimFunc is called with its buffers: it returns nothing, and compares their shapes when it starts."""
     info = call.op.struct_info
     return isinstance(info, s.FuncStructInfo) and info.ret is s.VOID and not info.pure
+
+
+def _is_opaque(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """Whether a function of known parameters is passed as `R.Callable`, which TVM takes (errata E-11)."""
+    known = isinstance(have, s.FuncStructInfo) and have.params is not None
+    return known and isinstance(want, s.FuncStructInfo) and want.params is None and want.derive_func is None
 
 
 def _only_dims(have: s.StructInfo, want: s.StructInfo) -> bool:
@@ -98,14 +104,22 @@ class _Argument:
     def _place(self) -> object:
         return self._span or self.call
 
-    def say_wrong(self, castable: bool) -> None:
+    def say_wrong(self, castable: bool, spec_only: bool = False) -> None:
         """The argument is of another kind, rank or dtype, or is not known to be of the right one."""
         have = self.infos[self.number]
         text = f"argument {self.number + 1} of {self.name} is {have}, the parameter {self.want}"
         if castable:
-            self.report.say(codes.ARGUMENT_INFO, text, self._place, help=self._cast, edits=self._edits())
+            self.report.say(
+                codes.ARGUMENT_INFO,
+                text,
+                self._place,
+                help=self._cast,
+                edits=self._edits(),
+                spec_only=spec_only,
+            )
         else:
-            self.report.say(codes.ARGUMENT_INFO, text, self._place, help=codes.ARGUMENT_INFO.fix)
+            fix = codes.ARGUMENT_INFO.fix
+            self.report.say(codes.ARGUMENT_INFO, text, self._place, help=fix, spec_only=spec_only)
 
     def say_maybe(self) -> None:
         """The dimensions of the argument are known only at run time."""

@@ -7,11 +7,26 @@ itself says of it. `default_derive` takes it from the call. Others are registere
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from inspect import signature
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 
-Derive = Callable[[e.Call], s.StructInfo]
+Derive = Callable[..., s.StructInfo]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a derive function may ask: the signature of a global function, and the StructInfo of an operand."""
+
+    signature: Callable[[str], s.StructInfo | None]
+    info: Callable[[e.Expr], s.StructInfo]
+
+
+NOWHERE = Context(lambda name: None, lambda expr: expr.struct_info or s.OBJECT)
+"""The context of a call outside any module."""
 
 
 def default_derive(call: e.Call) -> s.StructInfo:
@@ -36,7 +51,7 @@ _REGISTRY: dict[str, Derive] = {
 
 
 def derive_function(name: str) -> Callable[[Derive], Derive]:
-    """Register the decorated function as the derive function `name`."""
+    """Register the decorated function as the derive function `name`; it gets the call, and the Context if it takes one."""
 
     def register(function: Derive) -> Derive:
         _REGISTRY[name] = function
@@ -45,8 +60,19 @@ def derive_function(name: str) -> Callable[[Derive], Derive]:
     return register
 
 
-def derived(callee: s.FuncStructInfo, call: e.Call) -> s.StructInfo:
+def derived(callee: s.FuncStructInfo, call: e.Call, context: Context = NOWHERE) -> s.StructInfo:
     """What a call of an opaque function gives; Object when its derive function is not registered."""
     if callee.derive_func is None:
         return callee.ret
-    return _REGISTRY.get(callee.derive_func, empty_derive)(call)
+    function = _REGISTRY.get(callee.derive_func, empty_derive)
+    return function(call, context) if _takes_context(function) else function(call)
+
+
+@cache
+def _takes_context(function: Derive) -> bool:
+    """Whether a derive function takes a second argument."""
+    try:
+        signature(function).bind(None, None)
+    except TypeError:
+        return False
+    return True

@@ -9,7 +9,7 @@ from relax_explorer.core.check import arguments, kernel_arguments
 from relax_explorer.core.check.attributes import operand_problem, problem
 from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.compatible import erase, match_dims, unify
-from relax_explorer.core.check.derive import default_derive, derived
+from relax_explorer.core.check.derive import Context, default_derive, derived
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
@@ -106,6 +106,7 @@ class Inferrer:
         if hit is not None:
             return hit
         site = Site(call, op, definitions=self.definitions, places=self.places)
+        _need_rule(site, op)
         try:
             _check_kinds(site, op, call, infos)
             distributed = check_distributed(site, op, infos)
@@ -167,7 +168,7 @@ class Inferrer:
             self.poisoned.add(call)
             return s.OBJECT
         if callee.params is None:
-            return derived(callee, call)
+            return derived(callee, call, Context(self.signature, self.info))
         if len(callee.params) != len(call.args):
             takes = f"{len(callee.params)} argument{'' if len(callee.params) == 1 else 's'}"
             text = f"{_name(call.op)} takes {takes}, {len(call.args)} given"
@@ -208,6 +209,12 @@ class Inferrer:
     def branches(self, a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
         """The StructInfo of an If with these branches."""
         return unify(a, b)
+
+
+def _need_rule(site: Site, op: type[Op]) -> None:
+    """Warn of an operator that was declared without inference (errata E-16)."""
+    if op.infer is Op.infer:
+        site.warn(codes.NO_INFERENCE, "its class has no `infer`; the result is taken as an object")
 
 
 def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInfo]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
@@ -24,19 +25,21 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
         return
     found = []
     for fn in module.relax_functions.values():
+        callees = Callees()
         for binding in bindings(fn):
+            callees.note(binding)
             value = binding.value
             if type(value) is not e.Call:
                 continue
             if type(value.op) is e.OpRef and value.op.name.startswith(_LOWERED):
                 return
-            if type(value.op) is e.GlobalVar and value.op.name in kernels:
-                found.append(_direct(value, binding))
+            callee = callees.of(value.op)
+            if type(callee) is e.GlobalVar and callee.name in kernels:
+                found.append(_direct(callee.name, value, binding))
     yield from found
 
 
-def _direct(call: e.Call, binding: e.Binding) -> Diagnostic:
-    name = getattr(call.op, "name", "")
+def _direct(name: str, call: e.Call, binding: e.Binding) -> Diagnostic:
     place = call if call.span else binding
     help = f"use R.call_tir({name}, (…), out_sinfo=…), which allocates the result"
     text = f"the PrimFunc {name!r} is called directly"

@@ -10,6 +10,7 @@ from typing import Any
 
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_sequence, function_info
+from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
@@ -108,7 +109,7 @@ class _ModuleNormalizer:
         self.done[name] = normalizer.run(fn)
         if normalizer.is_unread:
             self.unread.add(name)
-        return normalizer.has_effect and fn.pure is None and not self.unsaid_is_pure
+        return normalizer.has_effect and stated(fn) is None and not self.unsaid_is_pure
 
     def _stands(self, name: str) -> bool:
         """Whether a function has the signature that it had before the edit."""

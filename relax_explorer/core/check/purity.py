@@ -43,11 +43,20 @@ def forced(fn: e.Function) -> bool:
     return any(fn.attrs.get(name) for name in FORCE_PURE)
 
 
+def stated(fn: e.Function) -> bool | None:
+    """What a function says of its purity: by `pure=`, or by its attribute; None when it says nothing."""
+    if fn.pure is not None:
+        return fn.pure
+    said = fn.attrs.get("pure")
+    return None if said is None else bool(said)
+
+
 def is_pure(fn: e.Function, has_effect: bool) -> bool:
     """Whether calls of the function are pure: what it says of itself, or else what its body does."""
     if forced(fn):
         return True
-    return fn.pure if fn.pure is not None else not has_effect
+    said = stated(fn)
+    return said if said is not None else not has_effect
 
 
 def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
@@ -91,22 +100,24 @@ def violations(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
 
 
 def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
-    calls = list(impure_calls(fn))
+    calls, said = list(impure_calls(fn)), stated(fn)
     if forced(fn):
-        if fn.pure is False:
+        if stated(fn) is False:
             yield _problem(codes.FORCE_PURE_MIXED, "pure=False and relax.force_pure are both said", fn)
         elif calls:
             yield _problem(codes.FORCED_PURE, "taken for pure although something in it has an effect", fn)
-        return
+        calls = [
+            item for item in calls if item[2]
+        ]  # a dataflow block has no effects whatever the function says
     for call, binding, inside in calls:
         place = call if call.span else binding
         code = codes.IMPURE_IN_DATAFLOW if inside else codes.IMPURE_IN_PURE
         found = _problem(code, "this call may have a side effect", place)
-        if inside or fn.pure is True:
+        if inside or said is True:
             yield found if is_impure(call) else replace(found, spec_only=True)
-        elif fn.pure is None and unsaid_is_pure and is_impure(call):
+        elif said is None and unsaid_is_pure and is_impure(call):
             yield found
-    if fn.pure is None and not unsaid_is_pure and calls:
+    if said is None and not forced(fn) and not unsaid_is_pure and calls:
         first = calls[0][0]
         text = "the function may have a side effect and does not say so"
         label = Label(first, "this call may have one") if first.span else None

@@ -10,7 +10,9 @@ from typing import Any
 
 from relax_explorer.core.check import kernel_calls, kernel_loops, purity
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
+from relax_explorer.core.check.matching import free_dims
 from relax_explorer.core.codes import well_formed as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
 from relax_explorer.core.ir import expr as e
@@ -18,7 +20,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import info_holders, info_vars, operands, sequences
+from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.ops import find
 
 
@@ -59,6 +61,10 @@ def _problem(code: Code, text: str, place: object, spec_only: bool = False) -> D
     return Diagnostic(code, text, (Label(place, "", True),), help=code.fix, spec_only=spec_only)
 
 
+def _is_number(kind: DType) -> bool:
+    return kind.is_int or kind.is_float or kind.is_bool
+
+
 _WIDTHS = frozenset(
     dtype(name)
     for name in (
@@ -81,7 +87,7 @@ class _Scopes:
         self.young: set[DType] = set()
         self.hidden: dict[e.Var, None] = {}  # dataflow variables of the blocks around a closure
         self.selves: frozenset[e.Var] = frozenset()  # the local functions around
-        self.values: dict[e.Var, e.Expr] = {}  # what variables are bound to, if it may be a function
+        self.callees = Callees()
 
     def check(self) -> list[Diagnostic]:
         """The violations of the function."""
@@ -103,8 +109,7 @@ class _Scopes:
             self.dims.update(dict.fromkeys(defined_dims(param.struct_info or s.OBJECT)))
         for param in fn.params:
             self._info(param.struct_info, param)
-        self._dims(info_vars(fn.ret_struct_info or s.OBJECT), fn)
-        self._element(fn.ret_struct_info or s.OBJECT, fn)
+        self._info(fn.ret_struct_info, fn)
         self._sequence(fn.body)
 
     def _define(self, var: e.Var, place: object) -> None:
@@ -116,7 +121,7 @@ class _Scopes:
     def _info(self, info: s.StructInfo | None, place: object) -> None:
         if info is None:
             return
-        self._dims(info_vars(info), place)
+        self._dims(free_dims(info), place)
         self._element(info, place)
         for var in info_holders(info):
             if var not in self.vars:
@@ -128,23 +133,29 @@ class _Scopes:
                 self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
 
     def _element(self, info: s.StructInfo, place: object) -> None:
-        if isinstance(info, s.TensorStructInfo):
-            for dim in info.dims or ():
-                if type(dim) is p.IntImm and dim.value < 0:
-                    text = f"a tensor has the length {dim.value}"
-                    self._say(codes.NEGATIVE_LENGTH, text, place, spec_only=True)
-            if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
-                text = f"no tensor has elements of type {info.dtype}"
-                self._say(codes.BAD_ELEMENT, text, place, spec_only=True)
-            elif info.dtype is not None and info.dtype not in _WIDTHS:
-                self._width(info.dtype, place)
-        elif isinstance(info, s.TupleStructInfo):
-            for field in info.fields:
-                self._element(field, place)
-        elif isinstance(info, s.PrimStructInfo) and not (
-            info.dtype.is_int or info.dtype.is_float or info.dtype.is_bool
-        ):
-            self._say(codes.BAD_SCALAR_TYPE, f"{info} names no scalar", place, spec_only=True)
+        """Report lengths, dtypes and scalars that no value has, also of what a tuple holds and a function takes and gives."""
+        parts = [info]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, s.TensorStructInfo):
+                self._tensor(part, place)
+            elif isinstance(part, s.TupleStructInfo):
+                parts.extend(reversed(part.fields))
+            elif isinstance(part, s.FuncStructInfo):
+                parts.extend((part.ret, *reversed(part.params or ())))
+            elif isinstance(part, s.PrimStructInfo) and not _is_number(part.dtype):
+                self._say(codes.BAD_SCALAR_TYPE, f"{part} names no scalar", place, spec_only=True)
+
+    def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
+        for dim in info.dims or ():
+            if type(dim) is p.IntImm and dim.value < 0:
+                text = f"a tensor has the length {dim.value}"
+                self._say(codes.NEGATIVE_LENGTH, text, place, spec_only=True)
+        if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
+            text = f"no tensor has elements of type {info.dtype}"
+            self._say(codes.BAD_ELEMENT, text, place, spec_only=True)
+        elif info.dtype is not None and info.dtype not in _WIDTHS:
+            self._width(info.dtype, place)
 
     def _width(self, element: DType, place: object) -> None:
         """Report a width that the specification does not have; once per function for those that every model has."""
@@ -175,8 +186,7 @@ class _Scopes:
             self._nested(value, binding.var)
             return
         self._expr(value, binding)
-        if type(value) in _HOLDING and binding.var is not None:
-            self.values[binding.var] = value
+        self.callees.note(binding)
         if inside and (self.group or self.selves):
             self._recursion(value, binding)
         if type(value) is e.If:
@@ -199,25 +209,12 @@ class _Scopes:
     def _recursion(self, value: e.Expr, place: object) -> None:
         if type(value) is not e.Call:
             return
-        callee = self._held(value.op)
+        callee = self.callees.of(value.op)
         name = callee.name if isinstance(callee, (e.GlobalVar, e.Var)) else ""
         own = type(callee) is e.GlobalVar and name in self.group
         if own or callee in self.selves:
             text = f"{name!r} calls back into this function from a dataflow block"
             self._say(codes.RECURSION_IN_DATAFLOW, text, place, spec_only=True)
-
-    def _held(self, callee: e.Expr) -> e.Expr:
-        """The function that a callee is a copy of, or that a field of a known tuple holds; itself where that is not known."""
-        while True:
-            value = self.values.get(callee) if isinstance(callee, e.Var) else callee
-            if type(value) is e.TupleGetItem:
-                whole = self._held(value.tuple)
-                whole = self.values.get(whole, whole) if isinstance(whole, e.Var) else whole
-                fields = whole.fields if type(whole) is e.Tuple else ()
-                value = fields[value.index] if value.index < len(fields) else None
-            if value is None or value is callee or type(value) is e.Tuple:
-                return callee
-            callee = value
 
     def _branches(self, value: e.If) -> None:
         info = value.condition.struct_info
@@ -299,7 +296,6 @@ class _Scopes:
             self._say(codes.SYMBOLIC_PRIM_VALUE, f"the scalar value is {value.value}", place, spec_only=True)
 
 
-_HOLDING = frozenset({e.Var, e.DataflowVar, e.GlobalVar, e.Tuple, e.TupleGetItem})
 _RULES: dict[type, Callable[[_Scopes, Any, object], None]] = {
     e.GlobalVar: _Scopes._global,
     e.OpRef: _Scopes._operator,

@@ -168,6 +168,14 @@ NEEDLESS_CAST = Code(
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor(ndim=1))\n    return y\n',
     Severity.NOTE,
 )
+NO_INFERENCE = Code(
+    "RX0222",
+    "operator without inference",
+    "The operator's class has no `infer`, so that nothing is known of the result: it is taken as an object.",
+    "Give the class an `infer`, or cast the result with R.match_cast.",
+    "",
+    Severity.WARNING,
+)
 TOO_LARGE = Code(
     "RX0221",
     "StructInfo too large to be written out",

@@ -14,6 +14,7 @@ import numpy as np
 
 from relax_explorer.core.check.compatible import YES, compatible
 from relax_explorer.core.check.matching import instantiate
+from relax_explorer.core.check.purity import stated
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
@@ -221,7 +222,9 @@ def proved(call: e.Call) -> bool:
 def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
     """What a function says of itself, with the lengths that its closure captured."""
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
-    return _with_lengths(s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, fn.pure is not False), dims)
+    return _with_lengths(
+        s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, stated(fn) is not False), dims
+    )
 
 
 def _with_lengths(info: s.FuncStructInfo, dims: Dims) -> s.FuncStructInfo:

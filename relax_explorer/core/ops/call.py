@@ -82,13 +82,21 @@ _IN_PARTS = ("relax.call_tir", "relax.dist.call_tir_local_view")
 
 
 def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
-    """The outputs of a call in destination-passing style: tensors of written shape, for they are allocated by it."""
+    """The outputs of a call in destination-passing style: tensors of written shape, for they are allocated by it.
+
+    TVM takes an output of a packed function that has no dtype.
+    """
     whole = stated(at)
     found = []
     for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
-        if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
-            text = f"out_ty has {info}, and only a tensor of written shape and dtype can be allocated"
-            raise at.fail(codes.ARGUMENT_INFO, text, help="state both: R.Tensor((…), dtype)")
+        text = f"out_ty has {info}, and only a tensor of written shape and dtype can be allocated"
+        fix = "state both: R.Tensor((…), dtype)"
+        if not isinstance(info, s.TensorStructInfo) or info.dims is None:
+            raise at.fail(codes.ARGUMENT_INFO, text, help=fix)
+        if info.dtype is None:
+            if at.op is not CallDpsPacked:
+                raise at.fail(codes.ARGUMENT_INFO, text, help=fix)
+            at.refuse_by_spec(codes.ARGUMENT_INFO, text, help=fix)
         if is_spread(info) and at.op is not None and at.op.name not in _IN_PARTS:
             text = f"out_ty has {info}, which lies on several devices, and the callee fills it on one"
             raise at.fail(codes.ARGUMENT_INFO, text, help="use R.dist.call_tir or R.dist.call_tir_local_view")

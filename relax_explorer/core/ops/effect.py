@@ -66,6 +66,11 @@ class NullValue(ByMachine, name="relax.null_value"):
     stops = Stops.NEVER
     examples = ("-> object",)
 
+    @staticmethod
+    def infer(at: Site) -> s.StructInfo:
+        """An object."""
+        return s.OBJECT
+
 
 class ToVdevice(ByMachine, name="relax.to_vdevice"):
     """The tensor, copied to another device (TVM).

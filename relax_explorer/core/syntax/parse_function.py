@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -13,6 +13,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.blocks import Blocks
@@ -428,8 +430,9 @@ class FunctionReader:
         finally:
             self.output_names = None
         blocks.close()
-        blocks.blocks.append(e.DataflowBlock(tuple(inner.bindings), self.ctx.span(node)))
         kept = {name: self.names[name] for name in outputs if isinstance(self.names.get(name), e.Expr)}
+        bindings = _with_last_outputs(inner.bindings, kept)
+        blocks.blocks.append(e.DataflowBlock(tuple(bindings), self.ctx.span(node)))
         shape_vars = {name: var for name, var in self.names.items() if isinstance(var, p.PrimVar)}
         self.names.clear()
         self.names.update(before | shape_vars | kept)
@@ -500,6 +503,23 @@ def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
             names = {inner.id for inner in ast.walk(outer) if isinstance(inner, ast.Name)}
             if names - {"T"} <= scalars:
                 found |= names
+    return found
+
+
+def _with_last_outputs(bindings: list[e.Binding], kept: Mapping[str, Any]) -> list[e.Binding]:
+    """The bindings of a dataflow block; of several of one name only the last is an output."""
+    hidden: dict[e.Var, e.Expr] = {
+        var: e.DataflowVar(var.name, var.struct_info, var.span)
+        for var in (binding.var for binding in bindings)
+        if type(var) is e.Var and var.name in kept and kept[var.name] is not var
+    }
+    if not hidden:
+        return bindings
+    reading = Substitution(hidden)
+    found = []
+    for binding in bindings:
+        var = hidden.get(binding.var, binding.var) if binding.var is not None else None
+        found.append(replace(binding, var=var, value=reading.expr(binding.value)))
     return found
 
 
