@@ -158,7 +158,7 @@ class Maker:
         found = self.counted(kind, depth)
         self.is_narrow = False
         size = length.value if isinstance(length, p.IntImm) else self.random.randint(1, 9)
-        if self.random.random() < 0.35 or size < 1:
+        if self.random.random() < 0.35 or not 1 <= size <= limits(kind)[1]:
             return found
         most = p.IntImm(size, kind)
         way = self.random.random()

@@ -174,9 +174,15 @@ def child(seed: int, least: int, cases: int) -> int:
             wrong += 1
             print(text, flush=True)
         seed += 1
+        if counts["functions"] % 100 == 0:
+            _say(counts, wrong, start)
+    _say(counts, wrong, start)
+    return int(bool(wrong))
+
+
+def _say(counts: Counter[str], wrong: int, start: float) -> None:
     listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     print(f"{listed}; {wrong} differences; {time.monotonic() - start:.0f} s", flush=True)
-    return int(bool(wrong))
 
 
 def main(given: list[str]) -> int:
