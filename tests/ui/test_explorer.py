@@ -11,7 +11,7 @@ import pytest
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.line_view import LineView
-from tests.support.roundtrip import DATA
+from tests.support.roundtrip import DATA, SAMPLES
 
 LLAMA = str(DATA / "llama" / "00_input.py")
 
@@ -179,3 +179,22 @@ async def test_keys_move_the_text_that_is_shown_not_the_pane_below() -> None:
         assert app.query_one("#ir", LineView).cursor == before
         await pilot.press("q")
         assert app.current == "passes"
+
+
+async def test_a_lowered_stage_is_stepped_with_its_marks() -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(
+            pilot,
+            lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1,
+        )
+        assert app.session is not None
+        lowered = next(stage for stage in app.session.stages if stage.made_by.startswith("LegalizeOps"))
+        while app.selection.stage < lowered.number:
+            await pilot.press("right_square_bracket")
+        assert "call_tir" in lowered.module.script()
+        await pilot.press("2")
+        await wait(pilot, lambda: app.debugger is not None)
+        await pilot.press("s")
+        await wait(pilot, lambda: "✓" in screen_text(app))
+        assert "▶" in screen_text(app)

@@ -1,0 +1,72 @@
+"""After each pass normalizing changes nothing: the very same module comes back, so that debuggers and views find its bindings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.passes.decl import Pass
+from relax_explorer.core.passes.pipeline import run_step, steps
+from tests.support.random_programs import random_program
+from tests.support.roundtrip import SAMPLES
+
+CORPUS = sorted((Path(__file__).parents[1] / "data" / "corpus").glob("*/*.py"))
+RANDOM = 60  # by hand: 2,000
+
+
+def assert_normalized(module: rxe.IRModule, what: str) -> int:
+    """Hold every pass to it; how many took the module."""
+    count = 0
+    for name in rxe.passes.names():
+        outcome = run_step(steps(name)[0], module)
+        broken = [item.message for item in outcome.problems if item.code.id == "RX0403"]
+        assert not broken, f"{what}: {broken[0]}"
+        after = outcome.module
+        count += 1
+        assert normalize_with(after)[0] is after, f"{what}, {name}"
+    return count
+
+
+@pytest.mark.parametrize("path", [*SAMPLES, *CORPUS], ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_after_each_pass_on_programs_of_people(path: Path) -> None:
+    assert assert_normalized(rxe.normalize(rxe.load(str(path))), path.name) == len(rxe.passes.names())
+
+
+def test_after_each_pass_on_random_programs() -> None:
+    assert hold(range(RANDOM)) > RANDOM
+
+
+def hold(seeds: range) -> int:
+    """How many times a pass took a random program, each time held to the law."""
+    count = 0
+    for seed in seeds:
+        try:
+            module = rxe.normalize(rxe.parse(random_program(seed)))
+        except rxe.Failure:
+            continue
+        count += assert_normalized(module, f"random program {seed}")
+    return count
+
+
+def test_a_pass_that_leaves_something_to_derive_breaks_its_contract() -> None:
+    from relax_explorer.core.ir import expr as e
+    from relax_explorer.core.ir.node import replace
+    from relax_explorer.core.ir.walk import map_blocks
+
+    def forget(fn: e.Function, at: object) -> e.Function:
+        """Make every call anew, without StructInfo."""
+        return replace(
+            fn, body=map_blocks(fn.body, lambda b: replace(b, value=replace(b.value, struct_info=None)))
+        )
+
+    module = rxe.normalize(
+        rxe.parse('@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.exp(x)\n    return y\n')
+    )
+    step = steps("LegalizeOps")[0]
+    broken = type(step)(Pass("Forget", forget, False))
+    outcome = run_step(broken, module)
+    assert [item.code.id for item in outcome.problems] == ["RX0403"]
+    assert "NORMALIZED" in outcome.problems[0].message
