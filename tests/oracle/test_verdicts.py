@@ -49,6 +49,7 @@ WE_ACCEPT = {
     "Scalars are computed with, also by another name": "a local function captures the scalars around it; TVM binds them anew",
     "`cast` checks a type": "E-32: TVM has match_cast only",
     "A cast to a tuple, a shape, a scalar and a function": "E-32: likewise",
+    "No recursion and no If in a dataflow block": "TVM's reader knows a local function in its body only as what is called there",
 }
 TVM_ACCEPTS = {
     "Only what is annotated can be taken over": "TVM derives while it reads",
