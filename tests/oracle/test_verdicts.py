@@ -49,6 +49,8 @@ WE_ACCEPT = {
     "Scalars are computed with, also by another name": "a local function captures the scalars around it; TVM binds them anew",
     "`cast` checks a type": "E-32: TVM has match_cast only",
     "A cast to a tuple, a shape, a scalar and a function": "E-32: likewise",
+    "A nested function captures the shape variables around it": "as for a local function that holds itself, below",
+    "What a function binds is not what its caller calls so": "TVM's return annotations name no variable of their own as text",
     "No recursion and no If in a dataflow block": "TVM's reader knows a local function in its body only as what is called there",
 }
 TVM_ACCEPTS = {
@@ -65,6 +67,7 @@ TVM_ACCEPTS = {
     "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {
+    "A call says what the function that it returns takes": "TVM forgets lengths that the caller knows, and binds the callee's anew",
     "Lengths that a variable is known to hold are written": "TVM says the variable; the lengths say more",
     "Passes rename the variable that holds a shape everywhere": "TVM keeps a dataflow variable beyond its block",
     "Scalars are computed with, also by another name": "what a scalar is bound to is known by its value, in TVM by its name",

@@ -15,8 +15,13 @@ class Callees:
 
     def note(self, binding: e.Binding) -> None:
         """Remember what a binding makes of its variable."""
-        if type(binding.value) in _HOLDING and binding.var is not None:
-            self._values[binding.var] = binding.value
+        if binding.var is not None:
+            self.hold(binding.var, binding.value)
+
+    def hold(self, var: e.Var, value: e.Expr) -> None:
+        """Remember what a variable is bound to."""
+        if type(value) in _HOLDING:
+            self._values[var] = value
 
     def of(self, callee: e.Expr) -> e.Expr:
         """The function that a callee is; the callee itself where that is not known."""

@@ -12,12 +12,13 @@ from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
 from relax_explorer.core.check.erase import erase
-from relax_explorer.core.check.matching import defined_dims, instantiate, match_dims, shape_var_mapping
+from relax_explorer.core.check.matching import instantiate, match_dims, shape_var_mapping
 from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specific, signatures
 from relax_explorer.core.check.types import is_subtype
 from relax_explorer.core.check.unify import unify
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.erasure import erase_struct_info
+from relax_explorer.core.ir.walk import defined_dims
 
 __all__ = [
     "NO", "UNKNOWN", "YES", "both", "compatible", "defined_dims", "erase", "fits", "match_dims", "more_specific",

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from relax_explorer.core.check.matching import defined_dims
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.ir.walk import defined_dims, info_vars
 
 Dims = Collection[p.PrimVar]
 Variables = Collection[Any] | None
 _CLOSED: dict[s.StructInfo, bool] = {}
 
 
-def erase(info: s.StructInfo, dims: Dims, variables: Variables = None) -> s.StructInfo:
+def erase(info: s.StructInfo, dims: Dims, variables: Variables = None, gone: Dims = ()) -> s.StructInfo:
     """`info` without mention of shape variables outside `dims` (and of variables outside `variables`, when given).
 
-    The shape variables that the parameters of a function info bind are its own and stay (errata E-25).
+    The shape variables that the parameters of a function info bind are its own and stay (errata E-25); those of the scope
+    that ends, `gone`, are not: the function took them from there.
     """
     if is_closed(info):
         return info
-    return _ERASE[type(info)](info, dims, variables)
+    return _ERASE[type(info)](info, dims, variables, gone)
 
 
 def is_closed(info: s.StructInfo) -> bool:
@@ -49,7 +49,7 @@ def _mentions_only(info: s.StructInfo, dims: Dims) -> bool:
     return all(var in dims for var in info_vars(info))
 
 
-def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
     if info.dims is None and (variables is None or info.shape in variables):
         return info
     if info.dims is not None and _mentions_only(info, dims):
@@ -61,28 +61,28 @@ def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables) -> s.Str
     return s.TensorStructInfo(kept, info.dtype, info.ndim, info.vdevice)
 
 
-def _shape(info: s.ShapeStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+def _shape(info: s.ShapeStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
     return info if _mentions_only(info, dims) else s.ShapeStructInfo(None, info.ndim)
 
 
-def _prim(info: s.PrimStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+def _prim(info: s.PrimStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
     return info if _mentions_only(info, dims) else s.PrimStructInfo(info.dtype)
 
 
-def _tuple(info: s.TupleStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
-    return s.TupleStructInfo(tuple([erase(field, dims, variables) for field in info.fields]))
+def _tuple(info: s.TupleStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
+    return s.TupleStructInfo(tuple([erase(field, dims, variables, gone) for field in info.fields]))
 
 
-def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables) -> s.StructInfo:
+def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
     if info.params is None:
-        return s.FuncStructInfo(None, erase(info.ret, dims, variables), info.pure, info.derive_func)
-    own = [var for param in info.params for var in defined_dims(param)]
+        return s.FuncStructInfo(None, erase(info.ret, dims, variables, gone), info.pure, info.derive_func)
+    own = [var for param in info.params for var in defined_dims(param) if var not in gone]
     inside = {*dims, *own} if own else dims
-    params = tuple([erase(param, inside, variables) for param in info.params])
-    return s.FuncStructInfo(params, erase(info.ret, inside, variables), info.pure, info.derive_func)
+    params = tuple([erase(param, inside, variables, gone) for param in info.params])
+    return s.FuncStructInfo(params, erase(info.ret, inside, variables, gone), info.pure, info.derive_func)
 
 
-_ERASE: dict[type, Callable[[Any, Dims, Variables], s.StructInfo]] = {
+_ERASE: dict[type, Callable[[Any, Dims, Variables, Dims], s.StructInfo]] = {
     s.TensorStructInfo: _tensor,
     s.ShapeStructInfo: _shape,
     s.PrimStructInfo: _prim,

@@ -8,8 +8,10 @@ from typing import Any
 from relax_explorer.core.check import arguments, kernel_arguments
 from relax_explorer.core.check.attributes import operand_problem, problem
 from relax_explorer.core.check.because import explained
+from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import Context, default_derive, derived
+from relax_explorer.core.check.matching import own_dims
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
@@ -25,6 +27,7 @@ from relax_explorer.core.ops.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.distributed import check_distributed, placed
 from relax_explorer.core.ops.rules import on_device
 
+_NO_DIMS: frozenset[p.PrimVar] = frozenset()
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")
 Signature = Callable[[str], s.StructInfo | None]
 
@@ -42,7 +45,8 @@ class Inferrer:
         self.definitions: dict[e.Var, e.Expr] = {}  # what the variables so far are bound to, for explanations
         self.captured: dict[
             e.Expr, frozenset[p.PrimVar]
-        ] = {}  # what local functions see of the function around them
+        ] = {}  # the shape variables in scope where a variable got its function
+        self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
         self._memo: dict[Any, s.StructInfo] = {}
         self._kernel_calls: set[Any] = set()  # calls of PrimFuncs that are right, by what they depend on
@@ -175,20 +179,26 @@ class Inferrer:
             self.report.say(codes.ARGUMENT_COUNT, text, call, help=codes.ARGUMENT_COUNT.fix)
             self.poisoned.add(call)
             return callee.ret if not info_vars(callee.ret) else s.OBJECT
-        return self._apply(call, callee.params, callee.ret)
+        return self._apply(call, callee, callee.params)
 
-    def _apply(self, call: e.Call, params: tuple[s.StructInfo, ...], ret: s.StructInfo) -> s.StructInfo:
+    def _outer_dims(self, function: e.Expr) -> frozenset[p.PrimVar]:
+        """The shape variables that a function took from around it: they have their values, and are not bound anew (errata E-51)."""
+        meant = self.callees.of(function)
+        known = meant if self.info(meant) is self.info(function) else function  # its annotation may say less
+        return self.captured.get(known, _NO_DIMS)
+
+    def _apply(
+        self, call: e.Call, callee: s.FuncStructInfo, params: tuple[s.StructInfo, ...]
+    ) -> s.StructInfo:
         """Beta-reduction: the callee's shape variables become what the arguments make of them; none leaks."""
-        # What a local function captured has its value already, and is not bound anew (errata E-51).
-        mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in self.captured.get(call.op, ())}
+        mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in self._outer_dims(call.op)}
+        own = own_dims(callee) - mapping.keys()
         infos = [self.info(arg) for arg in call.args]
         for want, have in zip(params, infos, strict=True):
             match_dims(want, have, mapping)
         if not arguments.check(self.report, call, params, infos, mapping, self.poisoned, self.definitions):
             self.poisoned.add(call)
-        unbound = set(info_vars(ret)) - set(mapping)
-        if unbound:
-            ret = erase(ret, set(mapping))
+        ret = erase(callee.ret, mapping.keys(), None, own - mapping.keys())
         return substitute_info(ret, mapping)
 
     def item(self, expr: e.TupleGetItem) -> s.StructInfo:

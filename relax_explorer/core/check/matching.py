@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import info_vars, substitute_info
+from relax_explorer.core.ir.walk import all_dims, defined_dims, info_vars, renamed, substitute_info
 
 Mapping = dict[p.PrimVar, p.PrimExpr]
 
@@ -84,12 +86,13 @@ def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
 def apart(a: s.FuncStructInfo, b: s.FuncStructInfo) -> tuple[s.FuncStructInfo, s.FuncStructInfo]:
     """The same functions, with other names for shape variables that one of them binds and the other takes from around it."""
     if not own_dims(a).isdisjoint(free_dims(b)):
-        a = _renamed(a)
-    return a, b if own_dims(b).isdisjoint(free_dims(a)) else _renamed(b)
+        a = _renamed(a, free_dims(b))
+    return a, b if own_dims(b).isdisjoint(free_dims(a)) else _renamed(b, free_dims(a))
 
 
-def _renamed(function: s.FuncStructInfo) -> s.FuncStructInfo:
-    fresh: Mapping = {var: p.PrimVar(var.name, var.dtype) for var in own_dims(function)}
+def _renamed(function: s.FuncStructInfo, taken: Collection[p.PrimVar]) -> s.FuncStructInfo:
+    taken = {*taken, *all_dims(function)}
+    fresh: Mapping = {var: renamed(var, taken) for var in own_dims(function)}
     params = tuple([substitute_info(param, fresh) for param in function.params or ()])
     return s.FuncStructInfo(params, substitute_info(function.ret, fresh), function.pure, function.derive_func)
 
@@ -104,16 +107,3 @@ def instantiate(
     if not found:
         return params, function.ret
     return tuple([substitute_info(param, found) for param in params]), substitute_info(function.ret, found)
-
-
-def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
-    """The shape variables that a parameter or match_cast of this StructInfo binds: those that stand alone somewhere."""
-    if isinstance(info, s.TensorStructInfo):
-        return [dim for dim in info.dims or () if type(dim) is p.PrimVar]
-    if isinstance(info, s.ShapeStructInfo):
-        return [dim for dim in info.values or () if type(dim) is p.PrimVar]
-    if isinstance(info, s.PrimStructInfo):
-        return [info.value] if type(info.value) is p.PrimVar else []
-    if isinstance(info, s.TupleStructInfo):
-        return [var for field in info.fields for var in defined_dims(field)]
-    return []

@@ -69,6 +69,7 @@ class FunctionNormalizer:
         self.all_stands = callees_stand if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
+            self.infer.callees = outer.infer.callees
             self.infer.places, self.infer.unread = outer.infer.places, outer.infer.unread
             self.infer.poisoned_results = outer.infer.poisoned_results
 
@@ -78,15 +79,16 @@ class FunctionNormalizer:
         for param in fn.params:
             self.dims.update(defined_dims(param.struct_info or s.OBJECT))
         params_dims = set(self.dims)
+        for param in fn.params:
+            self._scope(param)
         seq = as_sequence(fn.body)
         body = self.sequence(seq)
         derived = self.infer.info(body.body)
         ret = fn.ret_struct_info
         self.is_unread = ret is None and body.body in self.infer.poisoned
         if ret is None:
-            ret = erase(
-                derived, params_dims, ()
-            )  # who calls knows nothing of the variables, parameters included
+            # who calls knows nothing of the variables, parameters included
+            ret = erase(derived, params_dims, (), self.dims - params_dims)
         elif body.body not in self.infer.poisoned and seq.body not in self.infer.poisoned:
             trusted = rests_on_missing(body.body, self.infer.definitions)
             claims.check_return(self.report, fn, derived, trusted)
@@ -161,6 +163,7 @@ class FunctionNormalizer:
         self.infer.definitions[var] = value
         if poisoned:
             self.infer.poisoned.add(var)
+        self.infer.callees.hold(var, value)
         if var is not binding.var or value is not binding.value:
             binding = e.VarBinding(var, value, binding.annotation, binding.span)
         self.out.append(binding)
@@ -174,6 +177,7 @@ class FunctionNormalizer:
         if not self.has_effect and type(binding.value) is e.Call:
             self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
         self.infer.definitions[self._var(binding.var, binding.var.struct_info)] = binding.value
+        self.infer.callees.note(binding)
         self.out.append(binding)
         return True
 
@@ -208,7 +212,6 @@ class FunctionNormalizer:
         fn = binding.value
         assert isinstance(fn, e.Function)  # the caller looked
         early = self._var(binding.var, function_info(fn, True))  # a recursive closure sees itself
-        captured = self.infer.captured[early] = frozenset(self.dims)
         inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
         new = inner.run(fn)
         if fn.ret_struct_info is None and _mentions(new, early):
@@ -220,7 +223,6 @@ class FunctionNormalizer:
             final = self._var(binding.var, new.struct_info)
             new = substitute_vars(new, {early: final})
             early = final
-            self.infer.captured[final] = captured
         if inner.is_unread:
             self.infer.poisoned_results.add(early)
         self.out.append(replace(binding, var=early, value=new))
@@ -234,8 +236,14 @@ class FunctionNormalizer:
             self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
         self.bound.add(var)
         self.vars[var] = new
+        self._scope(new)
         self.all_stands = self.all_stands and new is var
         return new
+
+    def _scope(self, var: e.Var) -> None:
+        """Remember which shape variables a function that a variable holds can have taken from around it."""
+        if isinstance(var.struct_info, s.FuncStructInfo):
+            self.infer.captured[var] = frozenset(self.dims)
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -299,6 +307,8 @@ class FunctionNormalizer:
         if value in self.infer.poisoned:
             self.infer.poisoned.add(var)
         self.infer.definitions[var] = value
+        self._scope(var)
+        self.infer.callees.hold(var, value)
         self.out.append(e.VarBinding(var, value, None, expr.span))
         return var
 
@@ -378,13 +388,17 @@ class FunctionNormalizer:
     def _if(self, expr: e.If) -> e.Expr:
         condition = self.leaf(expr.condition)
         dims, count = set(self.dims), len(self.vars)
-        branches = []
+        branches, gone = [], []
         for branch in (expr.true_branch, expr.false_branch):
             branches.append(self.sequence(as_sequence(branch)))
+            gone.append(self.dims - dims)
             self.dims = set(dims)
         params = self.fn.params if self.fn is not None else ()
         infos = [self.infer.info(branch.body) for branch in branches]
-        infos = [erase(info, dims, held.visible(info, self.vars, count, params)) for info in infos]
+        infos = [
+            erase(info, dims, held.visible(info, self.vars, count, params), ended)
+            for info, ended in zip(infos, gone, strict=True)
+        ]
         info = self.infer.branches(infos[0], infos[1])
         new = replace(
             expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info

@@ -18,6 +18,20 @@ def combine(kind: type[p.Binary], a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     return kind(a, b) if found is None else found
 
 
+def substitute(expr: p.PrimExpr, mapping: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
+    """`expr` with variables replaced, and folded where that makes literals of operands; unchanged, the same object."""
+    if type(expr) is p.PrimVar:
+        return mapping.get(expr, expr)
+    children = expr.children()
+    if not children:
+        return expr
+    new = tuple([substitute(child, mapping) for child in children])
+    if all([a is b for a, b in zip(children, new, strict=True)]):
+        return expr
+    found = fold(type(expr), *new) if isinstance(expr, p.Binary) else None
+    return expr.with_children(new) if found is None else found
+
+
 def fold(kind: type[p.Binary], a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr | None:
     """What literals among the operands make of an operator; None when they decide nothing."""
     if a is b and kind in (p.Max, p.Min):

@@ -7,6 +7,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_holders, map_block, map_operands, substitute_info
 
@@ -36,12 +37,12 @@ class Substitution:
         if kind is e.SeqExpr:
             return self.sequence(expr)  # type: ignore[arg-type]  # as `kind` says
         if kind is e.ShapeExpr and self.dims:
-            values = tuple([p.substitute(value, self.dims) for value in expr.values])  # type: ignore[attr-defined]
+            values = tuple([substitute(value, self.dims) for value in expr.values])  # type: ignore[attr-defined]
             return (
                 expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)  # type: ignore[attr-defined]  # narrowed by type() above
             )
         if kind is e.PrimValue and self.dims:
-            value = p.substitute(expr.value, self.dims)  # type: ignore[attr-defined]
+            value = substitute(expr.value, self.dims)  # type: ignore[attr-defined]
             info = s.PrimStructInfo(value.dtype, value)
             return expr if value is expr.value else e.PrimValue(value, info, expr.span)  # type: ignore[attr-defined]
         new = map_operands(expr, self.expr)

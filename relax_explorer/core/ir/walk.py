@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 
 Map = Callable[[e.Expr], e.Expr]
@@ -129,6 +130,28 @@ def _info_vars(info: s.StructInfo) -> list[p.PrimVar]:
     return []
 
 
+def all_dims(info: s.StructInfo) -> list[p.PrimVar]:
+    """The shape variables written in a StructInfo, in order; those inside function infos too."""
+    if isinstance(info, s.TupleStructInfo):
+        return [var for field in info.fields for var in all_dims(field)]
+    if isinstance(info, s.FuncStructInfo):
+        return [var for part in (*(info.params or ()), info.ret) for var in all_dims(part)]
+    return _info_vars(info)
+
+
+def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
+    """The shape variables that a parameter or match_cast of this StructInfo binds: those that stand alone somewhere."""
+    if isinstance(info, s.TensorStructInfo):
+        return [dim for dim in info.dims or () if type(dim) is p.PrimVar]
+    if isinstance(info, s.ShapeStructInfo):
+        return [dim for dim in info.values or () if type(dim) is p.PrimVar]
+    if isinstance(info, s.PrimStructInfo):
+        return [info.value] if type(info.value) is p.PrimVar else []
+    if isinstance(info, s.TupleStructInfo):
+        return [var for field in info.fields for var in defined_dims(field)]
+    return []
+
+
 def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
     """The variables that hold a shape which a StructInfo mentions, in order."""
     kind = type(info)
@@ -141,12 +164,15 @@ def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
 def substitute_info(
     info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None
 ) -> s.StructInfo:
-    """`info` with shape variables (and variables that hold shapes) replaced; the same object when none occurs."""
+    """`info` with shape variables (and variables that hold shapes) replaced; the same object when none occurs.
+
+    Literals that come in fold. A function info keeps apart what its parameters bind from what comes in.
+    """
     kind = type(info)
     if kind is s.TensorStructInfo:
         shape = info.shape  # type: ignore[attr-defined]  # `kind` says so
         if type(shape) is tuple:
-            new = tuple([p.substitute(dim, dims) for dim in shape])
+            new = tuple([substitute(dim, dims) for dim in shape])
         else:
             new = _shape_value(shape, variables)
         return (
@@ -155,12 +181,38 @@ def substitute_info(
             else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)  # type: ignore[attr-defined]  # narrowed by type() above
         )
     if kind is s.ShapeStructInfo and info.values is not None:  # type: ignore[attr-defined]
-        return s.ShapeStructInfo(tuple([p.substitute(dim, dims) for dim in info.values]))  # type: ignore[attr-defined]
+        return s.ShapeStructInfo(tuple([substitute(dim, dims) for dim in info.values]))  # type: ignore[attr-defined]
     if kind is s.TupleStructInfo:
         return s.TupleStructInfo(tuple([substitute_info(field, dims, variables) for field in info.fields]))  # type: ignore[attr-defined]
     if kind is s.PrimStructInfo and info.value is not None:  # type: ignore[attr-defined]
-        return s.PrimStructInfo(info.dtype, p.substitute(info.value, dims))  # type: ignore[attr-defined]
-    return info
+        return s.PrimStructInfo(info.dtype, substitute(info.value, dims))  # type: ignore[attr-defined]
+    return _substitute_function(info, dims, variables) if isinstance(info, s.FuncStructInfo) else info
+
+
+def _substitute_function(
+    info: s.FuncStructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None
+) -> s.StructInfo:
+    """A function info with variables replaced; what it binds gets another name where that name comes in from outside."""
+    written = dict.fromkeys(all_dims(info))
+    dims = {var: dims[var] for var in written if var in dims}
+    coming = set(p.free_vars(*dims.values()))
+    own = [var for param in info.params or () for var in defined_dims(param) if var not in dims]
+    taken = coming | written.keys()
+    dims.update({var: renamed(var, taken) for var in own if var in coming})
+    params = info.params
+    if params is not None:
+        params = tuple([substitute_info(param, dims, variables) for param in params])
+    return s.FuncStructInfo(params, substitute_info(info.ret, dims, variables), info.pure, info.derive_func)
+
+
+_RENAMED: dict[p.PrimVar, p.PrimVar] = {}
+
+
+def renamed(var: p.PrimVar, taken: Collection[p.PrimVar]) -> p.PrimVar:
+    """Another shape variable of the same name, none of `taken`; always the same one, so that what is derived twice is one object."""
+    while var in taken:
+        var = _RENAMED.get(var) or _RENAMED.setdefault(var, p.PrimVar(var.name, var.dtype))
+    return var
 
 
 def _shape_value(shape: Any, variables: dict[e.Var, e.Expr] | None) -> Any:

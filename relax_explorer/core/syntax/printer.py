@@ -12,7 +12,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.prim_text import quoted
-from relax_explorer.core.ir.walk import exprs, info_vars
+from relax_explorer.core.ir.walk import all_dims, exprs
 from relax_explorer.core.syntax.dialects import REWRITER, Dialect, dialect
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata import write_metadata
@@ -142,7 +142,7 @@ def signature_vars(fn: e.Function) -> list[p.PrimVar]:
     }
     for info in (*[param.struct_info for param in fn.params], fn.ret_struct_info):
         if info is not None:
-            found.update(dict.fromkeys(info_vars(info)))
+            found.update(dict.fromkeys(all_dims(info)))
     return [var for var in found if var not in scalars]
 
 
