@@ -34,6 +34,7 @@ class _Reader:
 
     options: dict[str, set[str]]
     personal: set[str]
+    kinds: dict[tuple[str, str], str]
     merged: Settings
     remarks: list[str]
 
@@ -67,7 +68,8 @@ class _Reader:
             )
         else:
             for command in having:
-                self.merged[command][_key(name)] = value
+                kind = self.kinds[command, _key(name)]
+                self.merged[command][_key(name)] = _fitting(f"{path}: setting {written!r}", kind, value)
 
 
 def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str]]:
@@ -78,10 +80,38 @@ def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str
     """
     options = {item.name: {a.key for a in item.arguments if not a.positional} for item in COMMANDS}
     personal = {a.key for item in COMMANDS for a in item.arguments if a.is_personal}
-    reader = _Reader(options, personal, {name: {} for name in options}, [])
+    kinds = {(item.name, a.key): a.kind for item in COMMANDS for a in item.arguments}
+    reader = _Reader(options, personal, kinds, {name: {} for name in options}, [])
     for path, found in [(given, False)] if given else reversed(list(_files(start))):
         reader.read(path, found)
     return reader.merged, reader.remarks
+
+
+def _fitting(place: str, kind: str, value: Any) -> Any:
+    """The value as an option of this kind takes it; raises BadConfig for one that it can't be."""
+    is_list = isinstance(value, list)
+    items = value if is_list else [value]
+    if any(isinstance(item, (list, Mapping)) or (is_list and not isinstance(item, str)) for item in items):
+        raise BadConfig(f"{place} is {_brief(value)}, which is no value of an option")
+    if kind in ("pair", "many"):
+        return [str(item) for item in items]
+    if is_list and kind == "names":
+        return ",".join(value)
+    wanted: dict[str, tuple[type, ...]] = {"flag": (bool,), "int": (int,), "float": (int, float)}
+    right = wanted.get(kind, (str,))
+    if not isinstance(value, right) or (isinstance(value, bool) and bool not in right):
+        raise BadConfig(f"{place} is {_brief(value)}, it must be {_WORDS.get(kind, 'a text')}")
+    return value
+
+
+_WORDS = {
+    "flag": "true or false", "int": "a whole number", "float": "a number", "names": "a text or a list of texts",
+}  # fmt: skip
+
+
+def _brief(value: Any) -> str:
+    text = "true" if value is True else "false" if value is False else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _key(name: str) -> str:

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from relax_explorer.core.session.commands import COMMANDS, Argument
 from relax_explorer.ui import places
 from relax_explorer.ui.cli.main import group
-from relax_explorer.ui.config import settings
+from relax_explorer.ui.config import BadConfig, settings
 
 # An error by the specification, a warning for TVM.
 PROGRAM = '@R.function\ndef f(o: R.Object):\n    y: R.Tensor((2,), "float32") = o\n    return y\n'
@@ -85,6 +85,42 @@ def test_a_broken_file_is_a_usage_error(folder: Path, text: str) -> None:
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [('ignore = ["RX02", "RX0301"]', 0), ('ignore = "RX03"', 0), ('[check]\nignore = ["RX03"]', 0), ('ignore = ["RXX"]', 2),
+     ('ignore = "nothing"', 2), ("ignore = 3", 2), ("ignore = [3]", 2), ("ignore = [[]]", 2), ("ignore = true", 2),
+     ('[check]\nignore = {a = 1}', 2), ('profile = ["tvm"]', 2), ("profile = 1979-05-27", 2), ('[check]\nselect = ["RX0301"]', 0)],
+)  # fmt: skip
+def test_lists_are_taken_where_names_are_and_other_values_refused(
+    folder: Path, text: str, status: int
+) -> None:
+    (folder / "relax-explorer.toml").write_text(text)
+    (folder / "unused.py").write_text(UNUSED)
+    done = CliRunner().invoke(group, ["check", str(folder / "unused.py")])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert done.exit_code == status, done.output
+    if status == 0:
+        assert ("RX03" in done.stdout) == ("select" in text)
+
+
+UNUSED = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.add(x, x)\n    return x\n'
+
+
+def test_settings_of_options_that_are_given_several_times(folder: Path) -> None:
+    (folder / "relax-explorer.toml").write_text('[run]\nshape = "n=2"\n')
+    assert settings(Path.cwd())[0]["run"] == {"shape": ["n=2"]}
+    (folder / "relax-explorer.toml").write_text(
+        '[opt]\npasses = ["CanonicalizeBindings", "LegalizeOps"]\nno-verify-each = true\n'
+    )
+    assert settings(Path.cwd())[0]["opt"] == {
+        "passes": "CanonicalizeBindings,LegalizeOps",
+        "no_verify_each": True,
+    }
+    (folder / "relax-explorer.toml").write_text('[opt]\nno-verify-each = "yes"\n')
+    with pytest.raises(BadConfig, match="true or false"):
+        settings(Path.cwd())
+
+
 PATHS = [(item.name, a) for item in COMMANDS for a in item.arguments if a.is_personal and not a.positional]
 
 
@@ -128,7 +164,7 @@ def test_options_that_write_or_read_files_say_so() -> None:
             assert argument.kind in KINDS, f"{item.name} {argument.name}"
 
 
-KINDS = {"text", "int", "float", "flag", "choice", "source", "target", "pair", "many"}
+KINDS = {"text", "int", "float", "flag", "choice", "names", "source", "target", "pair", "many"}
 
 
 @pytest.mark.parametrize(

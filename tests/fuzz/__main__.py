@@ -24,8 +24,8 @@ def main() -> int:
     found: Counter[str] = Counter()
     start = time.monotonic()
     for run in range(1, arguments.runs + 1):
-        outcome = trial(mutator.text())
-        counts.update(parsed=outcome.parsed, clean=outcome.clean)
+        outcome = trial(mutator.text(), long=run % arguments.long_each == 0)
+        counts.update(parsed=outcome.parsed, clean=outcome.clean, long=outcome.long)
         if outcome.finding is not None:
             found[outcome.finding.what] += 1
             if found[outcome.finding.what] <= arguments.keep:
@@ -44,6 +44,7 @@ def _progress(run: int, counts: Counter[str], found: Counter[str], seconds: floa
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"{run} runs, {run / seconds:.0f} a second: {counts['parsed']} read, {counts['clean']} without errors, "
+        f"{counts['long']} the long way, "
         f"{sum(found.values())} faults of {len(found)} kinds; {kilobytes // 1024} MB",
         flush=True,
     )
@@ -63,6 +64,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0, help="stop after this time")
+    parser.add_argument("--long-each", type=int, default=1, help="1 of so many goes through passes and views")
     parser.add_argument("--keep", type=int, default=3, help="how many texts to keep of each kind of fault")
     parser.add_argument("--out", type=Path, default=Path("fuzz-findings"), help="where to keep them")
     return parser.parse_args()

@@ -6,13 +6,17 @@ import contextlib
 import signal
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 
 import relax_explorer as rxe
+from relax_explorer.core import check
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.syntax.parser import read
+from relax_explorer.viz.problem import render
+from tests.fuzz import long_way
 
 MOST_SECONDS = 2
 PASSES = ("CanonicalizeBindings", "DeadCodeElimination", "ToNonDataflow")
@@ -39,13 +43,18 @@ class Outcome:
     parsed: bool
     clean: bool
     finding: Finding | None = None
+    long: bool = False
 
 
-def trial(text: str) -> Outcome:
-    """Read, check, normalize and print `text`, with a limit of time."""
+def trial(text: str, long: bool = False) -> Outcome:
+    """Read, check, normalize and print `text`, with a limit of time; the long way, through passes and views as well."""
     try:
         with _limited(MOST_SECONDS):
-            return _steps(text)
+            outcome, module = _steps(text)
+        if long and module is not None and outcome.finding is None:
+            with _limited(MOST_SECONDS):
+                long_way.walk(module, outcome.clean)
+        return replace(outcome, long=long and module is not None)
     except TooSlow:
         return Outcome(False, False, Finding(f"over {MOST_SECONDS} s", text, traceback.format_exc()))
     except Exception as error:  # noqa: BLE001  # finding those is what this is for
@@ -58,14 +67,33 @@ def trial(text: str) -> Outcome:
         return Outcome(False, False, Finding(what, text, traceback.format_exc()))
 
 
-def _steps(text: str) -> Outcome:
+def _steps(text: str) -> tuple[Outcome, IRModule | None]:
     module, report = read(text, "fuzz.py")
     if module is None or report.errors:
-        for item in report.sorted():
-            item.code, item.message, item.span  # noqa: B018  # a place beyond the text would show here
-        return Outcome(False, False)
-    problems = rxe.check(module)
+        problems = check.problems(ParseError(*report.sorted(), module=module))
+        for item in problems:
+            render(item)  # a place beyond the text would show here
+        return Outcome(False, False, _own(problems, text)), None
+    problems = tuple(rxe.check(module))
     clean = not any(item.is_error for item in problems)
+    finding = _own(problems, text) or _printed(module, text, clean)
+    if clean and finding is None:
+        finding = _unstable(text, rxe.normalize(module))
+    if not clean:
+        normalize_with(module)[0].script()
+    return Outcome(True, clean, finding), module
+
+
+def _own(problems: tuple[Diagnostic, ...], text: str) -> Finding | None:
+    """The first problem that only a fault of this project gives."""
+    for item in problems:
+        if long_way.is_fault(item):
+            return Finding(f"{item.code.id} {item.message[:60]}", text, item.message)
+    return None
+
+
+def _printed(module: IRModule, text: str, clean: bool) -> Finding | None:
+    """What is wrong with the texts of a module, and of its normal form where there is one: each reads as what it was."""
     programs = [module, rxe.normalize(module)] if clean else [module]
     for number, program in enumerate(programs):
         for dialect in DIALECTS:
@@ -75,19 +103,14 @@ def _steps(text: str) -> Outcome:
             if again is None or second.errors:
                 messages = "\n".join(f"{item.code.id} {item.message}" for item in second.sorted())
                 code = second.sorted()[0].code.id if second.sorted() else "nothing"
-                return Outcome(
-                    True, clean, Finding(f"{what} is not read: {code}", text, f"{messages}\n{printed}")
-                )
+                return Finding(f"{what} is not read: {code}", text, f"{messages}\n{printed}")
             if number:  # the types of some bindings are left to be derived
                 again = normalize_with(again)[0]
             # The text of a scalar's type leaves out its value, so that there the text decides.
             same_text = bool(number) and again.script(dialect) == printed
             if not same_text and not rxe.structural_equal(again, program):
-                return Outcome(True, clean, Finding(f"{what} reads as something else", text, printed))
-    if not clean:
-        normalize_with(module)[0].script()
-        return Outcome(True, clean)
-    return Outcome(True, clean, _unstable(text, programs[1]))
+                return Finding(f"{what} reads as something else", text, printed)
+    return None
 
 
 def _unstable(text: str, program: IRModule) -> Finding | None:

@@ -13,6 +13,7 @@ from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import Context, default_derive, derived
 from relax_explorer.core.check.matching import own_dims
 from relax_explorer.core.check.missing import rests_on_missing
+from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
 from relax_explorer.core.diagnostics import Report
@@ -29,6 +30,7 @@ from relax_explorer.core.ops.rules import on_device
 
 _NO_DIMS: frozenset[p.PrimVar] = frozenset()
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")
+_FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
 Signature = Callable[[str], s.StructInfo | None]
 
 
@@ -119,14 +121,8 @@ class Inferrer:
                 result = (
                     placed(site, op, infos, call.attrs, result) if distributed else on_device(result, infos)
                 )
-        except (
-            TypeError,
-            ValueError,
-            OverflowError,
-        ) as error:  # an attribute of any kind at all, whose value means nothing
-            text = f"{op.name}: an operand or attribute can't be used: {str(error)[:80]}"
-            self.report.say(codes.BAD_ATTRIBUTE, text, call, help=codes.BAD_ATTRIBUTE.fix)
-            self.poisoned.add(call)
+        except _FAULTS as error:
+            self._failed(call, op, infos, error)
             return s.OBJECT
         except InferFailure as failure:
             if rests_on_missing(call, self.definitions):
@@ -142,6 +138,20 @@ class Inferrer:
         if key is not None and not site.obligations and not site.report:
             self._memo[key] = result
         return result
+
+    def _failed(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], error: Exception) -> None:
+        """The rule of an operator failed: at lengths that no int64 holds, or by a fault of ours.
+
+        The attributes are what the operator declares, and each wrong value of one is for its rule to refuse.
+        """
+        self.poisoned.add(call)
+        if isinstance(error, OverflowError):
+            text = f"{op.name}: an operand or attribute can't be used: {str(error)[:80]}"
+            self.report.say(codes.BAD_ATTRIBUTE, text, call, help=codes.BAD_ATTRIBUTE.fix)
+            return
+        given = ", ".join(map(str, infos))[:200]
+        text = f"the rule of {op.name} failed for ({given}): {type(error).__name__}: {str(error)[:80]}"
+        self.report.say(internal.OWN_FAULT, text, call, help=internal.OWN_FAULT.fix)
 
     def is_poisoned(self, expr: e.Expr) -> bool:
         """Whether something wrong is known of a value, or of a field of it."""

@@ -170,6 +170,8 @@ def _is_not_float(info: s.StructInfo | None) -> bool:
 
 def _always_fits(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> bool:
     """Whether values of `have` fit parameters of `want` for all lengths."""
+    if len(want) != len(have):
+        return False
     found: dict[p.PrimVar, p.PrimExpr] = {}
     for parameter, argument in zip(want, have, strict=True):
         match_dims(parameter, argument, found)

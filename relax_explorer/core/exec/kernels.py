@@ -14,7 +14,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.tir_cache import refusal
-from relax_explorer.core.exec.values import Dims, lengths
+from relax_explorer.core.exec.values import MOST_AXES, Dims, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.tir.stmt import PrimFunc, Stmt
@@ -98,8 +98,13 @@ def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Any:
 
 
 def too_large(shape: Sequence[int], dtype: DType) -> str:
-    """What to say of a result that is beyond the limit; empty when it is not."""
-    size = dtype.to_numpy().itemsize
+    """What to say of a result that no array can hold, or that is beyond the limit; empty when it is neither."""
+    if len(shape) > MOST_AXES:
+        return f"a result of rank {len(shape)} can't be held; what runs here has at most {MOST_AXES} axes"
+    try:
+        size = dtype.to_numpy().itemsize
+    except TypeError as problem:
+        return f"a result can't be held: {problem}"
     for length in shape:
         size *= length
     if size <= MEMORY_LIMIT:

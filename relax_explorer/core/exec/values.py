@@ -31,6 +31,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
 
 Dims = dict[p.PrimVar, int]
+MOST_AXES = 64
+"""No numpy array has more."""
 
 
 class Shape(tuple[int, ...]):

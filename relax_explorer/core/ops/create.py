@@ -379,7 +379,16 @@ class Triangle(Op):
             raise at.fail(
                 codes.RANK_WRONG, f"x has rank {info.ndim}, at least 2 is needed", x=f"this is {info}"
             )
+        _diagonal(at, k)
         return info
+
+
+def _diagonal(at: Site, k: s.StructInfo | None) -> None:
+    """Refuse a diagonal that is no whole number; of an object nothing is known."""
+    kind = k.dtype if isinstance(k, s.PrimStructInfo) else None
+    if isinstance(k, s.TensorStructInfo) or (kind is not None and kind.is_float):
+        text = f"k is {k}, it must be a scalar integer"
+        raise at.fail(codes.WRONG_KIND, text, k=f"this is {k}", help="give a number or a shape variable")
 
 
 def _triangle(te: Te, x: Tensor, k: p.PrimExpr, lower: bool) -> Tensor:

@@ -64,16 +64,11 @@ class Concat(Op, name="relax.concat"):
             for x in tensors:
                 starts.append(start)
                 start = simplify(p.Add(start, x.shape[place]))
-            value: p.PrimExpr | None = None
-            for x, first in zip(reversed(tensors), reversed(starts), strict=True):
-                own = x[(*i[:place], simplify(p.Sub(i[place], first)), *i[place + 1 :])]
-                value = (
-                    own
-                    if value is None
-                    else where(p.LT(i[place], simplify(p.Add(first, x.shape[place]))), own, value)
-                )
-            assert value is not None  # there is at least one tensor
-            return value
+            values = [
+                x[(*i[:place], simplify(p.Sub(i[place], first)), *i[place + 1 :])]
+                for x, first in zip(tensors, starts, strict=True)
+            ]
+            return _chosen(i[place], values, starts[1:])
 
         return te.compute("T_concat", shape, element)
 
@@ -108,6 +103,22 @@ def _total(lengths: Sequence[p.PrimExpr]) -> p.PrimExpr:
         else:
             total = length if total is rules.ZERO else total if length is rules.ZERO else p.Add(total, length)
     return total
+
+
+MOST_IN_A_ROW = 32
+"""Beyond so many values the question is which half; TVM asks for one after the other, to any depth."""
+
+
+def _chosen(index: p.PrimExpr, values: Sequence[p.PrimExpr], starts: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The value in whose part `index` lies; `starts` are the beginnings of all parts but the first."""
+    if len(values) > MOST_IN_A_ROW:
+        half = len(values) // 2
+        before = _chosen(index, values[:half], starts[: half - 1])
+        return where(p.LT(index, starts[half - 1]), before, _chosen(index, values[half:], starts[half:]))
+    value = values[-1]
+    for own, end in zip(reversed(values[:-1]), reversed(starts), strict=True):
+        value = where(p.LT(index, end), own, value)
+    return value
 
 
 class Stack(Op, name="relax.stack"):
@@ -150,9 +161,12 @@ class Stack(Op, name="relax.stack"):
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             rest = (*i[:place], *i[place + 1 :])
-            value = tensors[-1][rest]
-            for n in range(len(tensors) - 2, -1, -1):
-                value = where(p.EQ(i[place], p.IntImm(n)), tensors[n][rest], value)
+            values = [x[rest] for x in tensors]
+            if len(values) > MOST_IN_A_ROW:
+                return _chosen(i[place], values, [p.IntImm(n) for n in range(1, len(values))])
+            value = values[-1]
+            for n in range(len(values) - 2, -1, -1):
+                value = where(p.EQ(i[place], p.IntImm(n)), values[n], value)
             return value
 
         return te.compute("T_stack", shape, element)

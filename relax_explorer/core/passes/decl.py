@@ -78,6 +78,9 @@ def check_errors(errors: str) -> None:
         raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
 
 
+_KINDS = {str: "a text", tuple: "one name or a list of names", int: "a number", bool: "True or False"}
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A keyword argument of a pass."""
@@ -119,19 +122,32 @@ class Pass:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
             if option.default is not None and not isinstance(value, type(option.default)):
-                kind = type(option.default).__name__
+                kind = _KINDS[type(option.default)]
                 raise Failure(
                     Diagnostic(
                         codes.BAD_OPTION,
-                        f"option {name!r} of {self.name} is a {kind}, not {value!r}",
+                        f"option {name!r} of {self.name} is {kind}, not {value!r}",
                         help=f"write {name}={option.default!r}",
                     )
                 )
+            if type(value) is tuple and not all(isinstance(item, str) for item in value):
+                text = f"option {name!r} of {self.name} is names, not {value!r}"
+                raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
+
+    def settled_options(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The options as the pass takes them: a list, or one value alone, for several; raises Failure as `check_options`."""
+        several = {option.name for option in self.options if type(option.default) is tuple}
+        settled = {}
+        for name, value in given.items():
+            if name in several and isinstance(value, (list, str)):
+                value = tuple(value) if isinstance(value, list) else (value,)
+            settled[name] = value
+        self.check_options(settled)
+        return settled
 
     def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
         """The module after the pass, and what the pass recorded."""
-        given = options or {}
-        self.check_options(given)
+        given = self.settled_options(options or {})
         site = PassSite(module, rule=self.name)
         if self.on_module:
             return _settled(self.run(module, site, **given), site), site

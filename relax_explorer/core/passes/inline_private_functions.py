@@ -13,10 +13,10 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, sequences, substitute_info
 from relax_explorer.core.passes.decl import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 
 
-@module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM])
+@module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
 def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     """Put the bodies of private functions in place of their calls, and drop those that nothing calls any more.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.infer import EXTERN, Inferrer
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
@@ -27,6 +28,7 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
     block. Equal calls share one PrimFunc. Operators in `skip` are kept. So are calls without a lowering, and calls whose result
     shares memory that may be overwritten; each gets a warning with the reason.
     """
+    _check_names(skip)
     memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
@@ -64,6 +66,13 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
     return rewrite(fn, at, rule)
 
 
+def _check_names(skip: tuple[str, ...]) -> None:
+    for name in skip:
+        if find(name) is None and find(f"relax.{name}") is None:
+            text = f"skip names {name!r}, which is no operator"
+            raise Failure(Diagnostic(codes.BAD_OPTION, text, help='write skip="relax.matmul"'))
+
+
 # Operands are leaves: nothing is reported, no function is asked for.
 _INFER = Inferrer(Report(), lambda _: None)
 
@@ -72,6 +81,10 @@ def _lower_any(
     op: type[Op], call: e.Call, at: PassSite, dataflow: bool
 ) -> tuple[tuple[e.Binding, ...], e.Expr]:
     """What stands for `call`, after some bindings: a kernel, a function of the runtime, or what the operator unfolds to."""
+
+    wrong = problem(op, call.attrs)
+    if wrong:
+        raise NotLowered(f"the call is wrong: {wrong}")
 
     def add(base: str, fn: PrimFunc) -> e.GlobalVar:
         key = ("unfolded", base, prim_func_hash(fn))

@@ -65,8 +65,27 @@ def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
     return found
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in re.split(r",(?![^{]*\})", text) if part.strip()]
+_PIECE = re.compile(r"""[^,{}()\[\]"';\s]+|"[^"]*"|'[^']*'|\s+|.""", re.DOTALL)
+_OPENING = {"{": "}", "(": ")", "[": "]"}
+
+
+def _split(text: str, separators: str = ",") -> list[str]:
+    """The parts between separators that stand in no brackets and no quotes; raises Failure for a bracket or quote alone."""
+    parts, open_ = [""], list[str]()
+    for piece in _PIECE.findall(text):
+        if piece in _OPENING:
+            open_.append(_OPENING[piece])
+        elif piece in _OPENING.values() and (not open_ or open_.pop() != piece):
+            raise _bad_option(f"{text[:80]!r} has {piece!r} without what opens it")
+        elif piece in ("'", '"'):
+            raise _bad_option(f"{text[:80]!r} has a quotation mark without another")
+        if piece in separators and not open_:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    if open_:
+        raise _bad_option(f"{text[:80]!r} lacks {open_[-1]!r} at its end")
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _step(text: str) -> Step:
@@ -77,24 +96,39 @@ def _step(text: str) -> Step:
         raise Failure(
             Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)
         ) from None
-    options = _options(rest.removesuffix("}"), of) if brace else {}
-    of.check_options(options)
-    return Step(of, options)
+    return Step(of, of.settled_options(_options(rest.strip().removesuffix("}"), of) if brace else {}))
 
 
 def _options(text: str, of: Pass) -> dict[str, Any]:
-    options = {}
-    for part in re.split(r"[,;]\s*(?=\w+=)|\s+(?=\w+=)", text.strip()):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise Failure(
-                Diagnostic(codes.BAD_OPTION, f"{part!r} is no option of {of.name}; write name=value")
-            )
-        try:
-            options[name.strip()] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            options[name.strip()] = value.strip()
-    return options
+    """Options `a=1,b="x"`; what follows without a name belongs to the option before it: `skip=add,multiply`."""
+    found: dict[str, list[Any]] = {}
+    name = ""
+    for part in _split(text, ",;"):
+        key, equals, value = part.partition("=")
+        if equals:
+            name = key.strip()
+            if name in found:
+                raise _bad_option(f"option {name!r} of {of.name} is given twice")
+            found[name] = []
+        elif not name:
+            raise _bad_option(f"{part!r} is no option of {of.name}; write name=value")
+        given = (value if equals else part).strip()
+        if not given:
+            raise _bad_option(f"option {name!r} of {of.name} has no value")
+        found[name].append(_value(given))
+    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+
+
+def _value(text: str) -> Any:
+    """What is written, a name without quotation marks as itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _bad_option(text: str) -> Failure:
+    return Failure(Diagnostic(codes.BAD_OPTION, text, help='write Pass{name=value,other="text"}'))
 
 
 def explain(pipeline: Sequence[Step], module: IRModule) -> list[Diagnostic]:

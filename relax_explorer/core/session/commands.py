@@ -12,8 +12,8 @@ from typing import Any
 class Argument:
     """One argument: positional when its name has no dash.
 
-    `kind` is text, int, float, flag, source (a path to read), target (a path to write), pair (`name=value`, may be repeated),
-    many (may be repeated) or one of `choices`.
+    `kind` is text, names (with commas), int, float, flag, source (a path to read), target (a path to write), pair
+    (`name=value`, may be repeated), many (may be repeated) or one of `choices`.
     """
 
     name: str
@@ -72,7 +72,11 @@ class Command:
 INPUT = Argument("input", "a TVMScript file, or - for standard input", "source", metavar="INPUT")
 INPUTS = Argument("inputs", "TVMScript files, or - for standard input", "many", metavar="INPUT...")
 PASSES = Argument(
-    "--passes", "a pipeline: names with options, `A,B{x=1}`, or a named one", short="-p", metavar="A,B"
+    "--passes",
+    "a pipeline: names with options, `A,B{x=1}`, or a named one",
+    "names",
+    short="-p",
+    metavar="A,B",
 )
 STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
 FUNCTION = Argument("--func", "the function; the entry when not given", metavar="NAME")
@@ -141,8 +145,8 @@ COMMANDS: tuple[Command, ...] = (
                 "arithmetic",
                 choices=("arithmetic", "alpha"),
             ),
-            Argument("--select", "only codes that start so (RX02,RX0105)", metavar="CODE,…"),
-            Argument("--ignore", "no codes that start so", metavar="CODE,…"),
+            Argument("--select", "only codes that start so (RX02,RX0105)", "names", metavar="CODE,…"),
+            Argument("--ignore", "no codes that start so", "names", metavar="CODE,…"),
             Argument(
                 "--output-format",
                 "how to print",
@@ -189,6 +193,7 @@ COMMANDS: tuple[Command, ...] = (
                 metavar="x=SOURCE",
             ),
             SHAPE,
+            Argument("--max-input", "how many GiB the inputs may take", "float", 4.0, metavar="GIB"),
             Argument(
                 "--expect",
                 "compare with the entries out0, out1, … of this .npz; differing values exit with 1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from relax_explorer.core.session.provenance import Trace, history
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.load import load
 
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 Listener = Callable[[Snapshot], None]
 
 
@@ -107,7 +109,7 @@ class Session:
 
     def stage(self, which: int | str) -> Snapshot:
         """The stage with this number, or the last one made by this pass; raises KeyError when there is none."""
-        if isinstance(which, int) or which.lstrip("-").isdigit():
+        if isinstance(which, int) or _NUMBER.fullmatch(which):
             number = int(which)
             if -len(self.stages) <= number < len(self.stages):
                 return self.stages[number]

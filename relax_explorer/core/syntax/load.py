@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
@@ -52,6 +53,19 @@ def read_text(path: str | Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(codes.UNREADABLE, f"{name}: {reason}", name) from None
+    return decode(data, name)
+
+
+def read_stream(stream: BinaryIO, name: str) -> str:
+    """The text of a stream, up to the size that a file may have; raises ParseError as `read_text` does."""
+    try:
+        data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _error(codes.UNREADABLE, f"{name}: {error.strerror or error}", name) from None
+    if len(data) > MAX_BYTES:
+        raise _error(
+            codes.UNREADABLE, f"{name} is larger than {MAX_BYTES >> 20} MB", name, help="split the module"
+        )
     return decode(data, name)
 
 

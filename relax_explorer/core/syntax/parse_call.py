@@ -173,7 +173,9 @@ def _operand(reader: ExprReader, q: Parameter, node: ast.expr) -> e.Expr:
         )
     raw = reader.read(node)
     if q.kind.startswith("Shape") and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
-        return e.ShapeExpr(
-            (raw if isinstance(raw, p.PrimExpr) else reader.literal(raw, node),), None, reader.ctx.span(node)
-        )
+        length = raw if isinstance(raw, p.PrimExpr) else reader.literal(raw, node)
+        if not length.dtype.is_int:
+            text = f"a shape is made of integers, {length} is {length.dtype}"
+            raise reader.ctx.fail(codes.BAD_EXPRESSION, text, node)
+        return e.ShapeExpr((length,), None, reader.ctx.span(node))
     return reader.as_expr(raw, node)

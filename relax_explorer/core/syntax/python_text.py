@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from relax_explorer.core.ir.dtype import INT64, DType, dtype
 
 _HEADER = re.compile(r"^[ \t]*def[ \t]+\w+(\[[^\[\]\n]*\])", re.MULTILINE)
-_VALUE = re.compile(r" = (?:(?:typing\.)?TypeVar\([\"'](.*)[\"']\)|T\.(u?int\d+)\(\))[ \t]*$", re.MULTILINE)
+_VALUE = re.compile(
+    r" = (?:(?:typing\.)?TypeVar\([\"'](.*)[\"']\)|T\.(u?int(?:8|16|32|64))\(\))[ \t]*$", re.MULTILINE
+)
 _NO_NAME = frozenset("#\"'=,()")  # then it is something else, such as two variables declared at once
 _FILLERS = "_xyzuvw"
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from relax_explorer.core.session.inputs import read_arrays
+from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.ui.cli import output
 
 _NAME = re.compile(r"out([0-9]{1,9})")

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import click
 
-from relax_explorer.core.diagnostics import Diagnostic, ParseError
+from relax_explorer.core.codes import CODES
+from relax_explorer.core.codes import passes as pass_codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import places
@@ -21,6 +23,10 @@ def open_session(path: str, passes: str | None) -> Session:
     """The session of a file with a pipeline run; errors of the program itself are reported and raised."""
     session = Session(output.read(path), passes or (), path, places.kernel_cache())
     session.run_all()
+    said = output.of_passes(session)
+    if any(item.code is pass_codes.BAD_OPTION for item in said):
+        raise Failure(*said)
+    output.report(said)
     return session
 
 
@@ -77,11 +83,12 @@ def check(
     """Report problems of several files."""
     from relax_explorer.ui.cli.check_output import print_problems
 
+    wanted, unwanted = _codes("--select", select), _codes("--ignore", ignore) or ()
     found: list[Diagnostic] = []
     unreadable = False
     for path in inputs:
         problems, readable = _check_one(path, profile, prover)
-        found += [item for item in problems if _selected(item, select, ignore)]
+        found += [item for item in problems if _selected(item, wanted, unwanted)]
         unreadable |= not readable
     print_problems(found, output_format, len(inputs))
     if unreadable:
@@ -99,13 +106,19 @@ def _check_one(path: str, profile: str, prover: str) -> tuple[list[Diagnostic], 
         return list(rules.problems(failure, profile, prover)), not codes & {"RX0001", "RX0003", "RX0004"}
 
 
-def _selected(item: Diagnostic, select: str | None, ignore: str | None) -> bool:
-    def starts(prefixes: str) -> bool:
-        return any(
-            item.code.id.startswith(prefix.strip()) for prefix in prefixes.split(",") if prefix.strip()
-        )
+def _selected(item: Diagnostic, wanted: tuple[str, ...] | None, unwanted: tuple[str, ...]) -> bool:
+    return (wanted is None or item.code.id.startswith(wanted)) and not item.code.id.startswith(unwanted)
 
-    return (select is None or starts(select)) and not (ignore is not None and starts(ignore))
+
+def _codes(option: str, text: str | None) -> tuple[str, ...] | None:
+    """The beginnings of codes that an option names, None where it was not given; one that begins no code is refused."""
+    if text is None:
+        return None
+    starts = tuple([part.strip().upper() for part in text.split(",") if part.strip()])
+    for start in starts:
+        if not any(code.startswith(start) for code in CODES):
+            raise click.UsageError(f"{option}: no code starts with {start!r}; write RX02 or RX0105")
+    return starts
 
 
 def opt(

@@ -14,7 +14,7 @@ import relax_explorer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.commands import COMMANDS, Argument, Command
 from relax_explorer.ui import config
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.handlers import HANDLERS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
@@ -59,7 +59,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def make_context(self, *arguments: Any, **named: Any) -> click.Context:
-        with _safe_messages():
+        with _safe_messages(), output.stream():  # which prints the help
             return super().make_context(*arguments, **named)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -167,11 +167,9 @@ for _item in COMMANDS:
 
 def main() -> None:
     """Run the command line; an error of our own ends with status 70 and says where its report lies."""
+    streams.prepare()
     try:
         group(prog_name="relax-explorer")
-    except BrokenPipeError:  # the reader of a pipe went away: nothing is left to say
-        sys.stderr.close()
-        sys.exit(0)
     except (SystemExit, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -14,16 +15,18 @@ from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.codes import runtime, syntax
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.syntax.load import decode, load
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.load import load, read_stream
 from relax_explorer.core.syntax.parser import parse
+from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.visible import visible, visible_json, visible_lines
 
-OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
+OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 141
 _USAGE = frozenset({syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, pass_codes.UNKNOWN_PASS, pass_codes.BAD_OPTION,
                     runtime.BAD_INPUT_FILE, runtime.UNKNOWN_FUNCTION, runtime.WRONG_INPUT, runtime.INPUT_COUNT})  # fmt: skip
-_CANNOT = frozenset({runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL})
+_CANNOT = frozenset({runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL, runtime.TOO_LARGE})
 
 
 def status(failure: Failure) -> int:
@@ -44,12 +47,32 @@ class Unwritable(click.ClickException):
 
 def say(text: str, err: bool = False) -> None:
     """Text of one or more lines, made safe to show: whatever a program or a file name holds, no terminal obeys it."""
-    click.echo(visible_lines(text), err=err)
+    say_styled(visible_lines(text), err)
 
 
 def say_styled(text: str, err: bool = False) -> None:
     """Text with colours of our own around pieces that are safe already."""
-    click.echo(text, err=err)
+    with stream(err):
+        click.echo(text, err=err)
+
+
+@contextlib.contextmanager
+def stream(err: bool = False) -> Iterator[None]:
+    """Around writing to a standard stream: a reader that went away ends the command, as it ends others (128 + SIGPIPE).
+
+    Standard output that can't be written is said; messages that nobody can read are dropped.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        if not err:
+            streams.drop(sys.stdout)
+            sys.exit(UNHEARD)
+    except OSError as problem:
+        if not err:
+            streams.drop(sys.stdout)
+            reason = problem.strerror or str(problem)
+            raise Unwritable(f"standard output can't be written: {reason}") from None
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
@@ -59,11 +82,16 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
         say_styled(render(item, color), err=True)
 
 
+def of_passes(session: Session) -> list[Diagnostic]:
+    """The errors of passes that failed, or broke what they promise; what follows is not what was asked for."""
+    return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
+
+
 def read(path: str) -> IRModule:
     """The module in a file, or on standard input for `-`; raises ParseError."""
     if path != "-":
         return load(path)
-    return parse(decode(sys.stdin.buffer.read(), "<stdin>"), "<stdin>")
+    return parse(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
 
 
 def plain(value: Any) -> Any:
@@ -90,8 +118,9 @@ def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
     if target.name is not None:
         save(target, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     elif isinstance(text, bytes):
-        sys.stdout.buffer.write(text)
-        sys.stdout.buffer.flush()
+        with stream():
+            sys.stdout.buffer.write(text)
+            sys.stdout.buffer.flush()
     else:
         say(text.removesuffix("\n"))
 

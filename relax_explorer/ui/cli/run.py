@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -36,10 +37,12 @@ from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.visible import visible_json
 
+_LENGTH = re.compile(r"[0-9]{1,18}")
+
 
 def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
-    output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str,
+    output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
@@ -47,13 +50,13 @@ def run(
     session = Session(output.read(input), passes or (), input, places.kernel_cache(), profile)
     session.run_all()
     stage = session.stages[-1]
-    errors = [item for item in session.stages[0].problems if item.is_error]
+    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
     if errors:
         raise Failure(*errors)
     name = func or stage.entry
     fn = _function(stage.module, name)
     output.report(_of_the_run(session.stages[0], name))
-    args = _inputs(fn, input_, shape)
+    args = _inputs(fn, input_, shape, max_input)
     if break_ is not None or trace is not None:
         debugger = interruptible(lambda interrupt: _debugged(session, name, args, interrupt, break_, trace))
         if not debugger.done:
@@ -144,15 +147,22 @@ def _debugged(
     return debugger
 
 
-def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...]) -> list[Any]:
+def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float) -> list[Any]:
+    if not 0 <= gigabytes < 1 << 20:  # which NaN is not, either
+        raise click.UsageError("--max-input takes a number of GiB from 0 on")
+    most = int(gigabytes * (1 << 30))
     if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
-        return from_npz(fn, sources[0])
+        if shape:
+            raise click.UsageError("--shape has no effect beside an .npz, whose arrays have their lengths")
+        return from_npz(fn, sources[0], most)
     given: dict[str, str] = {}
     for number, source in enumerate(sources):
         name, equals, value = source.partition("=")
-        given[name if equals else str(number)] = value if equals else source
-    lengths = _lengths(shape)
-    values, made_up = made_inputs(fn, given, lengths)
+        key = name if equals else str(number)
+        if key in given:
+            raise click.UsageError(f"--input gives {key!r} twice")
+        given[key] = value if equals else source
+    values, made_up = made_inputs(fn, given, _lengths(shape), most=most)
     if made_up:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values
@@ -162,8 +172,10 @@ def _lengths(pairs: tuple[str, ...]) -> dict[str, int]:
     found = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        if not value.isdigit():
-            raise click.UsageError(f"--shape takes n=3, not {pair!r}")
+        if not name or not _LENGTH.fullmatch(value):
+            raise click.UsageError(f"--shape takes n=3, a length below 10 to the 18th, not {pair[:60]!r}")
+        if name in found:
+            raise click.UsageError(f"--shape gives {name!r} twice")
         found[name] = int(value)
     return found
 

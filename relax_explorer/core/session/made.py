@@ -1,0 +1,137 @@
+"""Values made for parameters: `zeros`, `ones`, `arange`, `randn:SEED` or a number, within a limit of memory."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec.scalars import Undefined, evaluate
+from relax_explorer.core.exec.values import MOST_AXES, Shape
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType, limits
+from relax_explorer.core.session.arrays import too_much
+
+DEFAULT_LENGTH = 3  # of a shape variable that nobody gave a value
+_SOURCES = "use zeros, ones, randn:SEED, arange, a number, or a .npy or .npz file"
+_MADE = re.compile(r"(zeros|ones|arange|randn)|randn:([0-9]{1,18})?")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
+
+
+@dataclass(slots=True)
+class Maker:
+    """Makes values with the lengths that are known; `most` is how many bytes are left."""
+
+    dims: dict[p.PrimVar, int]
+    most: int
+
+    def make(self, info: s.StructInfo, source: str, param: e.Var, number: int) -> Any:
+        """A value of this StructInfo; `number` makes the random values of two parameters differ."""
+        if isinstance(info, s.TupleStructInfo):
+            return tuple([self.make(field, source, param, number + i) for i, field in enumerate(info.fields)])
+        if isinstance(info, s.ShapeStructInfo):
+            if info.values is None:
+                return Shape([DEFAULT_LENGTH] * max(info.ndim, 0))
+            return Shape(self._length(dim, param) for dim in info.values)
+        if isinstance(info, s.PrimStructInfo):
+            known = self._known(info.value)
+            return known if known is not None else scalar(source, info, param)
+        if isinstance(info, s.TensorStructInfo):
+            return self._tensor(info, source, param, number)
+        raise failure(
+            f"parameter {param.name!r} is {info}: no value can be made for it", "give a file", param
+        )
+
+    def _known(self, value: p.PrimExpr | None) -> Any:
+        try:
+            return None if value is None else evaluate(value, self.dims)
+        except Undefined:
+            return None
+
+    def _length(self, dim: p.PrimExpr, param: e.Var) -> int:
+        try:
+            value = evaluate(dim, self.dims)
+        except Undefined as problem:
+            raise failure(f"{problem} in {param.name!r}", "give other lengths with --shape", param) from None
+        if value is None or value < 0:
+            text = f"the dimension {dim} of {param.name!r} has no value"
+            raise failure(text, "give it with --shape", param)
+        return int(value)
+
+    def _tensor(self, info: s.TensorStructInfo, source: str, param: e.Var, number: int) -> Any:
+        dims = info.dims
+        lengths = (
+            tuple([self._length(dim, param) for dim in dims])
+            if dims is not None
+            else (DEFAULT_LENGTH,) * max(info.ndim, 0)
+        )
+        if len(lengths) > MOST_AXES:
+            text = f"{param.name!r} has {len(lengths)} axes; what runs here has at most {MOST_AXES}"
+            raise failure(text, "use fewer axes", param)
+        kind = info.dtype or FLOAT32
+        try:
+            dtype = kind.to_numpy()
+        except TypeError as problem:
+            raise failure(
+                f"no value can be made for {param.name!r}: {problem}", "use another dtype", param
+            ) from None
+        needed = math.prod(lengths) * dtype.itemsize
+        if needed > self.most:
+            raise too_much(f"{param.name!r}, a tensor {lengths} of {kind},", needed, self.most)
+        self.most -= needed
+        return _filled(source, lengths, kind, param, number)
+
+
+def _filled(source: str, lengths: tuple[int, ...], kind: DType, param: e.Var, number: int) -> Any:
+    """A tensor of what the source says."""
+    dtype = kind.to_numpy()
+    found = _MADE.fullmatch(source)
+    if found is None:
+        return np.full(lengths, number_in(source, kind, param)).astype(dtype)
+    if found[1] == "zeros":
+        return np.zeros(lengths, dtype)
+    if found[1] == "ones":
+        return np.ones(lengths, dtype)
+    if found[1] == "arange":
+        return np.arange(math.prod(lengths)).reshape(lengths).astype(dtype)
+    generator = np.random.default_rng([int(found[2] or 0), number])
+    if dtype.kind == "f" or dtype.name.startswith(("bfloat", "float")):
+        return generator.standard_normal(lengths).astype(dtype)
+    return generator.integers(0, 2 if dtype.kind == "b" else 4, lengths).astype(dtype)
+
+
+def scalar(source: str, info: s.PrimStructInfo, param: e.Var) -> Any:
+    """A scalar of this StructInfo: the number that the source says."""
+    found = _MADE.fullmatch(source)
+    if found is None:
+        return number_in(source, info.dtype or INT64, param)
+    return {"zeros": 0, "ones": 1}.get(found[1], DEFAULT_LENGTH)
+
+
+def number_in(source: str, kind: DType, param: e.Var) -> int | float:
+    """The number that the source says, which a value of this dtype can hold."""
+    try:
+        value: int | float = int(source) if _WHOLE.fullmatch(source) else float(source)
+    except ValueError:
+        text = f"{source[:40]!r} is no source of values for {param.name!r}"
+        raise failure(text, _SOURCES, param) from None
+    if kind.is_float or kind.name == "bool":
+        return value
+    low, high = limits(kind)
+    if value != value or not low <= value <= high or int(value) != value:
+        raise failure(
+            f"{source[:40]} is no {kind}, as {param.name!r} is", "give a number that it holds", param
+        )
+    return int(value)
+
+
+def failure(text: str, hint: str, place: object) -> Failure:
+    """What to raise for an input that can't be used."""
+    return Failure(Diagnostic(codes.WRONG_INPUT, text, (Label(place, "", True),), help=hint))

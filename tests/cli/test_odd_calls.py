@@ -1,0 +1,89 @@
+"""Odd calls of every command end with the status that they deserve: never with a traceback, never as an error of ours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from relax_explorer.core.session.commands import COMMANDS
+from relax_explorer.ui.cli.main import group
+from tests.support.odd_calls import CALLS, PROGRAMS, words, write_files
+
+ON_STDIN = "@R.function\ndef main(x: R.Object):\n    return x\n"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    folder = tmp_path_factory.mktemp("odd")
+    made = write_files(folder)
+    before = Path.cwd()
+    os.chdir(folder)
+    yield made
+    os.chdir(before)
+
+
+def test_the_table_is_long_and_has_every_command() -> None:
+    assert len(CALLS) >= 240
+    assert {item.name for item in COMMANDS} <= {call.split(" ")[0] for _, call in CALLS}
+
+
+@pytest.mark.parametrize(("status", "call"), CALLS, ids=[call for _, call in CALLS])
+def test_an_odd_call_ends_well(status: int, call: str, files: dict[str, str]) -> None:
+    done = CliRunner().invoke(group, words(call, files), input=ON_STDIN)
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    assert done.exit_code == status, done.output
+    assert "RX09" not in done.output
+    assert "Traceback" not in done.output
+    assert status in (0, 1) or done.stderr.strip()
+
+
+def real(command: str, program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A call of the shell, where `rxe` is the command line and `$p` a program."""
+    script = f'rxe() {{ "{sys.executable}" -m relax_explorer "$@"; }}; p="{program}"; {command}'
+    return subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams of POSIX")
+@pytest.mark.parametrize(
+    ("status", "command", "said"),
+    [
+        (2, "rxe check - <&-", "closed"),
+        (2, "rxe opt - <&-", "closed"),
+        (0, "rxe show $p 2>&-", ""),
+        (2, "rxe show nothing.py 2>&-", ""),
+        (3, "rxe show $p >&-", "can't be written"),
+        (3, "rxe opt $p -p LegalizeOps >/dev/full", "can't be written"),
+        (3, "rxe graph $p --format svg >/dev/full", "can't be written"),
+        (3, "rxe --help >/dev/full", "can't be written"),
+        (0, "rxe check $p >&- 2>&-", ""),
+        (3, "rxe ops >&- 2>&-", ""),
+        (3, "rxe check - <&- >&- 2>&-", ""),
+        (141, "rxe ops --format json | true; exit ${PIPESTATUS[0]}", ""),
+        (0, "rxe run $p 2>/dev/full", ""),
+    ],
+)
+def test_streams_that_are_closed_full_or_broken(status: int, command: str, said: str, tmp_path: Path) -> None:
+    program = tmp_path / "p.py"
+    program.write_text(PROGRAMS["plain"])
+    done = real(command, program, XDG_STATE_HOME=str(tmp_path / "state"))
+    assert done.returncode == status, (done.stdout[-400:], done.stderr)
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "state").exists(), "a report of a crash was written"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_characters_that_the_output_lacks_are_escaped(encoding: str, tmp_path: Path) -> None:
+    program = tmp_path / "p.py"
+    program.write_text(PROGRAMS["latin"], encoding="utf-8")
+    done = real("rxe show $p && rxe graph $p --format unicode", program, PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    assert "\\u2502" in done.stdout

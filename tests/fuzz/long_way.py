@@ -1,0 +1,82 @@
+"""The long way of a text: every pass, what each changed, every view, and a session, as the explorer would open it."""
+
+from __future__ import annotations
+
+from relax_explorer.core.codes import internal
+from relax_explorer.core.codes import passes as pass_codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes import table
+from relax_explorer.core.passes.pipeline import Step, normalized, run_step
+from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.session.align import diff_modules
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.cli.diff_output import binding_text
+from relax_explorer.ui.tui import rows
+from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.viz import diff
+from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.problem import render
+
+OURS = frozenset({internal.WRONG_VALUE, internal.OWN_FAULT, pass_codes.BROKEN_CONTRACT})
+MOST_VIEWED = 40
+"""Bindings of a stage whose details are shown."""
+
+
+class OwnFault(Exception):
+    """A diagnostic that only a fault of this project gives."""
+
+
+def walk(module: IRModule, clean: bool) -> None:
+    """Take a module the long way; what is wrong with the program is no fault, what is wrong with the project is raised."""
+    if clean:
+        _every_pass(normalized(module)[0])
+    _session(module)
+
+
+def is_fault(item: Diagnostic) -> bool:
+    """Whether a diagnostic says that this project, and not the program, is wrong."""
+    return item.code in OURS
+
+
+def _refuse_own(items: object) -> None:
+    for item in items:  # type: ignore[attr-defined]  # diagnostics
+        if is_fault(item):
+            raise OwnFault(f"{item.code.id} {item.message}")
+
+
+def _every_pass(module: IRModule) -> None:
+    """Each pass by itself, the result verified, compared with what it was made of, and drawn."""
+    held = [q for q in PROPERTIES if q.holds(module)]
+    for of in table().values():
+        try:
+            outcome = run_step(Step(of), module, True, held)
+        except Failure as failure:
+            _refuse_own(failure.diagnostics)
+            continue
+        _refuse_own(outcome.problems)
+        if outcome.changed:
+            list(diff.lines(diff_modules(module, outcome.module)))
+
+
+def _session(module: IRModule) -> None:
+    """A session of the program with the default pipeline, and every view of its first and last stage."""
+    session = Session(module, "default")
+    session.run_all()
+    for stage in (session.stages[0], session.stages[-1]):
+        for item in stage.located:
+            _refuse_own([item])
+            render(item)
+        for name in stage.module.relax_functions:
+            made = graph(stage.module, name)
+            made.dot()
+            made.scoped(60).terminal(80)
+        for mode in ("marks", "only"):
+            rows.stage_rows(session, stage, mode)
+    last = session.stages[-1]
+    list(diff.lines(session.diff(0, last.number)))
+    for name, fn in last.module.relax_functions.items():
+        for binding in list(bindings(fn))[:MOST_VIEWED]:
+            binding_text(binding)
+            rows.detail_lines(session, last, Selection(last.number, name, binding))

@@ -1,0 +1,68 @@
+"""Options of passes in the text of a pipeline, however they are written; what can't be meant is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.pipeline import steps
+
+PROGRAM = '@R.function\ndef main(x: R.Tensor((2, 2), "float32")):\n    y = R.matmul(x, x)\n    z = R.add(y, y)\n    return z\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "skip"),
+    [('skip="relax.matmul"', ("relax.matmul",)), ("skip='relax.matmul'", ("relax.matmul",)), ("skip=relax.matmul", ("relax.matmul",)),
+     ('skip=("relax.matmul",)', ("relax.matmul",)), ('skip=["matmul", "add"]', ("matmul", "add")), ("skip=matmul,add", ("matmul", "add")),
+     ('skip="matmul","add"', ("matmul", "add")), (' skip = "matmul" ', ("matmul",)), ("", ())],
+)  # fmt: skip
+def test_several_names_are_written_as_one_or_as_a_list(text: str, skip: tuple[str, ...]) -> None:
+    found = steps(f"CanonicalizeBindings,LegalizeOps{{{text}}},DeadCodeElimination")
+    assert [step.of.name for step in found] == ["CanonicalizeBindings", "LegalizeOps", "DeadCodeElimination"]
+    assert found[1].options.get("skip", ()) == skip
+    assert steps(str(found[1]))[0].options == found[1].options
+
+
+def test_what_is_skipped_stays() -> None:
+    for skip in ("relax.matmul", ["relax.matmul"], ("matmul",)):
+        text = rxe.apply_pass(rxe.parse(PROGRAM), "LegalizeOps", skip=skip).script()
+        assert "R.matmul(x, x" in text
+        assert "R.add" not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "}", "{skip=}", "{skip}", "{skip=(}", "{skip=[}]", '{skip="matmul}', "{skip=3}", "{skip=[1]}", "{skip={}}", "{other=1}",
+     "{skip=add,skip=add}", "{=add}", "{skip=add}}", "{skip=add"],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(text: str) -> None:
+    with pytest.raises(Failure) as caught:
+        steps(f"LegalizeOps{text}")
+    assert caught.value.diagnostics[0].code.id == "RX0404"
+    assert caught.value.diagnostics[0].help
+
+
+def test_a_skipped_operator_exists() -> None:
+    with pytest.raises(Failure, match="no operator"):
+        rxe.apply_pass(rxe.parse(PROGRAM), "LegalizeOps", skip="relax.matmull")
+
+
+@pytest.mark.parametrize("name", ["concat", "stack"])
+def test_hundreds_of_tensors_are_lowered(name: str) -> None:
+    many = ", ".join(["x"] * 600)
+    text = f'@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.{name}(({many}), axis=0)\n    return y\n'
+    assert "T.prim_func" in rxe.apply_pass(rxe.parse(text), "LegalizeOps").script()
+
+
+@pytest.mark.parametrize("name", ["concat", "stack"])
+def test_the_halves_of_many_tensors_are_the_right_ones(name: str) -> None:
+    import numpy as np
+
+    heads = [f'x{n}: R.Tensor(({n % 3 if name == "concat" else 2},), "float32")' for n in range(40)]
+    many = ", ".join(f"x{n}" for n in range(40))
+    text = f"@R.function\ndef main({', '.join(heads)}):\n    y = R.{name}(({many}), axis=0)\n    return y\n"
+    module = rxe.parse(text)
+    args = [np.full(n % 3 if name == "concat" else 2, n, np.float32) for n in range(40)]
+    expected = rxe.run(module, "main", args)
+    np.testing.assert_array_equal(rxe.run(rxe.apply_pass(module, "LegalizeOps"), "main", args), expected)

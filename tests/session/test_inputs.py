@@ -1,0 +1,167 @@
+"""Inputs are bound to the parameters that they are meant for, within a limit, or refused with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Code, Failure
+from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.session.arrays import read_arrays
+from relax_explorer.core.session.inputs import from_npz, made_inputs, make_inputs
+
+
+def function(head: str) -> Function:
+    module = rxe.parse(f"@R.function\ndef main({head}):\n    return R.tuple()\n")
+    found = module["main"]
+    assert isinstance(found, Function)
+    return found
+
+
+TWO = 'a: R.Tensor((2,), "float32"), b: R.Tensor((2,), "float32")'
+SIZED = 'n: T.int64, x: R.Tensor((n,), "float32")'
+ONE, TEN = np.ones(2, np.float32), np.full(2, 10, np.float32)
+
+
+def refused(code: Code, fn: Function, given: dict[str, str], shape: dict[str, int] | None = None) -> str:
+    with pytest.raises(Failure) as caught:
+        make_inputs(fn, given, shape)
+    problem = caught.value.diagnostics[0]
+    assert problem.code is code
+    assert problem.help
+    return problem.message
+
+
+@pytest.mark.parametrize(
+    ("entries", "first"),
+    [({"a": ONE, "b": TEN}, 1), ({"b": TEN, "a": ONE}, 1), ({"b": TEN, "a": ONE, "out0": ONE}, 1), ({"arr_1": TEN, "arr_0": ONE}, 1),
+     ({"in1_x": TEN, "in0_y": ONE, "out0": ONE}, 1), ({"in0": TEN, "in1": ONE}, 10)],
+    ids=["names", "other order", "results", "numpy", "numbers", "bare numbers"],
+)  # fmt: skip
+def test_entries_are_bound_by_name_or_by_their_own_number(
+    entries: dict[str, np.ndarray], first: int, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "io.npz", **entries)
+    a, b = from_npz(function(TWO), tmp_path / "io.npz")
+    assert (a[0], b[0]) == (first, 11 - first)
+
+
+def test_more_than_ten_entries_keep_their_order(tmp_path: Path) -> None:
+    np.savez(tmp_path / "io.npz", *[np.full(1, n) for n in range(12)])
+    fn = function(", ".join(f'p{n}: R.Tensor((1,), "int64")' for n in range(12)))
+    assert [int(value[0]) for value in from_npz(fn, tmp_path / "io.npz")] == list(range(12))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [{"b": ONE, "c": ONE}, {"a": ONE, "c": ONE}, {"a": ONE, "b": ONE, "c": ONE}, {"arr_0": ONE, "arr_2": ONE}, {"a": ONE, "arr_0": ONE},
+     {"arr_0": ONE}, {"a": ONE}, {}, {"out0": ONE, "out1": ONE}],
+    ids=lambda entries: " ".join(entries) or "none",
+)  # fmt: skip
+def test_entries_of_other_names_are_refused(entries: dict[str, np.ndarray], tmp_path: Path) -> None:
+    np.savez(tmp_path / "io.npz", **entries)
+    with pytest.raises(Failure) as caught:
+        from_npz(function(TWO), tmp_path / "io.npz")
+    assert caught.value.diagnostics[0].code is codes.WRONG_INPUT
+    assert "a, b" in caught.value.diagnostics[0].help
+
+
+def test_a_parameter_called_out_is_bound(tmp_path: Path) -> None:
+    np.savez(tmp_path / "io.npz", output=ONE)
+    assert from_npz(function('output: R.Tensor((2,), "float32")'), tmp_path / "io.npz")[0][0] == 1
+
+
+def test_a_scalar_that_is_a_length_is_honoured() -> None:
+    n, x = make_inputs(function(SIZED), {"n": "7"})
+    assert (n, x.shape) == (7, (7,))
+    assert "n" not in made_inputs(function(SIZED), {"n": "7"})[1].split(" by ")[0]
+    assert make_inputs(function(SIZED), {}, {"n": 5})[0] == 5
+    assert make_inputs(function(SIZED), {"n": "7"}, {"n": 7})[1].shape == (7,)
+    assert make_inputs(
+        function("n: T.int64, b: T.bool, f: T.float32"), {"n": "-2", "b": "1", "f": "0.5"}
+    ) == [-2, 1, 0.5]
+
+
+def test_a_scalar_that_does_not_fit_the_lengths_is_a_problem_of_the_run() -> None:
+    module = rxe.parse(f"@R.function\ndef main({SIZED}):\n    return x\n")
+    args = make_inputs(module["main"], {"n": "7"}, {"n": 8})  # type: ignore[arg-type]  # a Relax function
+    with pytest.raises(Failure) as caught:
+        rxe.run(module, "main", args)
+    assert caught.value.diagnostics[0].code is codes.WRONG_INPUT
+
+
+@pytest.mark.parametrize(
+    "source", ["foo", "", "2.5", "1e999", "nan", "9" * 5000, "9223372036854775808", "randn:0", "arange", "²"]
+)
+def test_what_is_no_number_of_the_scalar_is_refused(source: str) -> None:
+    refused(codes.WRONG_INPUT, function(SIZED), {"n": source})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "randn:abc",
+        "randn:-1",
+        "randn:²",
+        f"randn:{'9' * 5000}",
+        "zeros:3",
+        "ones:",
+        "arange:1",
+        "foo",
+        "zero",
+    ],
+)
+def test_unknown_sources_are_refused(source: str) -> None:
+    assert "no source" in refused(codes.WRONG_INPUT, function(TWO), {"a": source})
+
+
+@pytest.mark.parametrize("key", ["2", "99", "²", "-1", "٣", "", "9" * 5000, "c"])
+def test_what_names_no_parameter_is_refused(key: str) -> None:
+    assert "no parameter" in refused(codes.WRONG_INPUT, function(TWO), {key: "zeros"})
+
+
+def test_a_parameter_is_given_once() -> None:
+    assert "twice" in refused(codes.WRONG_INPUT, function(TWO), {"a": "zeros", "0": "ones"})
+
+
+@pytest.mark.parametrize("dtype", ["handle", "float32x4", "int4x8"])
+def test_dtypes_without_arrays_are_refused(dtype: str) -> None:
+    assert dtype in refused(codes.WRONG_INPUT, function(f'x: R.Tensor((2,), "{dtype}")'), {})
+
+
+@pytest.mark.parametrize("source", ["randn:0", "zeros", "1", "arange"])
+def test_made_inputs_have_a_limit_together(source: str) -> None:
+    head = ", ".join(f'x{n}: R.Tensor((1000,), "float32")' for n in range(4))
+    given = {f"x{n}": source for n in range(4)}
+    assert len(made_inputs(function(head), given, most=16_000)[0]) == 4
+    with pytest.raises(Failure) as caught:
+        made_inputs(function(head), given, most=15_999)
+    assert caught.value.diagnostics[0].code is codes.TOO_LARGE
+    assert "100" in refused(codes.TOO_LARGE, function('x: R.Tensor((100000000000,), "int8")'), {})
+    assert "axes" in refused(codes.WRONG_INPUT, function(f'x: R.Tensor(({"1, " * 100}), "int8")'), {})
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_files_have_a_limit_and_are_held_to_their_headers(packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / ("io.npz" if packed else "io.npy")
+    if packed:
+        np.savez_compressed(path, a=np.zeros(1 << 20, np.uint8), b=np.zeros(1 << 20, np.uint8))
+    else:
+        np.save(path, np.zeros(1 << 21, np.uint8))
+    assert sum(array.nbytes for array in read_arrays(str(path), 1 << 21).values()) == 1 << 21
+    with pytest.raises(Failure) as caught:
+        read_arrays(str(path), (1 << 21) - 1)
+    assert caught.value.diagnostics[0].code is codes.TOO_LARGE
+    if not packed:
+        path.write_bytes(path.read_bytes().replace(b"(2097152,)", b"(9097152,)"))
+        with pytest.raises(Failure, match="says that it holds 9097152 bytes"):
+            read_arrays(str(path))
+
+
+def test_no_device_is_read_as_a_file_of_arrays() -> None:
+    with pytest.raises(Failure, match="no regular file"):
+        read_arrays("/dev/zero")
