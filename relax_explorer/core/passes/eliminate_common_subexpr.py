@@ -34,7 +34,8 @@ def eliminate_common_subexpr(fn: e.Function, at: PassSite, *, call_only: bool = 
             walk.note(key, _Known(binding, walk.block, walk.owner))
             return binding
         known = first.binding.var
-        walk.rename(binding.var, known)
+        if type(binding.var) is e.DataflowVar or type(known) is not e.DataflowVar:
+            walk.rename(binding.var, known)  # else an output of the block, which is read outside it
         if type(binding.var) is e.DataflowVar:
             return ()
         return e.VarBinding(binding.var, known, binding.annotation, binding.span)
