@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from relax_explorer.core.check.compatible import YES, defined_dims, erase, fits, overlaps
+from relax_explorer.core.check.compatible import YES, defined_dims, erase, fits, match_dims, overlaps
 from relax_explorer.core.check.conversion import Conversion, cast_binding, conversion, counterexample
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as op_codes
@@ -13,6 +13,7 @@ from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import all_dims, substitute_info
 
 
 def annotated(
@@ -84,12 +85,19 @@ def check_cast(report: Report, binding: e.MatchCast, have: s.StructInfo, dims: C
     """Report a match_cast that always fails, or never (errata E-14, E-15); `dims` are the shape variables in scope."""
     want = binding.struct_info
     new = [dim for dim in defined_dims(want) if dim not in dims]
-    if not overlaps(have, erase(want, dims)) or (not new and not overlaps(have, want)):
+    if not overlaps(have, _bound_by(want, have, dims)):
         text = f"the value is {have} and can never be {want}"
         report.say(op_codes.IMPOSSIBLE_CAST, text, binding, help=op_codes.IMPOSSIBLE_CAST.fix)
     elif not new and fits(have, want) is YES:
         text = f"the value is {have}, which is always {want}"
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
+
+
+def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:
+    """What a match_cast asks for, with the lengths that its new shape variables get; lengths that stay unknown are left out."""
+    found: dict[p.PrimVar, p.PrimExpr] = {var: var for var in all_dims(want) if var in dims}
+    match_dims(want, have, found)
+    return substitute_info(erase(want, found.keys()), found)
 
 
 def cast_annotation(report: Report, binding: e.MatchCast) -> s.StructInfo:
