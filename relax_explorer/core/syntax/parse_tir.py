@@ -429,6 +429,9 @@ class _FunctionReader:
                 raise self.ctx.fail(
                     tir_codes.TIR_PARAMETER, text, call, help="declare its variables: n = T.int64()"
                 )
+            if isinstance(self.params[self.handles[first.id]], Buffer):
+                text = f"parameter {first.id!r} is a buffer already"
+                raise self.ctx.fail(tir_codes.TIR_PARAMETER, text, call, help="match it once")
             self.params[self.handles[first.id]] = buffer
             self.names[target] = buffer
             return
