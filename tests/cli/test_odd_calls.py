@@ -43,6 +43,16 @@ def test_an_odd_call_ends_well(status: int, call: str, files: dict[str, str]) ->
     assert status in (0, 1) or done.stderr.strip()
 
 
+def test_standard_input_has_the_limit_of_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("relax_explorer.core.syntax.load.MAX_BYTES", len(ON_STDIN))
+    assert CliRunner().invoke(group, ["show", "-"], input=ON_STDIN).exit_code == 0
+    done = CliRunner().invoke(group, ["show", "-"], input=ON_STDIN + "\n")
+    assert done.exit_code == 2
+    assert "larger than" in done.stderr
+    (tmp_path / "p.py").write_text(ON_STDIN + "\n")
+    assert CliRunner().invoke(group, ["show", str(tmp_path / "p.py")]).exit_code == 2
+
+
 def real(command: str, program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A call of the shell, where `rxe` is the command line and `$p` a program."""
     script = f'rxe() {{ "{sys.executable}" -m relax_explorer "$@"; }}; p="{program}"; {command}'

@@ -14,7 +14,7 @@ def test_damaged_programs_are_read_or_refused() -> None:
     mutator = Mutator(0, programs())
     end, read = time.monotonic() + SECONDS, 0
     while time.monotonic() < end:
-        outcome = trial(mutator.text())
+        outcome = trial(mutator.text(), long=True)
         read += outcome.parsed
         assert outcome.finding is None, (
             f"{outcome.finding.what}\n{outcome.finding.text}\n{outcome.finding.details}"
