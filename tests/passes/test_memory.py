@@ -29,6 +29,21 @@ class Module:
 @pytest.fixture(autouse=True)
 def _packed() -> None:
     packed_functions.register()
+    rxe.packed_function("test.keep")(keep)
+    rxe.packed_function("test.overwrite_kept")(overwrite_kept)
+
+
+_KEPT: list[Any] = []
+
+
+def keep(array: Any) -> None:
+    """Remembers a tensor."""
+    _KEPT.append(array)
+
+
+def overwrite_kept() -> None:
+    """Adds 1 to the tensor that was kept last."""
+    _KEPT[-1] += 1
 
 
 def program(body: str) -> rxe.IRModule:
@@ -89,6 +104,18 @@ OVERWRITTEN = {
     "the operand of a reshape": ("a = R.reshape(x, R.shape([1, 2]))\nINC(x)\nreturn a", [1]),
     "the operand of a squeeze": (
         "a = R.expand_dims(x, axis=0)\nb = R.squeeze(a, axis=[0])\nINC(x)\nreturn (a, b)", [0, 0],
+    ),
+    "what a closure reads when it is called": (
+        "a = R.add(x, x)\n@R.function\ndef g() -> R.Tensor((2,), 'float32'):\n    b = R.add(x, x)\n    d = R.add(b, y)\n    return d\n"
+        "INC(x)\nw = g()\nreturn (a, w)", [0, 3],
+    ),
+    "what a closure was called with": (
+        "@R.function(pure=False)\ndef g(z: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n    a = R.add(z, z)\n    INC(x)\n"
+        "    b = R.add(z, z)\n    d = R.subtract(b, a)\n    return d\nw = g(x)\nreturn w", [2],
+    ),
+    "what a callee kept": (
+        "_ = R.call_packed('test.keep', x, sinfo_args=R.Tuple())\na = R.add(x, x)\n_ = R.call_packed('test.overwrite_kept', sinfo_args=R.Tuple())\n"
+        "b = R.add(x, x)\nreturn (a, b)", [0, 2],
     ),
     "what an unknown callee was given": (
         "z = R.call_packed('test.f', x, sinfo_args=R.Tensor((2,), 'float32'))\na = R.add(x, x)\nINC(z)\n"
