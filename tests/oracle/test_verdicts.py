@@ -54,6 +54,7 @@ WE_ACCEPT = {
     "No recursion and no If in a dataflow block": "TVM's reader knows a local function in its body only as what is called there",
 }
 TVM_ACCEPTS = {
+    "A function declared pure makes no impure call": "TVM looks at what the decorator says of purity, not at the attribute",
     "Only what is annotated can be taken over": "TVM derives while it reads",
     "A function has one decorator": "TVM ignores the others",
     "Element types are named in quotes": "TVM takes float99; nothing computes with it",
