@@ -22,16 +22,6 @@ _NUMBERED = re.compile(
 )  # numpy.savez calls what has no name arr_0
 
 
-def make_inputs(
-    fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0"
-) -> list[Any]:
-    """One value for each parameter. `given` maps a parameter's name, or its number, to a source; others get `default`.
-
-    Raises Failure for a name that is no parameter, an unknown source or an unreadable file.
-    """
-    return made_inputs(fn, given, shape, default)[0]
-
-
 def made_inputs(
     fn: e.Function,
     given: Mapping[str, str],
@@ -39,9 +29,10 @@ def made_inputs(
     default: str = "randn:0",
     most: int = INPUT_LIMIT,
 ) -> tuple[list[Any], str]:
-    """The values of `make_inputs`, and what nobody gave and was made up: lengths and sources in a few words.
+    """One value for each parameter, and what nobody gave and was made up: lengths and sources in a few words.
 
-    `most` is how many bytes the values may take together.
+    `given` maps a parameter's name, or its number, to a source; others get `default`. Raises Failure for a name that is
+    no parameter, an unknown source or an unreadable file. `most` is how many bytes the values may take together.
     """
     sources = _sources(fn, given)
     known: dict[int, Any] = {}

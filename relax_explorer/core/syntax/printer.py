@@ -8,7 +8,6 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.prim_text import quoted
@@ -329,13 +328,3 @@ def _calls_globals(fn: e.Function) -> bool:
     from relax_explorer.core.ir.walk import any_expr
 
     return any_expr(fn, lambda expr: type(expr) is e.GlobalVar)
-
-
-def print_expr(expr: e.Expr, dialect_name: str = "tvm-0.27") -> str:
-    """One expression that holds no block, variables by their hints."""
-    return ExprText(Names(), dialect(dialect_name), Constants()).write(expr)
-
-
-def attrs_text(attrs: Attrs) -> str:
-    """Attributes as TVMScript prints them in `R.func_attr`."""
-    return ExprText(Names(), dialect("tvm-0.27"), Constants()).constant(attrs)
