@@ -14,11 +14,10 @@ NOT_YET = {
     "arith/assume:solve": "inputs that are made up will take lengths that satisfy what a match_cast wants",
     "check/derive:derive_function": "users register their derive functions with it, as they do packed functions",
     "check/scope:environment": "the debugger's panes will list what an expression typed there may name",
-    "check/types:glb": "the specification's lattice, which a pass that weakens signatures of closures will need",
-    "check/types:lub": "the specification's lattice: types of branches, for passes that work without lengths",
     "exec/shape_code:compile_shapes": "memory planning will size many runs of one program at once",
     "exec/tir_codegen:generate": "a pane will show the Python source of a kernel beside its TVMScript",
     "ir/walk:map_blocks": "passes that change bindings one by one, and those that users write",
+    "session/inputs:make_inputs": "users of the library who want the values and no sentence about them",
     "ir/erasure:checked_type": "the details pane will show the type beside the StructInfo",
 }
 

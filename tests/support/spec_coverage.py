@@ -7,6 +7,9 @@ from functools import cache
 from pathlib import Path
 
 _ITEMS = Path(__file__).resolve().parent.parent / "data" / "language_items.tsv"
+BITES = _ITEMS.with_name("bites.tsv")
+_CHAPTERS = Path(__file__).resolve().parent.parent / "spec"
+_NO_MUTANT = re.compile(r"No mutant applies to ([^:]+): (.+)")
 _NAME = re.compile(r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS)-\d+[a-z]?\b")
 
 
@@ -20,6 +23,24 @@ def requirements() -> dict[str, str]:
 def items_in(text: str) -> list[str]:
     """The identifiers that a heading or the name of a test mentions."""
     return _NAME.findall(text)
+
+
+@cache
+def bites() -> dict[str, int]:
+    """Under how many mutants the cases of a requirement fail, as `python -m tests.mutants --write` recorded it."""
+    lines = BITES.read_text(encoding="utf-8").splitlines() if BITES.exists() else []
+    return {name: int(noticed) for name, noticed, *_ in (line.split("\t") for line in lines)}
+
+
+@cache
+def without_mutants() -> dict[str, str]:
+    """The requirements for which a chapter says why no mutant applies, and its reason."""
+    found = {}
+    for path in sorted(_CHAPTERS.glob("*.md")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if match := _NO_MUTANT.match(line):
+                found.update(dict.fromkeys(items_in(match[1]), match[2]))
+    return found
 
 
 class Coverage:
@@ -37,18 +58,23 @@ class Coverage:
             self.passed.update(items_in(name))
 
     def lines(self) -> list[str]:
-        """A line per group, then one for each requirement that fails or has no test."""
+        """A line per group, then one for each requirement that fails, has no test, or whose cases notice no mutant."""
         groups: dict[str, list[str]] = {}
         for name in requirements():
             groups.setdefault(name.partition("-")[0], []).append(name)
         good = self.passed - self.failed
-        table = [
-            f"{group:<6} {sum(name in good for name in names):>3} of {len(names):>3} tested and passing"
-            for group, names in groups.items()
-        ]
-        table.append(f"{'all':<6} {len(good)} of {len(requirements())}")
+        biting = {name for name in good if bites().get(name) or name in without_mutants()}
+        table = [f"{'':<6} {'counted':>7} {'passing':>7} {'bites':>7} {'all':>7}"]
+        for group, names in [*groups.items(), ("all", list(requirements()))]:
+            noticed = sum(bool(bites().get(name)) for name in names)
+            counts = (sum(name in biting for name in names), sum(name in good for name in names), noticed)
+            table.append(f"{group:<6} " + " ".join(f"{count:>7}" for count in (*counts, len(names))))
         for name, sentence in requirements().items():
-            if name not in good:
-                what = "FAILS" if name in self.failed else "has no test that ran"
-                table.append(f"{name} {what}: {sentence[:100]}")
+            if name not in biting:
+                table.append(f"{name} {self._why_not(name)}: {sentence[:100]}")
         return table
+
+    def _why_not(self, name: str) -> str:
+        if name in self.failed:
+            return "FAILS"
+        return "notices no mutant" if name in self.passed else "has no test that ran"

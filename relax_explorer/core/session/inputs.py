@@ -22,6 +22,13 @@ _NUMBERED = re.compile(
 )  # numpy.savez calls what has no name arr_0
 
 
+def make_inputs(
+    fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0"
+) -> list[Any]:
+    """The values of `made_inputs` alone."""
+    return made_inputs(fn, given, shape, default)[0]
+
+
 def made_inputs(
     fn: e.Function,
     given: Mapping[str, str],

@@ -1,0 +1,104 @@
+"""`python -m tests.mutants`: break the rules of the checker and the passes one at a time, and list what no test notices."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.mutants import bites
+from tests.mutants.sites import PACKAGE, Mutant, mutants
+from tests.mutants.trial import Tests, with_tests
+
+REASONS = Path(__file__).parent / "equivalent.tsv"
+ROOMS = ("check", "passes")
+TESTS = ("tests/spec", "tests/check", "tests/passes", "tests/mutants/few_programs.py")
+# Two that the cases of `force_pure` notice, and one that lies outside of what these few tell.
+SELF_TEST = (
+    "check/purity.py:module\twithout `'force_pure'` in `FORCE_PURE`",
+    "check/purity.py:_of_function\tnot `fn.pure is False`",
+    "check/purity.py:_of_function\twithout `calls` in `fn.pure is None and (not unsaid_is_pure) and calls`",
+)
+
+
+def chosen(rooms: tuple[str, ...], count: int, only: str = "") -> list[Mutant]:
+    """Mutants spread evenly over the text of some rooms, the same each time; all of them when `count` is 0."""
+    paths = [path for room in rooms for path in sorted((PACKAGE / room).glob("*.py"))]
+    every = [mutant for path in paths for mutant in mutants(path) if only in mutant.key]
+    if not 0 < count < len(every):
+        return every
+    return [every[number * len(every) // count] for number in range(count)]
+
+
+def reasons(path: Path = REASONS) -> dict[str, str]:
+    """Why a mutant survives by right: its key → a sentence."""
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line]
+    return {f"{place}\t{text}": reason for place, text, reason in rows}
+
+
+def try_all(tests: Tests, wanted: list[Mutant], known: dict[str, str]) -> int:
+    """Try the mutants and print the survivors; 1 when one has no reason."""
+    counts: Counter[str] = Counter()
+    for number, mutant in enumerate(wanted, 1):
+        nodeids = tests.concerned(mutant)
+        killer = tests.failing(mutant, nodeids) if nodeids else ""
+        kind = "killed" if killer else "has a reason" if mutant.key in known else "SURVIVED"
+        if not nodeids:
+            kind = "not run" if kind == "SURVIVED" else kind
+        counts[kind] += 1
+        if kind in ("SURVIVED", "not run"):
+            print(f"{kind}\t{mutant.key}\t{mutant.line}", flush=True)
+        elif killer and mutant.key in known:
+            counts["outdated reason"] += 1
+            print(f"outdated reason\t{mutant.key}: {killer} fails", flush=True)
+        if number % 100 == 0:
+            print(f"-- {number} of {len(wanted)}: {dict(counts)}", flush=True)
+    print(f"{len(wanted)} mutants: {dict(counts)}")
+    return int(any(counts[kind] for kind in ("SURVIVED", "not run", "outdated reason")))
+
+
+def outdated(known: dict[str, str]) -> list[str]:
+    """The reasons whose mutant is no more."""
+    every = {mutant.key for mutant in chosen(ROOMS, 0)}
+    return [key for key in known if key not in every]
+
+
+def main() -> int:
+    """Parse arguments and try."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("-n", type=int, default=400, help="mutants, spread evenly")
+    parser.add_argument("--all", action="store_true", help="every mutant, which takes an hour")
+    parser.add_argument("--only", default="", help="those whose place or text holds this")
+    parser.add_argument("--part", default="0/1", help="such as 0/2: the even ones, for two processes")
+    parser.add_argument("--learned", type=Path, help="a file that keeps which test runs which function")
+    parser.add_argument("--self-test", action="store_true", help="three mutants, for the suite")
+    parser.add_argument(
+        "--write", action="store_true", help="record under how many mutants each requirement fails"
+    )
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    known = reasons()
+    for key in outdated(known):
+        print(f"outdated reason\t{key}")
+
+    def work(tests: Tests) -> int:
+        tests.learn(arguments.learned)
+        print(f"-- {len(tests.seconds)} tests learned in {time.monotonic() - start:.0f} s", flush=True)
+        if arguments.write:
+            return bites.write(tests)
+        part, parts = map(int, arguments.part.split("/"))
+        wanted = chosen(ROOMS, 0 if arguments.all else arguments.n, arguments.only)[part::parts]
+        if arguments.self_test:
+            wanted = [mutant for mutant in chosen(ROOMS, 0) if mutant.key in SELF_TEST]
+        return try_all(tests, wanted, known)
+
+    few = ("tests/spec", "-k", "PURE-08 or PURE-09") if arguments.self_test else ("tests/spec",)
+    result = with_tests(few if arguments.write or arguments.self_test else TESTS, work)
+    print(f"-- {time.monotonic() - start:.0f} s")
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

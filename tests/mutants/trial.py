@@ -1,0 +1,243 @@
+"""Collects the tests once, learns which of them run which function, and tries each mutant in a child of its own.
+
+The parent never runs a test: its caches stay empty, so that no mutant hides behind what an earlier run remembered.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.mutants.sites import PACKAGE, Mutant, tree
+
+SECONDS = 4  # for one test
+BUDGET = 8  # seconds for the tests of one mutant
+BYTES = 6 << 30
+OPTIONS = ("-n0", "-q", "-s", "--no-header", "--timeout=0", "--tb=no", "-p", "no:cacheprovider")
+
+Function = tuple[str, str]  # path below `core`, qualified name
+
+
+class Tests:
+    """The collected tests, their seconds, and the functions of the core that each runs."""
+
+    def __init__(self, items: list[pytest.Item]) -> None:
+        self.items = {item.nodeid: item for item in items}
+        self.seconds: dict[str, float] = {}
+        self.of: dict[Function, list[str]] = {}
+        self._functions = _loaded()
+
+    def learn(self, kept: Path | None = None) -> None:
+        """Run every test once, in a child, or read what an earlier run kept; slow tests and failing ones are left out."""
+        rows = json.loads(kept.read_text(encoding="utf-8")) if kept and kept.exists() else []
+        known = {nodeid for nodeid, *_ in rows}
+        rows += _child(self._profiled([nodeid for nodeid in self.items if nodeid not in known]), 3600)
+        if kept is not None:
+            kept.write_text(json.dumps(rows), encoding="utf-8")
+        for nodeid, passed, seconds, functions in rows:
+            if nodeid in self.items and passed and seconds < SECONDS / 2:
+                self.seconds[nodeid] = seconds
+                for path, name in functions:
+                    self.of.setdefault((path, name), []).append(nodeid)
+        for nodeids in self.of.values():
+            nodeids.sort(key=self.seconds.__getitem__)
+
+    def concerned(self, mutant: Mutant) -> list[str]:
+        """The tests that run the function of a mutant, the quick ones first; all that read the module for a table."""
+        if mutant.function:
+            return self.of.get((mutant.path, mutant.function), [])
+        found = {
+            nodeid for (path, _), nodeids in self.of.items() if path == mutant.path for nodeid in nodeids
+        }
+        return sorted(found, key=self.seconds.__getitem__)
+
+    def failing(self, mutant: Mutant, nodeids: Iterable[str]) -> str:
+        """The first of these tests that fails under a mutant, or nothing; a child that dies or hangs fails too."""
+        heard = list(_child(self._mutated(mutant, list(nodeids)), BUDGET + SECONDS))
+        if not heard:
+            raise RuntimeError(f"this mutant cannot be tried: {mutant}")
+        return "" if heard[-1] == "survived" else str(heard[-1])
+
+    def _profiled(self, nodeids: list[str]) -> Iterator[Any]:
+        seen: set[CodeType] = set()
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            if event == "call":
+                seen.add(frame.f_code)
+
+        for nodeid in nodeids:
+            seen.clear()
+            start = time.monotonic()
+            sys.setprofile(note)
+            passed = self._passes(nodeid)
+            sys.setprofile(None)
+            functions = {_function(code) for code in seen if code.co_filename.startswith(str(PACKAGE))}
+            yield nodeid, passed, time.monotonic() - start, sorted(functions)
+
+    def _mutated(self, mutant: Mutant, nodeids: list[str]) -> Iterator[Any]:
+        apply(mutant, self._functions)
+        yield "the run itself"
+        until = time.monotonic() + BUDGET
+        for nodeid in nodeids:
+            yield nodeid  # the one to blame should the child die
+            if not self._passes(nodeid):
+                return
+            if time.monotonic() > until:
+                break
+        yield "survived"
+
+    def _passes(self, nodeid: str) -> bool:
+        signal.signal(signal.SIGALRM, _late)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        item = self.items[nodeid]
+        try:
+            reports = runtestprotocol(item, log=False, nextitem=None)
+        except BaseException:  # noqa: BLE001  # a mutant may raise anything, anywhere
+            return False
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return all(report.passed for report in reports)
+
+
+def apply(mutant: Mutant, functions: dict[Function, list[FunctionType]]) -> None:
+    """Change this process into one that runs the mutant."""
+    changed = tree(mutant)
+    if not mutant.function:
+        _table(mutant, changed)
+        return
+    file = str(PACKAGE / mutant.path)
+    for code in _codes(compile(changed, file, "exec", dont_inherit=True)):
+        if code.co_qualname == mutant.function:
+            for function in functions[mutant.path, mutant.function]:
+                if function.__code__.co_firstlineno == code.co_firstlineno:
+                    function.__code__ = code
+
+
+def _table(mutant: Mutant, changed: ast.Module) -> None:
+    name = _module(mutant.path)
+    space = vars(sys.modules[name])
+    for statement in changed.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.lineno <= mutant.line <= (
+            statement.end_lineno or 0
+        ):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            assert isinstance(target, ast.Name)  # a table has one
+            assert statement.value is not None  # as above
+            old, new = space[target.id], eval(compile(ast.Expression(statement.value), name, "eval"), space)
+            for module in list(sys.modules.values()):
+                if getattr(module, "__name__", "").startswith("relax_explorer"):
+                    for key, value in list(vars(module).items()):
+                        if value is old:
+                            setattr(module, key, new)
+
+
+def _module(path: str) -> str:
+    name = "relax_explorer.core." + path.removesuffix(".py").replace("/", ".")
+    return name.removesuffix(".__init__")
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _function(code: CodeType) -> Function:
+    return Path(code.co_filename).relative_to(PACKAGE).as_posix(), code.co_qualname.partition(".<locals>")[0]
+
+
+def _loaded() -> dict[Function, list[FunctionType]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        import_module(_module(path.relative_to(PACKAGE).as_posix()))
+    found: dict[Function, list[FunctionType]] = {}
+    for item in gc.get_objects():
+        if type(item) is FunctionType and item.__code__.co_filename.startswith(str(PACKAGE)):
+            found.setdefault(_function(item.__code__), []).append(item)
+    return found
+
+
+def _late(*_: object) -> None:
+    raise TimeoutError("a test took too long")
+
+
+def _child(work: Iterator[Any], seconds: float) -> Iterator[Any]:
+    """What `work` yields in a child process, as it comes; the end of the child, however it came, ends it."""
+    ours, theirs = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(ours)
+        _work(work, theirs)
+    os.close(theirs)
+    try:
+        yield from _lines(ours, time.monotonic() + seconds)
+    finally:
+        os.close(ours)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _lines(stream: int, until: float) -> Iterator[Any]:
+    rest = b""
+    while select.select([stream], [], [], max(0.0, until - time.monotonic()))[0]:
+        data = os.read(stream, 1 << 16)
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        yield from (json.loads(line) for line in lines)
+
+
+def _work(work: Iterator[Any], stream: int) -> None:
+    try:
+        os.setpgid(0, 0)
+        silent = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(silent, number)
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for answer in work:
+            os.write(stream, json.dumps(answer).encode() + b"\n")
+    finally:
+        os._exit(0)
+
+
+class _Plugin:
+    def __init__(self, work: Callable[[Tests], int]) -> None:
+        self.work, self.result = work, 2
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        import hypothesis
+
+        hypothesis.settings.register_profile("mutants", derandomize=True, deadline=None, database=None)
+        hypothesis.settings.load_profile("mutants")
+        items = [item for item in session.items if "oracle" not in getattr(item, "fixturenames", ())]
+        tests = Tests(items)
+        gc.freeze()  # children share what is here now
+        self.result = self.work(tests)
+        return True
+
+
+def with_tests(paths: Iterable[str], work: Callable[[Tests], int]) -> int:
+    """Collect the tests of some paths, without running them, and hand them to `work`."""
+    plugin = _Plugin(work)
+    pytest.main([*OPTIONS, *paths], plugins=[plugin])
+    return plugin.result
