@@ -25,13 +25,17 @@ class Callees:
 
     def of(self, callee: e.Expr) -> e.Expr:
         """The function that a callee is; the callee itself where that is not known."""
+        first = callee
         while True:
             value = self._values.get(callee) if isinstance(callee, e.Var) else None
             if type(value) is e.TupleGetItem:
                 value = self._field(value)
             if value is None or type(value) is e.Tuple:
-                return callee
+                break
             callee = value
+        if isinstance(first, e.Var) and callee is not first:
+            self._values[first] = callee  # so that a chain of copies is followed once
+        return callee
 
     def _field(self, item: e.TupleGetItem) -> e.Expr | None:
         whole = self.of(item.tuple)
