@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.mutants import bites
 from tests.mutants.sites import PACKAGE, Mutant, mutants
-from tests.mutants.trial import Tests, with_tests
+from tests.mutants.trial import NotApplied, Tests, with_tests
 
 REASONS = Path(__file__).parent / "equivalent.tsv"
 ROOMS = ("check", "passes")
@@ -39,7 +39,11 @@ def try_all(tests: Tests, wanted: list[Mutant], known: dict[str, str]) -> int:
     counts: Counter[str] = Counter()
     for number, mutant in enumerate(wanted, 1):
         nodeids = tests.concerned(mutant)
-        killer = tests.failing(mutant, nodeids) if nodeids else ""
+        try:
+            killer = tests.failing(mutant, nodeids) if nodeids else ""
+        except NotApplied:
+            counts["not applied"] += 1
+            continue
         kind = "killed" if killer else "has a reason" if mutant.key in known else "SURVIVED"
         if not nodeids:
             kind = "not run" if kind == "SURVIVED" else kind

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.mutants.sites import PACKAGE, Mutant, mutants
-from tests.mutants.trial import Function, Tests
+from tests.mutants.trial import Function, NotApplied, Tests
 from tests.support.spec_coverage import BITES, items_in, requirements
 
 TRIED = 30  # mutants at most of one requirement
@@ -45,8 +45,12 @@ def _search(
     for mutant in _candidates(tests, nodeids, by_function):
         if noticed == WANTED or tried == TRIED:
             break
+        try:
+            killer = tests.failing(mutant, nodeids)
+        except NotApplied:
+            continue
         tried += 1
-        if tests.failing(mutant, nodeids):
+        if killer:
             noticed += 1
             example = example or mutant.key.replace("\t", " ")
     return noticed, tried, example

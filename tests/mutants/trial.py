@@ -34,6 +34,10 @@ OPTIONS = ("-n0", "-q", "-s", "--no-header", "--timeout=0", "--tb=no", "-p", "no
 Function = tuple[str, str]  # path below `core`, qualified name
 
 
+class NotApplied(Exception):
+    """A mutant whose code cannot take the place of a function that exists, such as one with another closure."""
+
+
 class Tests:
     """The collected tests, their seconds, and the functions of the core that each runs."""
 
@@ -68,10 +72,13 @@ class Tests:
         return sorted(found, key=self.seconds.__getitem__)
 
     def failing(self, mutant: Mutant, nodeids: Iterable[str]) -> str:
-        """The first of these tests that fails under a mutant, or nothing; a child that dies or hangs fails too."""
+        """The first of these tests that fails under a mutant, or nothing; a child that dies or hangs fails too.
+
+        Raises NotApplied.
+        """
         heard = list(_child(self._mutated(mutant, list(nodeids)), BUDGET + SECONDS))
         if not heard:
-            raise RuntimeError(f"this mutant cannot be tried: {mutant}")
+            raise NotApplied(str(mutant))
         return "" if heard[-1] == "survived" else str(heard[-1])
 
     def _profiled(self, nodeids: list[str]) -> Iterator[Any]:
