@@ -86,7 +86,7 @@ class _Scopes:
         self.bound: set[e.Var] = set()
         self.young: set[DType] = set()
         self.hidden: dict[e.Var, None] = {}  # dataflow variables of the blocks around a closure
-        self.selves: frozenset[e.Var] = frozenset()  # the local functions around
+        self.own: e.Var | None = None  # the local function that is being looked at
         self.callees = Callees()
 
     def check(self) -> list[Diagnostic]:
@@ -187,7 +187,7 @@ class _Scopes:
             return
         self._expr(value, binding)
         self.callees.note(binding)
-        if inside and (self.group or self.selves):
+        if inside and (self.group or self.own is not None):
             self._recursion(value, binding)
         if type(value) is e.If:
             if inside:
@@ -212,7 +212,7 @@ class _Scopes:
         callee = self.callees.of(value.op)
         name = callee.name if isinstance(callee, (e.GlobalVar, e.Var)) else ""
         own = type(callee) is e.GlobalVar and name in self.group
-        if own or callee in self.selves:
+        if own or callee is self.own:
             text = f"{name!r} calls back into this function from a dataflow block"
             self._say(codes.RECURSION_IN_DATAFLOW, text, place, spec_only=True)
 
@@ -228,17 +228,17 @@ class _Scopes:
 
     def _nested(self, fn: e.Function, own: e.Var) -> None:
         saved, dims, outer, hidden, group = dict(self.vars), dict(self.dims), self.fn, self.hidden, self.group
-        selves = self.selves
+        around = self.own
         dataflow: dict[e.Var, None] = dict.fromkeys(
             var for var in self.vars if type(var) is e.DataflowVar and var is not own
         )
         self.hidden = {**hidden, **dataflow}
         for var in dataflow:
             del self.vars[var]
-        self.fn, self.group, self.selves = fn, frozenset(), selves | {own}
+        self.fn, self.group, self.own = fn, frozenset(), own  # the current function is this one
         self._function(fn)
         self.vars, self.dims, self.fn, self.hidden, self.group = saved, dims, outer, hidden, group
-        self.selves = selves
+        self.own = around
 
     def _use(self, var: e.Var, place: object) -> None:
         if var in self.hidden:
