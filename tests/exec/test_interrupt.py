@@ -14,6 +14,7 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
+from tests.support.signals import hearing
 
 ENDLESS = """
 @I.ir_module
@@ -70,7 +71,9 @@ def doubling(depth: int) -> str:
 def interrupted(path: Path, *options: str) -> int:
     """The status with which `run` ends after a SIGINT, which has to be soon."""
     command = [sys.executable, "-m", "relax_explorer", "run", str(path), *options]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=hearing
+    ) as child:
         try:
             child.wait(3)  # it does not end by itself
         except subprocess.TimeoutExpired:

@@ -24,6 +24,8 @@ CASES = [
 HEAD = "from tvm.script import ir as I, relax as R, tirx as T\n"
 
 WE_ACCEPT = {
+    "An If is unified from what both branches give outside": "TVM gives the result a length that only the branches have, and then misses it",
+    "force_pure overrides what is inferred": "TVM 0.27 has relax.force_pure only; older programs leave the prefix out",
     "Passes rename the variable that holds a shape everywhere": "TVM wants the variable in scope after the block",
     "An operator of users is called by its name": "TVM prints it so, and reads it only where the operator is registered",
     "An annotation may be taken over from a variable": "TVM 0.27 has `ty` only",
@@ -68,6 +70,7 @@ TVM_ACCEPTS = {
     "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {
+    "An If is unified from what both branches give outside": "TVM keeps a length that only the branches have",
     "A call says what the function that it returns takes": "TVM forgets lengths that the caller knows, and binds the callee's anew",
     "Lengths that a variable is known to hold are written": "TVM says the variable; the lengths say more",
     "Passes rename the variable that holds a shape everywhere": "TVM keeps a dataflow variable beyond its block",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.viz.child import run_child
+from tests.support.signals import hearing
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
 
@@ -45,7 +46,7 @@ def test_the_child_and_its_children_end_with_the_parent(ending: str, tmp_path: P
         f"({endless}) & echo $! > {tmp_path}/inner; echo $$ > {tmp_path}/outer; {endless}",
     ]
     code = f"from relax_explorer.viz.child import run_child\nrun_child({command!r}, b'', 300)\n"
-    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, preexec_fn=hearing)
     files = [tmp_path / "inner", tmp_path / "outer"]
     assert waited(lambda: all(path.exists() and path.read_text().strip() for path in files))
     pids = [int(path.read_text()) for path in files]
