@@ -9,7 +9,7 @@ import re
 from functools import cache
 from importlib import import_module
 
-from relax_explorer.core.ops.decl import PHASES, REQUIRED, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.decl import PHASES, REQUIRED, Fusion, Op, Site, Stops, attr, operand
 
 __all__ = [
     "FAMILIES",
@@ -17,6 +17,7 @@ __all__ = [
     "Fusion",
     "Op",
     "Site",
+    "Stops",
     "attr",
     "by_phase",
     "find",

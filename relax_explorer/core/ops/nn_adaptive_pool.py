@@ -12,7 +12,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import rules
-from relax_explorer.core.ops.decl import Fusion, Ints, Site, Stops, attr, operand
+from relax_explorer.core.ops.decl import Fusion, Ints, Site, attr, operand
 from relax_explorer.core.ops.nn_layout import (
     by_axis,
     dims_of,
@@ -36,7 +36,6 @@ from relax_explorer.core.ops.windows import Windowed, all_of, each, in_order
 class AdaptiveAvgPool(Windowed):
     """Base of the means of as many, nearly equal regions as the result has elements."""
 
-    stops = Stops.LENGTHS
     data: Tensor = operand("IMAGES, by layout")
     output_size: Ints | None = attr(
         None,

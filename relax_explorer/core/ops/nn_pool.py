@@ -220,8 +220,6 @@ def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: A
 class AvgPool(Pool):
     """Base of the poolings that take the mean of each window, its border left out unless count_include_pad."""
 
-    stops = Stops.LENGTHS
-
     @classmethod
     def evaluate(
         cls, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool, layout: str,

@@ -1,0 +1,78 @@
+"""What an operator declares of its run holds: a call that cannot stop has a value for all lengths, and shares what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.check.stopping import stopping
+from relax_explorer.core.ops.decl import Stops
+from tests.support.op_examples import Example, examples, read
+from tests.support.op_values import as_tuple, setting
+
+DTYPES = ("f32", "i32", "bool", "f16", "u8")
+LENGTHS = (0, 1, 2, 3)
+EVALUATED = [example for example in examples() if example.op.evaluate is not None]
+
+
+def variants(example: Example) -> Iterator[tuple[Example, rxe.IRModule]]:
+    """The example in several dtypes, as far as inference accepts it."""
+    for kind in DTYPES:
+        varied = read(example.op, re.sub(r"\bf32\b", kind, example.text))
+        try:
+            yield varied, rxe.normalize(rxe.parse(varied.module()))
+        except rxe.Failure:
+            continue
+
+
+@pytest.mark.parametrize(
+    "example", [item for item in EVALUATED if item.op.stops is not Stops.VALUES], ids=str
+)
+def test_what_cannot_stop_has_a_value_for_all_lengths(example: Example) -> None:
+    for varied, module in variants(example):
+        bindings = module["main"].body.blocks[0].bindings
+        if any(stopping(module).binding(binding) for binding in bindings):
+            continue
+        for length in LENGTHS:
+            at = setting(varied, dict.fromkeys("abcdhmnstw", length))
+            at.evaluate(varied.op)
+
+
+@pytest.mark.parametrize("example", EVALUATED, ids=str)
+def test_only_declared_operands_share_memory_beyond_views_of_numpy(example: Example) -> None:
+    """In a program that overwrites tensors a result has memory of its own, unless its operator says otherwise."""
+    text = example.module()
+    if "def main(" not in text or "@R.function(pure=False)" in text:
+        return
+    inc = '        _ = R.call_packed("test.inc_inplace", result, sinfo_args=R.Tuple())\n'
+    text = text.replace("@R.function", "@R.function(pure=False)", 1).replace(
+        "        return result\n", inc + "        return result\n"
+    )
+    try:
+        module = rxe.normalize(rxe.parse(text))
+    except rxe.Failure:
+        return
+    at = setting(example, dict.fromkeys("abcdhmnstw", 2))
+    given = [at.value(param) for param in at.module["main"].params]
+    if any(not isinstance(value, np.ndarray | tuple | int) for value in given):
+        return
+    _, shared = _run(module, given)
+    assert not shared or example.op.shares
+
+
+def _run(module: rxe.IRModule, given: list[Any]) -> tuple[Any, bool]:
+    from tests.support import packed_functions
+
+    packed_functions.register()
+    try:
+        made = rxe.run(module, "main", given)
+    except rxe.Failure:
+        return None, False
+    arrays = [value for value in given if isinstance(value, np.ndarray)]
+    results = [value for value in as_tuple(made) if isinstance(value, np.ndarray)]
+    return made, any(np.shares_memory(a, b) for a in arrays for b in results)
