@@ -120,7 +120,10 @@ def overlaps(a: s.StructInfo, b: s.StructInfo) -> bool:
     if isinstance(a, s.FuncStructInfo) and isinstance(b, s.FuncStructInfo):
         if a.params is None or b.params is None:
             return a.params is b.params
-        return len(a.params) == len(b.params) and overlaps(instantiate(a, b.params)[1], b.ret)
+        if len(a.params) != len(b.params):
+            return False
+        # Either may be the one that takes any length.
+        return overlaps(instantiate(a, b.params)[1], b.ret) or overlaps(a.ret, instantiate(b, a.params)[1])
     return b is s.OBJECT or fits(a, b) is not NO
 
 

@@ -76,9 +76,13 @@ def _tuple(info: s.TupleStructInfo, dims: Dims, variables: Variables, gone: Dims
 def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
     if info.params is None:
         return s.FuncStructInfo(None, erase(info.ret, dims, variables, gone), info.pure, info.derive_func)
-    own = [var for param in info.params for var in defined_dims(param) if var not in gone]
-    inside = {*dims, *own} if own else dims
-    params = tuple([erase(param, inside, variables, gone) for param in info.params])
+    params, bound = info.params, -1
+    while True:  # a parameter whose shape is dropped binds nothing any more
+        own = {var for param in params for var in defined_dims(param) if var not in gone}
+        if len(own) == bound:
+            break
+        bound, inside = len(own), {*dims, *own} if own else dims
+        params = tuple([erase(param, inside, variables, gone) for param in params])
     return s.FuncStructInfo(params, erase(info.ret, inside, variables, gone), info.pure, info.derive_func)
 
 

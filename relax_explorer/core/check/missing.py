@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import exprs, operands
+from relax_explorer.core.ir.walk import bindings, operands, sequences
 
 _FAR = 100  # values between a claim and the constant that it rests on
 
@@ -40,15 +40,30 @@ def _is_whole(info: s.StructInfo | None) -> bool:
     return isinstance(info, s.TensorStructInfo) and info.dims is not None and info.dtype is not None
 
 
+def _constants(fn: e.Function) -> Iterator[e.Constant]:
+    """The constants of a function; most operands are variables, which are passed over."""
+    stack: list[e.Expr] = [fn.body.body]
+    for binding in bindings(fn):
+        stack.append(binding.value)
+        if type(binding.value) not in _HOLDING:
+            stack.extend([seq.body for seq in sequences(binding.value)])
+        while stack:
+            item = stack.pop()
+            if type(item) is e.Constant:
+                yield item
+            else:
+                stack.extend([part for part in operands(item) if type(part) in _HOLDING])
+    for item in stack:
+        if type(item) is e.Constant:
+            yield item
+
+
+_HOLDING = frozenset({e.Constant, e.Call, e.Tuple, e.TupleGetItem})
+
+
 def violations(module: IRModule) -> list[Diagnostic]:
     """One remark for all constants without data."""
-    found = [
-        expr
-        for fn in module.functions.values()
-        if type(fn) is e.Function
-        for expr in exprs(fn)
-        if is_missing(expr)
-    ]
+    found = [expr for fn in module.relax_functions.values() for expr in _constants(fn) if is_missing(expr)]
     if not found:
         return []
     count = len({expr.key for expr in found if isinstance(expr, e.Constant)})

@@ -134,6 +134,9 @@ class _Scopes:
 
     def _element(self, info: s.StructInfo, place: object) -> None:
         """Report lengths, dtypes and scalars that no value has, also of what a tuple holds and a function takes and gives."""
+        if type(info) is s.TensorStructInfo:  # most are
+            self._tensor(info, place)
+            return
         parts = [info]
         while parts:
             part = parts.pop()
