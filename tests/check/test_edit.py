@@ -49,13 +49,13 @@ def edited(module: rxe.IRModule, name: str, value: Any) -> rxe.IRModule:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[e.Call]:
     """The calls whose operators were asked what they give."""
     calls: list[e.Call] = []
-    rule = infer.Inferrer.call
+    rule = infer.Inferrer.operator
 
-    def counted(self: infer.Inferrer, call: e.Call) -> Any:
+    def counted(self: infer.Inferrer, call: e.Call, op: Any) -> Any:
         calls.append(call)
-        return rule(self, call)
+        return rule(self, call, op)
 
-    monkeypatch.setattr(infer.Inferrer, "call", counted)
+    monkeypatch.setattr(infer.Inferrer, "operator", counted)
     return calls
 
 

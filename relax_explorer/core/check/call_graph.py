@@ -41,7 +41,8 @@ def mentioned(fn: e.Function) -> tuple[str, ...]:
             if type(item) is e.GlobalVar:
                 found[item.name] = None
                 continue
-            for part in operands(item):
+            named = type(item) is not e.Call or type(item.op) is not e.OpRef
+            for part in operands(item) if named else item.args:  # type: ignore[attr-defined]  # a call, as `named` says
                 if type(part) not in _NAMELESS:
                     stack.append(part)  # most operands are names, and a list for each costs more
     return tuple(found)

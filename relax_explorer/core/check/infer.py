@@ -65,7 +65,18 @@ class Inferrer:
 
     def call(self, call: e.Call) -> s.StructInfo:
         """The StructInfo of a call whose operands are known."""
-        return self.bounded(call, self._call(call))
+        op = call.op
+        if type(op) is e.OpRef:
+            declared = find(op.name)
+            if declared is not None:
+                return self.operator(call, declared)
+            self._unknown(call, op.name)
+            info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.OBJECT
+        elif type(op) is e.ExternFunc:
+            info = default_derive(call)
+        else:
+            info = self._function(call, self.info(op))
+        return self.bounded(call, info)
 
     def bounded(self, expr: e.Expr, info: s.StructInfo) -> s.StructInfo:
         """`info`, unless it is beyond what can be written out: then that is reported, and nothing is known of the value."""
@@ -75,18 +86,6 @@ class Inferrer:
         self.report.say(codes.TOO_LARGE, text, expr, help=codes.TOO_LARGE.fix)
         self.poisoned.add(expr)
         return s.OBJECT
-
-    def _call(self, call: e.Call) -> s.StructInfo:
-        op = call.op
-        if type(op) is e.OpRef:
-            declared = find(op.name)
-            if declared is None:
-                self._unknown(call, op.name)
-                return call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.OBJECT
-            return self._operator(call, declared)
-        if type(op) is e.ExternFunc:
-            return default_derive(call)
-        return self._function(call, self.info(op))
 
     def _unknown(self, call: e.Call, name: str) -> None:
         if name == e.UNREAD:
@@ -104,13 +103,15 @@ class Inferrer:
         self.poisoned.add(call)
         self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)
 
-    def _operator(self, call: e.Call, op: type[Op]) -> s.StructInfo:
-        infos = [self.info(arg) for arg in call.args]
+    def operator(self, call: e.Call, op: type[Op]) -> s.StructInfo:
+        """The StructInfo of a call of operator `op` whose operands are known."""
+        infos = [arg.struct_info or self.info(arg) for arg in call.args]
         # Equal operands and attributes give equal results, so a block repeated a thousand times is inferred once.
         key = (op, call.attrs, tuple(infos), call.sinfo_args) if op.by_info else None
         hit = self._memo.get(key) if key is not None else None
-        if hit is not None:
-            return hit
+        return hit if hit is not None else self.bounded(call, self._operator(call, op, infos, key))
+
+    def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: Any) -> s.StructInfo:
         site = Site(call, op, definitions=self.definitions, places=self.places)
         _need_rule(site, op)
         try:
@@ -135,7 +136,7 @@ class Inferrer:
             self.poisoned.add(call)
         if not site.report or not rests_on_missing(call, self.definitions):
             self.report.extend(site.report)
-        if key is not None and not site.obligations and not site.report:
+        if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
             self._memo[key] = result
         return result
 

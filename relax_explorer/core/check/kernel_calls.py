@@ -24,19 +24,21 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
     if not kernels:
         return
     found = []
+    operators = set()
     for fn in module.relax_functions.values():
         callees = Callees()
         for binding in bindings(fn):
-            callees.note(binding)
             value = binding.value
             if type(value) is not e.Call:
-                continue
-            if type(value.op) is e.OpRef and value.op.name.startswith(_LOWERED):
-                return
-            callee = callees.of(value.op)
-            if type(callee) is e.GlobalVar and callee.name in kernels:
-                found.append(_direct(callee.name, value, binding))
-    yield from found
+                callees.note(binding)
+            elif type(value.op) is e.OpRef:
+                operators.add(value.op)
+            else:
+                callee = callees.of(value.op)
+                if type(callee) is e.GlobalVar and callee.name in kernels:
+                    found.append(_direct(callee.name, value, binding))
+    if not any(op.name.startswith(_LOWERED) for op in operators):
+        yield from found
 
 
 def _direct(name: str, call: e.Call, binding: e.Binding) -> Diagnostic:

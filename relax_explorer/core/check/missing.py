@@ -51,6 +51,8 @@ def _constants(fn: e.Function) -> Iterator[e.Constant]:
             item = stack.pop()
             if type(item) is e.Constant:
                 yield item
+            elif type(item) is e.Call:
+                stack.extend([part for part in item.args if type(part) in _HOLDING])
             else:
                 stack.extend([part for part in operands(item) if type(part) in _HOLDING])
     for item in stack:

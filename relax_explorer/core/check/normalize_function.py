@@ -7,6 +7,7 @@ left to right (errata E-22). What needs no change stays the same object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import is_
 from typing import Any
 
 from relax_explorer.core.check import claims, held, purity
@@ -24,6 +25,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
 from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, merged_blocks, operands
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.decl import Op
 
 
 def function_info(fn: e.Function, pure: bool) -> s.FuncStructInfo:
@@ -153,7 +155,8 @@ class FunctionNormalizer:
         value = self.value(binding.value)
         if binding.annotation is not None:
             wanted = held.settled(self.report, binding.annotation, self.vars, binding)
-            binding = replace(binding, annotation=wanted)
+            if wanted is not binding.annotation:
+                binding = replace(binding, annotation=wanted)
         derived = self.infer.info(value)
         if isinstance(value, e.Var) and value in self.infer.poisoned:
             self.infer.poisoned.add(binding.value)
@@ -327,22 +330,27 @@ class FunctionNormalizer:
         return kind(name, info, expr.span)
 
     def _call(self, expr: e.Call) -> e.Expr:
-        op = self._callee(expr.op)
-        args = tuple([self._operand(expr, arg, number) for number, arg in enumerate(expr.args, 1)])
-        if op is not expr.op or any(a is not b for a, b in zip(args, expr.args, strict=True)):
+        op, now = expr.op, self.vars
+        if type(op) is not e.OpRef:
+            op = self._callee(op)
+        args = tuple(
+            [
+                now.get(arg, arg) if type(arg) in _VARIABLES else self._operand(expr, arg, number)  # type: ignore[call-overload]  # a Var, as its type says
+                for number, arg in enumerate(expr.args, 1)
+            ]
+        )
+        if op is not expr.op or not all(map(is_, args, expr.args)):
             expr = e.Call(op, args, expr.attrs, expr.sinfo_args, None, expr.span)
-        expr = held.settled_call(self.report, expr, self.vars)
+        if expr.sinfo_args:
+            expr = held.settled_call(self.report, expr, now)
         declared = find(op.name) if type(op) is e.OpRef else None
-        if declared is not None and len(expr.attrs) < len(declared.attributes):
-            attrs = completed(declared, expr.attrs)
-            expr = e.Call(expr.op, expr.args, attrs, expr.sinfo_args, None, expr.span)
-        if declared is not None and declared.refine is not None:
-            refined = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
-            if refined is not expr:
-                expr = map_operands(refined, self._completed)  # type: ignore[assignment]  # a call stays one
-        info = self.infer.call(expr)
-        if not self.has_effect and purity.is_impure(expr, undeclared=False, by_spec=True):
-            self.has_effect = True
+        if declared is not None:
+            expr = self._as_declared(expr, declared)
+            info = self.infer.operator(expr, declared)
+        else:
+            info = self.infer.call(expr)
+        if not self.has_effect:
+            self.has_effect = purity.is_impure(expr, undeclared=False, by_spec=True)
         if expr.struct_info is info:
             return expr
         new = e.Call(expr.op, expr.args, expr.attrs, expr.sinfo_args, info, expr.span)
@@ -351,6 +359,17 @@ class FunctionNormalizer:
         ):
             self.infer.poisoned.add(new)
         return new
+
+    def _as_declared(self, expr: e.Call, declared: type[Op]) -> e.Call:
+        """A call of an operator with every attribute, in the form that the operator gives it."""
+        if declared.attributes and len(expr.attrs) < len(declared.attributes):
+            attrs = completed(declared, expr.attrs)
+            expr = e.Call(expr.op, expr.args, attrs, expr.sinfo_args, None, expr.span)
+        if declared.refine is not None:
+            refined = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
+            if refined is not expr:
+                return map_operands(refined, self._completed)  # type: ignore[return-value]  # a call stays one
+        return expr
 
     def _callee(self, op: e.Expr) -> e.Expr:
         kind = type(op)
@@ -365,7 +384,7 @@ class FunctionNormalizer:
 
     def _tuple(self, expr: e.Tuple) -> e.Expr:
         fields = tuple([self.leaf(field) for field in expr.fields])
-        same = all(a is b for a, b in zip(fields, expr.fields, strict=True))
+        same = all(map(is_, fields, expr.fields))
         info = s.TupleStructInfo(tuple([self.infer.info(field) for field in fields]))
         if info.size > s.MOST_WRITTEN:
             expr = replace(expr, fields=fields, struct_info=s.OBJECT)
@@ -452,11 +471,13 @@ def _mentions(fn: e.Function, var: e.Var) -> bool:
 
 
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
+_VARIABLES = frozenset({e.Var, e.DataflowVar})
 
 
 def _is_nested(expr: e.Expr) -> bool:
     """Whether an operand is itself computed, or a tuple that holds more than leaves."""
-    for operand in operands(expr):
+    parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
+    for operand in parts:
         kind = type(operand)
         if kind in _NESTING and (
             kind is not e.Tuple or any(type(field) in _NESTING for field in operand.fields)  # type: ignore[attr-defined]

@@ -84,7 +84,8 @@ def _impure_inside(expr: e.Expr) -> Iterator[e.Call]:
         if is_impure(item, undeclared=False, by_spec=True):
             assert isinstance(item, e.Call)  # nothing else is impure
             yield item
-        stack.extend([part for part in operands(item) if type(part) not in e.LEAVES])
+        parts = item.args if type(item) is e.Call and type(item.op) is e.OpRef else operands(item)
+        stack.extend([part for part in parts if type(part) not in e.LEAVES])
 
 
 def violations(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:

@@ -88,6 +88,8 @@ class _Scopes:
         self.hidden: dict[e.Var, None] = {}  # dataflow variables of the blocks around a closure
         self.own: e.Var | None = None  # the local function that is being looked at
         self.callees = Callees()
+        self.right: set[s.StructInfo] = set()  # what was found right in this scope
+        self.said = 0
 
     def check(self) -> list[Diagnostic]:
         """The violations of the function."""
@@ -95,6 +97,7 @@ class _Scopes:
         return self.report.items
 
     def _say(self, code: Code, text: str, place: object, spec_only: bool = False) -> None:
+        self.said += 1
         self.report.say(code, text, place, help=code.fix, spec_only=spec_only)
 
     def _function(self, fn: e.Function) -> None:
@@ -119,13 +122,16 @@ class _Scopes:
         self.vars[var] = None
 
     def _info(self, info: s.StructInfo | None, place: object) -> None:
-        if info is None:
+        if info is None or info in self.right:
             return
+        said, holders = self.said, info_holders(info)
         self._dims(free_dims(info), place)
         self._element(info, place)
-        for var in info_holders(info):
+        for var in holders:
             if var not in self.vars:
                 self._use(var, place)
+        if self.said == said and not holders:
+            self.right.add(info)
 
     def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:
         for var in variables:
@@ -167,7 +173,7 @@ class _Scopes:
         if element.is_float:
             self.young.add(element)
             text = f"{element} is younger than the specification"
-            self.report.say(codes.YOUNG_DTYPE, text, place, help=codes.YOUNG_DTYPE.fix)
+            self._say(codes.YOUNG_DTYPE, text, place)
         else:
             self._say(codes.BAD_WIDTH, f"the specification has no {element}", place, spec_only=True)
 
@@ -227,7 +233,7 @@ class _Scopes:
         for seq in sequences(value):
             saved, dims = dict(self.vars), dict(self.dims)
             self._sequence(seq)
-            self.vars, self.dims = saved, dims
+            self.vars, self.dims, self.right = saved, dims, set()
 
     def _nested(self, fn: e.Function, own: e.Var) -> None:
         saved, dims, outer, hidden, group = dict(self.vars), dict(self.dims), self.fn, self.hidden, self.group
@@ -241,7 +247,7 @@ class _Scopes:
         self.fn, self.group, self.own = fn, frozenset(), own  # the current function is this one
         self._function(fn)
         self.vars, self.dims, self.fn, self.hidden, self.group = saved, dims, outer, hidden, group
-        self.own = around
+        self.own, self.right = around, set()
 
     def _use(self, var: e.Var, place: object) -> None:
         if var in self.hidden:
@@ -263,8 +269,10 @@ class _Scopes:
                     self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
                 continue
             if kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
-                self._tensor_operands(item, place)  # type: ignore[arg-type]  # as above
-                stack.extend(item.args)  # type: ignore[attr-defined]  # as above
+                rest = [arg for arg in item.args if arg not in self.vars]  # type: ignore[attr-defined]  # as above
+                if rest:
+                    self._tensor_operands(item, place)  # type: ignore[arg-type]  # as above
+                    stack.extend(rest)
                 continue
             rule = _RULES.get(kind)
             if rule is not None:

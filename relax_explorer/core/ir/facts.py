@@ -26,8 +26,9 @@ class Facts:
         for i, binding in enumerate(self.bindings):
             read = reads(binding)
             self.operands.append(read)
-            inner = variables(binding.value.body.body) if type(binding.value) is e.Function else ()
-            for var in dict.fromkeys((*read, *inner)):  # what a function inside returns is read by it
+            if type(binding.value) is e.Function:  # what a function inside returns is read by it
+                read = list(dict.fromkeys((*read, *variables(binding.value.body.body))))
+            for var in read:
                 self.uses.setdefault(var, []).append(i)
         for var in variables(fn.body.body):
             self.uses.setdefault(var, []).append(len(self.bindings))
@@ -58,12 +59,19 @@ def variables(expr: e.Expr) -> list[e.Var]:
         if kind is e.Var or kind is e.DataflowVar:
             found[item] = None  # type: ignore[index]  # a Var, as `kind` says
             continue
+        if kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
+            stack.extend([arg for arg in item.args[::-1] if type(arg) not in _NAMELESS])  # type: ignore[attr-defined]  # as above
+            continue
         if kind is e.If:
             stack.extend([seq.body for seq in sequences(item)])
         elif kind is e.Function:
             found.update(dict.fromkeys(free_variables(item)))  # type: ignore[arg-type]  # as `kind` says
         stack.extend(operands(item)[::-1])
     return list(found)
+
+
+# What stands among operands and reads no variable.
+_NAMELESS = e.LEAVES - {e.Var, e.DataflowVar}
 
 
 def free_variables(fn: e.Function) -> list[e.Var]:

@@ -39,15 +39,19 @@ def bindings(fn: e.Function, nested: bool = True) -> Iterator[e.Binding]:
     """Every binding of a function in order of the text; with `nested` those of branches and inner functions too."""
     stack: list[Iterator[Any]] = [iter(fn.body.blocks)]
     while stack:
-        item = next(stack[-1], None)
-        if item is None:
-            stack.pop()
-        elif isinstance(item, e.BindingBlock):
-            stack.append(iter(item.bindings))
-        else:
+        for item in stack[-1]:
+            if isinstance(item, e.BindingBlock):
+                stack.append(iter(item.bindings))
+                break
             yield item
-            if nested and type(item.value) in (e.If, e.Function):
+            if nested and type(item.value) in _WITH_BLOCKS:
                 stack.extend(iter(seq.blocks) for seq in reversed(sequences(item.value)))
+                break
+        else:
+            stack.pop()
+
+
+_WITH_BLOCKS = frozenset({e.If, e.Function})
 
 
 def any_expr(fn: e.Function, test: Callable[[e.Expr], bool]) -> bool:
