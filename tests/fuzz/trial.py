@@ -129,13 +129,20 @@ def _unstable(text: str, program: IRModule) -> Finding | None:
 
 @contextlib.contextmanager
 def _limited(seconds: float) -> Iterator[None]:
+    """Raise TooSlow after so many seconds of the processor; at the end where a callback swallowed it."""
+    late = False
+
     def over(number: int, frame: FrameType | None) -> None:
+        nonlocal late
+        late = True
         raise TooSlow
 
     before = signal.signal(signal.SIGPROF, over)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
+        if late:
+            raise TooSlow
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

@@ -45,6 +45,46 @@ def test_dimensions_are_read_as_tvm_reads_them(oracle: Oracle, written: str) -> 
     assert dimension(rxe.parse(text).script()) == dimension(theirs)
 
 
+CONVERTED = [
+    "A[0] + 1.5", "A[0] + T.float64(1.5)", "B[0] + 1.5", "B[0] + A[0]", "I[0] + B[0]", "(I[0] > 1) + I[0]", "T.bool(True) + I[0]",
+    "True + I[0]", "U[0] + I[0]", "J[0] + U[0]", "J[0] + I[0]", "A[0] * (I[0] > 0)", "T.max(A[0], B[0])", "I[0] + 1.5", "A[0] < I[0]",
+    "T.pow(A[0], B[0])", "T.pow(A[0], 2)", "T.pow(2, A[0])", "I[0] + T.float32(2)", "2 + A[0]", "T.float16(2) + A[0]",
+    "T.bitwise_and(I[0], J[0])", "T.bitwise_xor(U[0], I[0])", "T.shift_left(I[0], J[0])", "T.shift_right(J[0], 3)", "I[0] & J[0]",
+    "I[0] & T.int64(3)", "I[0] + T.int64(3)", "T.int64(3) * I[0]", "U[0] + T.int32(3)", "B[0] * T.int64(2)", "I[0] < T.int64(3)",
+    "I[0] + T.int8(3)", "T.max(I[0], T.int64(0))", "I[0] // T.int64(2)", "T.if_then_else(I[0] > 0, I[0], T.int64(0))",
+    "2 * T.int64(2) + I[0]", "I[0] + (T.int64(1) + T.int64(2))", "T.atan2(A[0], B[0])",
+]  # fmt: skip
+KERNEL = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float16"), I: T.Buffer((4,), "int32"), J: T.Buffer((4,), "int64"),
+         U: T.Buffer((4,), "uint32"), C: T.Buffer((4,), "float64")):
+    C[0] = T.Cast("float64", {})
+"""
+
+
+@pytest.mark.parametrize("written", CONVERTED)
+def test_operands_are_converted_as_tvm_converts_them(oracle: Oracle, written: str) -> None:
+    text = KERNEL.format(written)
+    theirs = oracle.script(oracle.parse(text).get()).get()
+    assert stored(rxe.parse(text).script()) == stored(theirs)
+
+
+def stored(text: str) -> str:
+    """The value that the kernel stores as printed, without numbers in names."""
+    (found,) = re.findall(r"C\[0\] = (.*)", text)
+    return str(found).replace("I_1[", "I_[")
+
+
+@pytest.mark.parametrize(
+    "written", ["n + T.float32(1.5)", "T.max(n, T.float32(2))", "T.if_then_else(n > 3, n, T.float32(1))"]
+)
+def test_a_dimension_is_no_float(oracle: Oracle, written: str) -> None:
+    text = TEMPLATE.format(written)
+    assert not oracle.parse(text).ok
+    with pytest.raises(rxe.ParseError, match="a dimension is an integer, this is float32"):
+        rxe.parse(text)
+
+
 def test_a_tree_that_would_be_folded_prints_as_functions() -> None:
     n = p.PrimVar("n")
     zero, one, two = (p.IntImm(number) for number in range(3))

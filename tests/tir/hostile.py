@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import json
 import mmap
 import re
 import subprocess
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
@@ -32,6 +33,8 @@ from tests.support.direct_interpreter import Interpreter, TooLong, Trap
 from tests.support.hostile_kernels import Maker
 
 FUEL = 20_000
+SLICE = 50
+"""Functions of one child; the guards of an array stay mapped as long as a trap of numba holds it."""
 CANARY = 0xA5
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -165,46 +168,48 @@ def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
 
 
 def child(seed: int, least: int, cases: int) -> int:
-    """Run until so many expressions were tried; 1 when something differs."""
+    """Run until so many expressions or SLICE functions were tried, and print what happened; 1 when something differs."""
     counts: Counter[str] = Counter()
-    start, wrong = time.monotonic(), 0
-    while counts["expressions"] < least:
+    while counts["expressions"] < least and counts["functions"] < SLICE:
         print(f"seed {seed}", file=sys.stderr, flush=True)  # the last line says where it died
         for text in differences(seed, cases, counts):
-            wrong += 1
-            print(text, flush=True)
+            counts["differences"] += 1
+            print(text, file=sys.stderr, flush=True)
         seed += 1
-        if counts["functions"] % 100 == 0:
-            _say(counts, wrong, start)
-    _say(counts, wrong, start)
-    return int(bool(wrong))
-
-
-def _say(counts: Counter[str], wrong: int, start: float) -> None:
-    listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    print(f"{listed}; {wrong} differences; {time.monotonic() - start:.0f} s", flush=True)
+    print(json.dumps(counts))
+    return int(bool(counts["differences"]))
 
 
 def main(given: list[str]) -> int:
-    """Run a child, and say how it ended."""
+    """Run one child after another, whose memory the traps of its kernels keep, and say how each ended."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--expressions", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=24, help="of one function")
     parser.add_argument("--child", action="store_true", help="run here")
     arguments = parser.parse_args(given)
+    seed, left, wrong, start = arguments.seed, arguments.expressions, 0, time.monotonic()
     if arguments.child:
-        return child(arguments.seed, arguments.expressions, arguments.cases)
-    command = [sys.executable, "-m", "tests.tir.hostile", "--child", *given]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        last: deque[str] = deque(maxlen=40)
-        last.extend(process.stderr)
-    if process.returncode < 0:
-        print(f"died by signal {-process.returncode} at {last[-1].strip()}")
-    elif process.returncode:
-        print("".join(last))
-    return int(process.returncode != 0)
+        return child(seed, left, arguments.cases)
+    counts: Counter[str] = Counter()
+    while left > 0:
+        options = ("--child", f"--expressions={left}", f"--seed={seed}", f"--cases={arguments.cases}")
+        found = subprocess.run(
+            [sys.executable, "-m", "tests.tir.hostile", *options], capture_output=True, text=True, check=False
+        )
+        lines = [line for line in found.stderr.splitlines() if re.fullmatch(r"seed \d+", line) is None]
+        print("".join(f"{line}\n" for line in lines), end="")
+        if found.returncode < 0:
+            print(f"died by signal {-found.returncode} at {found.stderr.splitlines()[-1:]}")
+        wrong |= found.returncode
+        if not found.stdout:
+            break
+        tried = Counter(json.loads(found.stdout))
+        counts += tried
+        seed, left = seed + tried["functions"], left - tried["expressions"]
+        listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+        print(f"{listed}; {counts['differences']} differences; {time.monotonic() - start:.0f} s", flush=True)
+    return int(wrong != 0)
 
 
 if __name__ == "__main__":

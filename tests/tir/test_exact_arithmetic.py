@@ -37,6 +37,7 @@ OUTSIDE = {
     "a number of an axis": 'with T.sblock("c"):\n    v = T.axis.spatial(64, 64)\n    B[v] = 1',
     "a let": "x: T.let[T.int32] = A[0] - 1\nB[x] = 1",
     "a select": "for i in range(64):\n    B[T.Select(i < 3, i - 1, i)] = 1",
+    "a loop of nearly 2^63": "for i in range(T.int64(1), T.Cast('int64', A[1]) + T.int64(9223372036854775807)):\n    B[64] = 1",
     "a shift": "for i in range(64):\n    B[T.shift_left(i, 28) + 1] = 1",
     "a loop that ends beyond": "for i in range(0, 65):\n    B[i] = 1",
 }

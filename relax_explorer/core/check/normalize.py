@@ -87,17 +87,26 @@ class _ModuleNormalizer:
                 break
             self.pure.update(dict.fromkeys(impure, False))
         self.report.extend(report)
-        for name in group if recursive else ():
-            fn = self.module.functions[name]
-            if fn.ret_struct_info is None:  # type: ignore[union-attr]  # the call graph has Relax functions only
-                text = f"{name!r} is recursive, and does not say what it returns"
-                fix = codes.RECURSION_UNANNOTATED.fix
-                self.report.say(codes.RECURSION_UNANNOTATED, text, fn, help=fix, spec_only=True)
+        unsaid = [name for name in group if recursive and self._function_of(name).ret_struct_info is None]
+        for name in unsaid:
+            text = f"{name!r} is recursive, and does not say what it returns"
+            fix = codes.RECURSION_UNANNOTATED.fix
+            self.report.say(
+                codes.RECURSION_UNANNOTATED, text, self._function_of(name), help=fix, spec_only=True
+            )
+        if unsaid:  # what refers to these functions was derived before their results were known
+            self.module = self.module.having({name: self.done[name] for name in group})
+            for name in group:
+                self._function(name, Report())
+
+    def _function_of(self, name: str) -> e.Function:
+        fn = self.module.functions[name]
+        assert type(fn) is e.Function  # the call graph has no others
+        return fn
 
     def _function(self, name: str, report: Report) -> bool:
         """Normalize one function; whether it was found impure although it does not say so."""
-        fn = self.module.functions[name]
-        assert type(fn) is e.Function  # the call graph has no others
+        fn = self._function_of(name)
         before = self.after.get(name)
         known = bindings(before) if type(before) is e.Function else ()
         stand = self.kernels_stand and all(self._stands(callee) for callee in self.graph[name])

@@ -12,7 +12,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
-VERSION = 4  # of the generated source and what it calls: an older file on disk is not used
+VERSION = 5  # of the generated source and what it calls: an older file on disk is not used
 
 
 @once

@@ -227,7 +227,7 @@ def power(base: Any, exponent: Any) -> Any:
 def piece(start: Any, end: Any, size: Any) -> Any:
     """Where a piece of a loop ends."""
     left_over = np.uint64(end) - np.uint64(start)
-    return start + np.int64(size if left_over > np.uint64(size) else left_over)
+    return start + (np.int64(size) if left_over > np.uint64(size) else np.int64(left_over))
 
 
 @njit(error_model="numpy")

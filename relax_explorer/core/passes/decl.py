@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Expr, Function, Var
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.struct_info import ShapeStructInfo
+from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.properties import Property
 
@@ -162,7 +163,7 @@ class Pass:
 
 def _settled(module: IRModule, site: PassSite) -> IRModule:
     """The result of a pass with its StructInfo derived again if the pass left it open; rewrites name the new bindings."""
-    if not site.is_open or module is site.module:
+    if module is site.module or not (site.is_open or _may_be_purer(module, site.module)):
         return module
     new, _ = normalize_with(module, after=site.module)
     renewed: dict[Any, Any] = {}
@@ -174,6 +175,17 @@ def _settled(module: IRModule, site: PassSite) -> IRModule:
         for item in site.rewrites
     ]
     return new
+
+
+def _may_be_purer(module: IRModule, before: IRModule) -> bool:
+    """Whether a function has changed that does not say whether it is pure, and had an effect."""
+    return any(
+        isinstance(fn.struct_info, FuncStructInfo)
+        and not fn.struct_info.pure
+        and fn is not before.functions.get(name)
+        and stated(fn) is None
+        for name, fn in module.relax_functions.items()
+    )
 
 
 def function_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., Function]], Pass]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +29,10 @@ PRIM_FUNCTIONS: dict[str, type[p.Binary]] = {
     "truncdiv": p.Div, "Div": p.Div, "truncmod": p.Mod, "Mod": p.Mod, "Add": p.Add, "Sub": p.Sub, "Mul": p.Mul, "Max": p.Max, "Min": p.Min,
     "EQ": p.EQ, "NE": p.NE, "LT": p.LT, "LE": p.LE, "GT": p.GT, "GE": p.GE, "And": p.And, "Or": p.Or,
 }  # fmt: skip
+OF_ONE_DTYPE = frozenset(
+    ("T.bitwise_and", "T.bitwise_or", "T.bitwise_xor", "T.pow", "T.shift_left", "T.shift_right")
+)
+"""Calls that convert their two operands as operators do."""
 
 
 def function_of(name: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
@@ -438,13 +443,14 @@ class InfoReader:
             return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
         args = [self.prim(arg) for arg in node.args]
         if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
-            return function_of(name[2:], *align(*args))
+            return function_of(name[2:], *align(args[0], args[1]))
         if name in ("T.Select", "T.if_then_else") and len(args) == 3:
-            return (
-                p.Select(*args)
-                if name == "T.Select"
-                else p.PrimCall("if_then_else", tuple(args), args[1].dtype)
-            )
+            one, two = align(args[1], args[2])
+            if name == "T.Select":
+                return p.Select(args[0], one, two)
+            return p.PrimCall("if_then_else", (args[0], one, two), one.dtype)
+        if name in OF_ONE_DTYPE and len(args) == 2:
+            args = list(align(args[0], args[1]))
         if name.startswith("T."):
             return p.PrimCall(name[2:], tuple(args), args[0].dtype if args else INT64)
         text = f"{ast.unparse(node)[:60]!r} is no scalar expression"
@@ -465,24 +471,39 @@ class InfoReader:
         return p.Cast(wanted, self.prim(node))
 
 
-def _literal_as(literal: p.IntImm, wanted: DType) -> p.PrimExpr:
-    try:
-        return p.as_prim(literal.value, wanted)
-    except OverflowError:
-        return p.Cast(wanted, literal)
-
-
-def align(a: p.PrimExpr, b: p.PrimExpr) -> tuple[p.PrimExpr, p.PrimExpr]:
-    """Two operands of one dtype: a literal takes the dtype of the other side, else the narrower integer is widened."""
+def align(a: p.PrimExpr, b: p.PrimExpr, bare: DType = INT64) -> tuple[p.PrimExpr, p.PrimExpr]:
+    """Two operands of one dtype, as TVM converts them: a literal of dtype `bare` takes that of the other, else the wider wins."""
     if a.dtype is b.dtype:
         return a, b
-    if isinstance(b, p.IntImm) and (a.dtype.is_int or a.dtype.is_float):
-        return a, _literal_as(b, a.dtype)
-    if isinstance(a, p.IntImm) and (b.dtype.is_int or b.dtype.is_float):
-        return _literal_as(a, b.dtype), b
-    if a.dtype.is_int and b.dtype.is_int:
-        return (a, p.Cast(a.dtype, b)) if a.dtype.bits >= b.dtype.bits else (p.Cast(b.dtype, a), b)
-    return a, b
+    if isinstance(b, p.IntImm) and b.dtype is bare and (a.dtype.is_int or a.dtype.is_float):
+        return a, _converted(b, a.dtype)
+    if isinstance(a, p.IntImm) and a.dtype is bare and (b.dtype.is_int or b.dtype.is_float):
+        return _converted(a, b.dtype), b
+    wide = _wider(a.dtype, b.dtype)
+    return (a, b) if wide is None else (_converted(a, wide), _converted(b, wide))
+
+
+def _converted(value: p.PrimExpr, wanted: DType) -> p.PrimExpr:
+    if value.dtype is wanted:
+        return value
+    if isinstance(value, (p.IntImm, p.FloatImm)):
+        with contextlib.suppress(OverflowError):
+            return p.as_prim(value.value, wanted)
+    return p.Cast(wanted, value)
+
+
+def _wider(a: DType, b: DType) -> DType | None:
+    """The dtype that both operands are converted to: a float before an integer before a bool, then the one of more bits."""
+    left, right = _rank(a), _rank(b)
+    if left != right:
+        return None if min(left, right) < 0 else a if left > right else b
+    if left < 0 or (left == 2 and a.bits == b.bits):
+        return None  # such as float16 and bfloat16, which TVM refuses
+    return a if a.bits >= b.bits else b
+
+
+def _rank(dtype: DType) -> int:
+    return 2 if dtype.is_float else 1 if dtype.is_int else 0 if dtype.is_bool else -1
 
 
 _BARE: dict[str, s.StructInfo] = {

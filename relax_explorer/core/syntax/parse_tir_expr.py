@@ -24,6 +24,7 @@ from relax_explorer.core.ir.dtype import (
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.parse_info import (
+    OF_ONE_DTYPE,
     PRIM_FUNCTIONS,
     PRIM_OPERATORS,
     align,
@@ -144,18 +145,13 @@ class TirExprReader:
         raise self.bad(node)
 
     def align(self, a: p.PrimExpr, b: p.PrimExpr) -> tuple[p.PrimExpr, p.PrimExpr]:
-        """Two operands of one dtype, converted as TVM converts them: literals take the other side's, else the wider wins."""
+        """Two operands of one dtype; one without lanes is broadcast to those of the other."""
         if a.dtype is b.dtype or a.dtype.kind == "handle" or b.dtype.kind == "handle":
             return a, b
         if a.dtype.lanes != b.dtype.lanes:
             wide = max(a.dtype.lanes, b.dtype.lanes)
             return self._broadcast(a, wide), self._broadcast(b, wide)
-        new = align(a, b)
-        if new[0].dtype is not new[1].dtype and new[0].dtype.is_float and not new[1].dtype.is_float:
-            return new[0], p.Cast(new[0].dtype, new[1])
-        if new[0].dtype is not new[1].dtype and new[1].dtype.is_float and not new[0].dtype.is_float:
-            return p.Cast(new[1].dtype, new[0]), new[1]
-        return new
+        return align(a, b, INT32)
 
     def _broadcast(self, value: p.PrimExpr, lanes: int) -> p.PrimExpr:
         if value.dtype.lanes == lanes:
@@ -426,6 +422,8 @@ class TirExprReader:
 
     def _intrinsic(self, node: ast.Call, name: str) -> p.PrimExpr:
         args = tuple([self.read(arg) for arg in node.args])
+        if f"T.{name}" in OF_ONE_DTYPE and len(args) == 2:
+            args = self.align(*args)
         keywords = tuple([(k.arg or "**", self._keyword(k.value)) for k in node.keywords])
         result = _RESULTS.get(name) or next((arg.dtype for arg in args if arg.dtype is not HANDLE), INT32)
         if name == "tvm_struct_get" and args:  # it says last what it reads

@@ -160,7 +160,7 @@ def _without(text: str, number: int) -> str | None:
     lines = text.split("\n")
     line = lines[number - 1] if number <= len(lines) else ""
     indent = _INSIDE.match(line)
-    if indent is None or UNREADABLE in line:
+    if indent is None or not line.strip() or UNREADABLE in line:
         return None
     binding = _BINDING.match(line)
     words = line.split()

@@ -16,6 +16,7 @@ from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim_text import PrimText, float_text, quoted
 from relax_explorer.core.ir.struct_info_text import StructInfoText
 from relax_explorer.core.ir.walk import operands
+from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
@@ -204,6 +205,15 @@ def _call(out: ExprText, expr: e.Call) -> str:
     return f"{out.write(op)}({_spelled(out, expr.args) if numbers else _arguments(out, expr)})"
 
 
+def _is_number_for_shape(expr: e.Call) -> bool:
+    """Whether a number stands where a bare one would be read as a shape of one length."""
+    op = find_op(expr.op.name) if type(expr.op) is e.OpRef else None
+    return op is not None and any(
+        type(arg) is e.PrimValue and q.kind.startswith("Shape")
+        for arg, q in zip(expr.args, op.operands, strict=False)
+    )
+
+
 def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
     """Arguments of a function: TVM reads no bare number there."""
     return ", ".join(
@@ -215,7 +225,8 @@ def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
 
 
 def _arguments(out: ExprText, expr: e.Call) -> str:
-    text = out.listed(expr.args)
+    spelled = e.PrimValue in map(type, expr.args) and _is_number_for_shape(expr)
+    text = _spelled(out, expr.args) if spelled else out.listed(expr.args)
     if expr.attrs:
         text += out.attrs(expr.attrs)
     if expr.sinfo_args:
