@@ -219,3 +219,17 @@ def test_concise_is_one_line_for_each_problem(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines
     assert all("[RX" in line for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float8_e4m3fn"])
+def test_a_file_gives_dtypes_that_numpy_has_not(tmp_path: Path, kind: str) -> None:
+    text = f'@R.function\ndef main(x: R.Tensor((2,), "{kind}")):\n    return x\n'
+    array = np.array([1.5, -2.0], getattr(ml_dtypes, kind))
+    np.savez(tmp_path / "i.npz", x=array)
+    np.savez(tmp_path / "n.npz", array)
+    np.save(tmp_path / "x.npy", array)
+    np.save(tmp_path / "wide.npy", np.zeros(2, "V4"))
+    for source in ("i.npz", "n.npz", f"x={tmp_path}/x.npy", f"x={tmp_path}/i.npz"):
+        given = source if "=" in source else str(tmp_path / source)
+        assert "[1.5 -2" in run(tmp_path, text, "--input", given).stdout
+    assert "dtype void32" in run(tmp_path, text, "--input", f"x={tmp_path}/wide.npy").stderr

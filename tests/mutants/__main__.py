@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.mutants import bites
 from tests.mutants.sites import PACKAGE, Mutant, mutants
-from tests.mutants.trial import NotApplied, Tests, with_tests
+from tests.mutants.trial import SECONDS, NotApplied, Tests, with_tests
 
 REASONS = Path(__file__).parent / "equivalent.tsv"
 ROOMS = ("check", "passes")
@@ -95,7 +95,8 @@ def main() -> int:
         return try_all(tests, wanted, known)
 
     few = ("tests/spec", "-k", "PURE-08 or PURE-09") if arguments.self_test else ("tests/spec",)
-    result = with_tests(few if arguments.write or arguments.self_test else TESTS, work)
+    paths = few if arguments.write or arguments.self_test else TESTS
+    result = with_tests(paths, work, bites.SECONDS if arguments.write else SECONDS)
     print(f"-- {time.monotonic() - start:.0f} s")
     return result
 

@@ -15,7 +15,7 @@ from tests.support.spec_coverage import BITES, items_in, requirements
 TRIED = 30  # mutants at most of one requirement
 WANTED = 1  # the search ends after so many that were noticed
 PER_FUNCTION = 4
-COMMON = 3  # a function that more than a third of all cases run says nothing of one
+SECONDS = 60.0  # for one case
 
 
 def write(tests: Tests) -> int:
@@ -61,9 +61,7 @@ def _candidates(
 ) -> Iterator[Mutant]:
     mine = set(nodeids)
     ranked = sorted(
-        (len(others), function)
-        for function, others in tests.of.items()
-        if len(others) * COMMON <= len(tests.seconds) and not mine.isdisjoint(others)
+        (len(others), function) for function, others in tests.of.items() if not mine.isdisjoint(others)
     )
     for _, function in ranked:
         found = by_function.get(function, [])

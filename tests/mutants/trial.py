@@ -26,7 +26,7 @@ from _pytest.runner import runtestprotocol
 
 from tests.mutants.sites import PACKAGE, Mutant, tree
 
-SECONDS = 4  # for one test
+SECONDS = 4  # for one test, unless who asks has more
 BUDGET = 8  # seconds for the tests of one mutant
 BYTES = 6 << 30
 OPTIONS = ("-n0", "-q", "-s", "--no-header", "--timeout=0", "--tb=no", "-p", "no:cacheprovider")
@@ -41,7 +41,8 @@ class NotApplied(Exception):
 class Tests:
     """The collected tests, their seconds, and the functions of the core that each runs."""
 
-    def __init__(self, items: list[pytest.Item]) -> None:
+    def __init__(self, items: list[pytest.Item], limit: float = SECONDS) -> None:
+        self.limit = limit
         self.items = {item.nodeid: item for item in items}
         self.seconds: dict[str, float] = {}
         self.of: dict[Function, list[str]] = {}
@@ -56,7 +57,7 @@ class Tests:
         if kept is not None:
             kept.write_text(json.dumps(rows), encoding="utf-8")
         for nodeid, passed, seconds, functions in rows:
-            if nodeid in self.items and passed and seconds < SECONDS / 2:
+            if nodeid in self.items and passed and seconds < self.limit / 2:
                 self.seconds[nodeid] = seconds
                 for path, name in functions:
                     self.of.setdefault((path, name), []).append(nodeid)
@@ -77,7 +78,7 @@ class Tests:
 
         Raises NotApplied.
         """
-        heard = list(_child(self._mutated(mutant, list(nodeids)), BUDGET + SECONDS))
+        heard = list(_child(self._mutated(mutant, list(nodeids)), BUDGET + self.limit))
         if not heard:
             raise NotApplied(str(mutant))
         return "" if heard[-1] == "survived" else str(heard[-1])
@@ -112,7 +113,7 @@ class Tests:
 
     def _passes(self, nodeid: str) -> bool:
         signal.signal(signal.SIGALRM, _late)
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, self.limit)
         item = self.items[nodeid]
         try:
             reports = runtestprotocol(item, log=False, nextitem=None)
@@ -229,8 +230,8 @@ def _work(work: Iterator[Any], stream: int) -> None:
 
 
 class _Plugin:
-    def __init__(self, work: Callable[[Tests], int]) -> None:
-        self.work, self.result = work, 2
+    def __init__(self, work: Callable[[Tests], int], limit: float) -> None:
+        self.work, self.result, self.limit = work, 2, limit
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -239,14 +240,14 @@ class _Plugin:
         hypothesis.settings.register_profile("mutants", derandomize=True, deadline=None, database=None)
         hypothesis.settings.load_profile("mutants")
         items = [item for item in session.items if "oracle" not in getattr(item, "fixturenames", ())]
-        tests = Tests(items)
+        tests = Tests(items, self.limit)
         gc.freeze()  # children share what is here now
         self.result = self.work(tests)
         return True
 
 
-def with_tests(paths: Iterable[str], work: Callable[[Tests], int]) -> int:
-    """Collect the tests of some paths, without running them, and hand them to `work`."""
-    plugin = _Plugin(work)
+def with_tests(paths: Iterable[str], work: Callable[[Tests], int], limit: float = SECONDS) -> int:
+    """Collect the tests of some paths, without running them, and hand them to `work`; each may take `limit` seconds."""
+    plugin = _Plugin(work, limit)
     pytest.main([*OPTIONS, *paths], plugins=[plugin])
     return plugin.result

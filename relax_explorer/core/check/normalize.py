@@ -95,7 +95,8 @@ class _ModuleNormalizer:
                 codes.RECURSION_UNANNOTATED, text, self._function_of(name), help=fix, spec_only=True
             )
         if unsaid:  # what refers to these functions was derived before their results were known
-            self.module = self.module.having({name: self.done[name] for name in group})
+            done = {name: self.done[name] for name in group}
+            self.module = self.module.having({**self.module.functions, **done})
             for name in group:
                 self._function(name, Report())
 

@@ -74,6 +74,14 @@ def _array(file: IO[bytes], name: str, size: int, most: int) -> Any:
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
+def read_as(array: Any, dtype: Any) -> Any:
+    """The array as one of a dtype that numpy itself has not, such as bfloat16: files hold its bytes and forget what they are."""
+    bytes_alone = array.dtype.kind == "V" and array.dtype.names is None and array.dtype.subdtype is None
+    if bytes_alone and dtype is not None and dtype.isbuiltin != 1 and dtype.itemsize == array.dtype.itemsize:
+        return array.view(dtype)
+    return array
+
+
 def too_much(name: str, needed: int, most: int) -> Failure:
     """What to raise for an input that takes more memory than is left for it."""
     text = f"{name} takes {_size(needed)}, {_size(max(most, 0))} are left for inputs"

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
-from relax_explorer.core.session.arrays import INPUT_LIMIT, read_arrays
+from relax_explorer.core.session.arrays import INPUT_LIMIT, read_arrays, read_as
 from relax_explorer.core.session.made import DEFAULT_LENGTH, Maker, scalar
 from relax_explorer.core.session.made import failure as _failure
 
@@ -115,7 +115,7 @@ def from_npz(fn: e.Function, path: str | Path, most: int = INPUT_LIMIT) -> list[
     }
     takes = f"the parameters are {', '.join(names)}" if names else "the function has no parameters"
     if set(entries) == set(names):
-        return [entries[name] for name in names]
+        return [_of(entries[param.name], param) for param in fn.params]
     places = [int(hit[1]) for key in entries if (hit := _NUMBERED.fullmatch(key or "arr_0"))]
     if sorted(places) != list(range(len(entries))):
         missing = [name for name in names if name not in entries]
@@ -127,15 +127,22 @@ def from_npz(fn: e.Function, path: str | Path, most: int = INPUT_LIMIT) -> list[
         text = f"{path} has {len(entries)} inputs, the function {len(names)} parameters"
         raise _failure(text, takes, fn)
     by_place = dict(zip(places, entries.values(), strict=True))
-    return [by_place[place] for place in range(len(names))]
+    return [_of(by_place[place], param) for place, param in enumerate(fn.params)]
+
+
+def _of(array: Any, param: e.Var) -> Any:
+    """An array of a file as one of the parameter's dtype, where the file could not say it."""
+    info = param.struct_info
+    dtype = info.dtype if isinstance(info, s.TensorStructInfo) else None
+    return array if dtype is None else read_as(array, dtype.to_numpy())
 
 
 def _load(source: str, param: e.Var, most: int) -> Any:
     entries = read_arrays(source, most)
     if len(entries) == 1:
-        return next(iter(entries.values()))
+        return _of(next(iter(entries.values())), param)
     if param.name in entries:
-        return entries[param.name]
+        return _of(entries[param.name], param)
     has = f"it has {', '.join(entries)}" if entries else "it is empty"
     raise _failure(f"{source} has no entry {param.name!r}", has, param)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -149,6 +150,8 @@ def keywords(
         if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
             infos = struct_infos(reader, keyword.value)
         else:
+            if op is not None and keyword.arg not in declared:
+                no_argument(reader, node, op, keyword.arg, declared)
             pairs[keyword.arg] = declared_value(reader, declared.get(keyword.arg), keyword.value)
     return (Attrs(pairs) if pairs else EMPTY), infos
 
@@ -162,6 +165,16 @@ def struct_infos(reader: ExprReader, node: ast.expr) -> tuple[s.StructInfo, ...]
     """StructInfo arguments: one, or several in a list."""
     items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
     return tuple([reader.info.read(item) for item in items])
+
+
+def no_argument(reader: ExprReader, node: ast.Call, op: type[Op], name: str, known: Iterable[str]) -> None:
+    """Refuse an argument whose name the operator does not have; raises Skip."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1)
+    bad_arguments(
+        reader, node, op, f"has no argument {name!r}" + (f"; did you mean {near[0]}?" if near else "")
+    )
 
 
 def bad_arguments(reader: ExprReader, node: ast.Call, op: type[Op], problem: str) -> None:

@@ -16,6 +16,7 @@ from relax_explorer.core.syntax.parse_attributes import (
     attributes,
     bad_arguments,
     keywords,
+    no_argument,
     struct_infos,
 )
 from relax_explorer.core.syntax.parse_call_forms import (
@@ -114,12 +115,7 @@ def _declared(reader: ExprReader, node: ast.Call, op: type[Op]) -> e.Call:
         if name in ARGS_KEYWORDS or name in OUT_KEYWORDS:
             infos = struct_infos(reader, keyword.value)
         elif name not in known:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, known, 1)
-            bad_arguments(
-                reader, node, op, f"has no argument {name!r}" + (f"; did you mean {near[0]}?" if near else "")
-            )
+            no_argument(reader, node, op, name, known)
         elif name in given:
             bad_arguments(reader, node, op, f"is given {name!r} twice")
         else:

@@ -17,7 +17,7 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS, TYPE_KEYWORD
-from relax_explorer.core.syntax.parse_attributes import declared_value, keywords, struct_infos
+from relax_explorer.core.syntax.parse_attributes import declared_value, keywords, no_argument, struct_infos
 
 if TYPE_CHECKING:
     from relax_explorer.core.syntax.parse_expr import ExprReader
@@ -51,6 +51,9 @@ def call_form(reader: ExprReader, node: ast.Call, name: str, op: type[Op] | None
     func = reader.value(first) if name in NAMED_FORMS else _function(reader, first)
     declared = {q.name: q for q in op.attributes} if op is not None else {}
     given = _given(node, name)
+    unknown = [key for key in given if key not in declared and key not in _PARTS]
+    if op is not None and unknown:
+        no_argument(reader, node, op, unknown[0], [*declared, "out_ty"])
     pairs: list[tuple[str, Any]] = [
         (key, declared_value(reader, declared.get(key), given.pop(key)))
         for key in list(given)

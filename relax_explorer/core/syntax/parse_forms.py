@@ -56,6 +56,8 @@ def shape(reader: ExprReader, node: ast.Call) -> e.Expr:
 
 def tuple_form(reader: ExprReader, node: ast.Call) -> e.Expr:
     """A tuple."""
+    if node.keywords:
+        raise reader.ctx.fail(codes.BAD_CALL, "R.tuple takes values alone", node.keywords[0].value)
     return e.Tuple(tuple([reader.value(arg) for arg in node.args]), None, reader.ctx.span(node))
 
 

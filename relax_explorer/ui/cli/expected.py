@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from relax_explorer.core.session.arrays import read_arrays
+from relax_explorer.core.session.arrays import read_arrays, read_as
 from relax_explorer.ui.cli import output
 
 _NAME = re.compile(r"out([0-9]{1,9})")
@@ -36,10 +36,7 @@ def _read_as(wanted: Any, value: Any, what: str) -> Any:
     """What a file holds; dtypes that numpy has not are in files as bytes, and are those of the result."""
     if wanted.dtype.names is not None or wanted.dtype.subdtype is not None:
         raise click.UsageError(f"{what} is an array of records: no result can be compared with it")
-    dtype = getattr(value, "dtype", None)
-    if wanted.dtype.kind == "V" and dtype is not None and dtype.itemsize == wanted.dtype.itemsize:
-        return wanted.view(dtype)
-    return wanted
+    return read_as(wanted, getattr(value, "dtype", None))
 
 
 def _compared(number: int, value: Any, wanted: Any, rtol: float, atol: float) -> bool:

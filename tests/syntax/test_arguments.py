@@ -1,0 +1,51 @@
+"""A call that names an argument which its operator does not have is refused, whatever form the call has."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from tests.support.oracle import Oracle
+
+CALLS = [
+    'R.call_tir(cls.k, (x,), other=3, out_ty=R.Tensor((2,), "float32"))',
+    'R.call_tir_inplace(cls.k, (x, x), inplace_indices=[0], other=3, out_ty=R.Tensor((2,), "float32"))',
+    'R.call_tir_with_grad(cls.k, (x,), te_grad_name="g", other=3, out_ty=R.Tensor((2,), "float32"))',
+    'R.call_dps_packed("f", (x,), other=3, out_ty=R.Tensor((2,), "float32"))',
+    'R.call_py_func("f", (x,), other=3, out_ty=R.Tensor((2,), "float32"))',
+    'R.call_pure_packed("f", x, other=3, ty_args=(R.Object,))',
+    'R.call_inplace_packed("f", x, inplace_indices=[0], other=3, ty_args=(R.Object,))',
+    'R.call_builtin_with_ctx("f", (x,), other=3, ty_args=(R.Object,))',
+    "R.print(x, other=3)",
+    'R.assert_op(R.const(True, "bool"), x, other=3)',
+    "R.add(x, x, other=3)",
+    "R.tuple(x, other=3)",
+    "R.nn.softmax(x, other=3)",
+]
+PROGRAM = """
+@I.ir_module
+class M:
+    @T.prim_func
+    def k(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        B[0] = A[0]
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")):
+        cls = M
+        y = {}
+        return y
+"""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_argument_that_nobody_knows_is_refused(oracle: Oracle, call: str) -> None:
+    text = PROGRAM.format(call)
+    assert not oracle.parse(text).ok
+    with pytest.raises(rxe.ParseError) as caught:
+        rxe.parse(text)
+    assert [item.code.id for item in caught.value.diagnostics] == ["RX0015"]
+
+
+def test_a_misspelled_argument_is_told_from_its_neighbour() -> None:
+    text = PROGRAM.format('R.call_inplace_packed("f", x, inplace_indexes=[0], ty_args=(R.Object,))')
+    with pytest.raises(rxe.ParseError, match="did you mean inplace_indices"):
+        rxe.parse(text)
