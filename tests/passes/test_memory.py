@@ -67,6 +67,8 @@ def calls(module: rxe.IRModule, name: str) -> int:
     return text.count(f"R.{name}(")
 
 
+HELD = 'z: R.Tensor("float32", ndim=1) = x\ns = R.shape_of(z)\ns2 = R.shape_of(z)\n'
+
 # For each: the values that the program gives, with INC(v) for a packed function that adds 1 to v in place.
 OVERWRITTEN = {
     "between": ("a = R.add(x, x)\nINC(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
@@ -120,6 +122,12 @@ OVERWRITTEN = {
     "what an unknown callee was given": (
         "z = R.call_packed('test.f', x, sinfo_args=R.Tensor((2,), 'float32'))\na = R.add(x, x)\nINC(z)\n"
         "b = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "the result, whose shape gets another name": (
+        HELD + "a = R.broadcast_to(x, s2)\nINC(a)\nb = R.broadcast_to(x, s)\nreturn (a, b)", [1, 0],
+    ),
+    "an operand, whose shape gets another name": (
+        HELD + "v = R.broadcast_to(x, s2)\na = R.sum(v)\nINC(v)\nb = R.sum(v)\nreturn (a, b)", [0, 2],
     ),
 }  # fmt: skip
 

@@ -1,4 +1,7 @@
-"""After each pass normalizing changes nothing: the very same module comes back, so that debuggers and views find its bindings."""
+"""After each pass normalizing changes nothing: the very same module comes back, so that debuggers and views find its bindings.
+
+Every other property that held before and that the pass promises to keep still holds.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.passes.decl import Pass
 from relax_explorer.core.passes.pipeline import run_step, steps
+from relax_explorer.core.passes.properties import PROPERTIES
 from tests.support.random_programs import random_program
 from tests.support.roundtrip import SAMPLES
 
@@ -19,9 +23,9 @@ RANDOM = 60  # by hand: 2,000
 
 def assert_normalized(module: rxe.IRModule, what: str) -> int:
     """Hold every pass to it; how many took the module."""
-    count = 0
+    count, held = 0, [q for q in PROPERTIES if q.holds(module)]
     for name in rxe.passes.names():
-        outcome = run_step(steps(name)[0], module)
+        outcome = run_step(steps(name)[0], module, held=held)
         broken = [item.message for item in outcome.problems if item.code.id == "RX0403"]
         assert not broken, f"{what}: {broken[0]}"
         after = outcome.module

@@ -69,20 +69,25 @@ class Aliases:
         if not self._mutable or _has_no_memory(leaf):
             return False
         root = self._find(leaf)
-        return root in self._writes or root in self._left
+        return root in self._writes or root in self._left or self._is_new(leaf)
 
     def written_between(self, read: Iterable[e.Expr], first: e.Var, second: e.Var) -> bool:
-        """Whether memory of `read` may be overwritten after `first` is bound and before `second`, both in one function body."""
+        """Whether memory of `read` may be overwritten after `first` is bound and before `second`, both in one function body.
+
+        Neither is new, which `written` tells.
+        """
         if not self._mutable:
             return False
-        start, end = self._number.get(first), self._number.get(second)
-        if start is None or end is None:
-            return any(map(self.written, read))
+        start, end = self._number[first], self._number[second]
         for leaf in read:
             places = () if _has_no_memory(leaf) else self._writes.get(self._find(leaf), ())
-            if bisect_right(places, start) < bisect_right(places, end - 1):
+            if bisect_right(places, start) < bisect_right(places, end - 1) or self._is_new(leaf):
                 return True
         return False
+
+    def _is_new(self, leaf: e.Expr) -> bool:
+        """Whether a pass made the variable anew, because its shape has another name now: its memory is not known here."""
+        return isinstance(leaf, e.Var) and leaf not in self._number and leaf not in self._parent
 
     def _binding(
         self, number: int, binding: e.Binding, writes: list[tuple[int, object]], left: list[e.Expr]

@@ -13,11 +13,11 @@ from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.passes.decl import PassSite, check_errors, function_pass
-from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM
+from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import record_in_order
 
 
-@function_pass("ConvertToDataflow", requires=[NORMAL_FORM], invalidates=[NO_DATAFLOW])
+@function_pass("ConvertToDataflow", requires=[NORMAL_FORM], invalidates=[NO_DATAFLOW, CANONICAL_BINDINGS])
 def convert_to_dataflow(
     fn: e.Function, at: PassSite, *, min_size: int = 2, errors: str = "keep"
 ) -> e.Function:
