@@ -6,7 +6,7 @@ import ast
 import contextlib
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import well_formed
@@ -20,6 +20,7 @@ from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
 from relax_explorer.core.syntax.python_text import expression_tree
 
+_C = TypeVar("_C")
 PRIM_OPERATORS: dict[type, type[p.Binary]] = {
     ast.Add: p.Add, ast.Sub: p.Sub, ast.Mult: p.Mul, ast.Div: p.Div, ast.FloorDiv: p.FloorDiv, ast.Mod: p.FloorMod,
     ast.Eq: p.EQ, ast.NotEq: p.NE, ast.Lt: p.LT, ast.LtE: p.LE, ast.Gt: p.GT, ast.GtE: p.GE, ast.And: p.And, ast.Or: p.Or,
@@ -264,19 +265,25 @@ class InfoReader:
         given = self._keywords(node, "params", "ret", "purity", "derive_func")
         for name, arg in zip(("params", "ret", "purity", "derive_func"), node.args, strict=False):
             given.setdefault(name, arg)
-        params = given.get("params")
-        infos = None
-        if isinstance(params, (ast.Tuple, ast.List)):
-            infos = tuple([self.read(item) for item in params.elts])
+        params, infos = given.get("params"), None
+        if params is not None and not (isinstance(params, ast.Constant) and params.value is None):
+            several = isinstance(params, (ast.Tuple, ast.List))
+            infos = tuple([self.read(item) for item in (params.elts if several else [params])])  # type: ignore[attr-defined]  # as `several` says
         ret = self.read(given["ret"]) if "ret" in given else s.OBJECT
-        purity, derive = given.get("purity"), given.get("derive_func")
-        pure = bool(purity.value) if isinstance(purity, ast.Constant) else infos is not None
-        return s.FuncStructInfo(
-            infos,
-            ret,
-            pure,
-            derive.value if isinstance(derive, ast.Constant) and derive.value else None,  # type: ignore[arg-type]  # narrowed by type() above
-        )
+        pure = self._literal_of(given.get("purity"), bool, "purity is True or False")
+        derive = self._literal_of(given.get("derive_func"), str, "derive_func is the name of a function")
+        if infos is not None and derive:
+            text = "a function has parameters or a derive function, not both"
+            raise self.ctx.fail(codes.BAD_ANNOTATION, text, node, help="leave one of them out")
+        return s.FuncStructInfo(infos, ret, infos is not None if pure is None else pure, derive or None)
+
+    def _literal_of(self, node: ast.expr | None, kind: type[_C], rule: str) -> _C | None:
+        """A literal of a kind; None where nothing is given, or None."""
+        value = node.value if isinstance(node, ast.Constant) else node
+        if value is None or isinstance(value, kind):
+            return value
+        assert node is not None  # else the value was
+        raise self.ctx.fail(codes.BAD_ANNOTATION, f"{ast.unparse(node)[:60]!r} can't be: {rule}", node)
 
     def _prim(self, node: ast.Call) -> s.StructInfo:
         given = self._keywords(node, "dtype", "value")
