@@ -107,6 +107,34 @@ class Module:
     assert str(next(bindings(new["main"])).var.struct_info) == 'R.Tensor((4, 4), dtype="float32")'
 
 
+def test_an_effect_that_stays_is_known_after_the_edit() -> None:
+    text = TEXT.replace("        g = R.sum", "        _ = R.print(c)\n        g = R.sum")
+    old = rxe.normalize(rxe.parse(text))
+    new = rxe.normalize(edited(old, "g", lambda call: e.Call(e.op_ref("relax.mean"), call.args)), old)
+    for module in (old, new):
+        assert "R.print" in module.script()
+        assert not module["main"].struct_info.pure
+
+
+def test_a_call_that_is_not_as_the_text_has_it_gets_no_edit() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @R.function
+    def pair(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+        return (x, y)
+    @R.function
+    def main(u: R.Tensor(dtype="float32", ndim=1)):
+        a = Module.pair(u)
+        return a
+"""
+    module = edited(rxe.parse(text), "a", lambda call: replace(call, args=(*call.args, *call.args)))
+    found = [item for item in rxe.check(module) if item.code.id == "RX0218"]
+    assert [len(item.edits) for item in found] == [0, 0]
+    once = rxe.check(text.replace("pair(u)", "pair(u, u)"))
+    assert [len(item.edits) for item in once if item.code.id == "RX0218"] == [2, 2]
+
+
 def test_an_edit_that_is_wrong_is_refused() -> None:
     old = rxe.normalize(rxe.parse(TEXT))
     with pytest.raises(rxe.Failure, match="RX0203"):

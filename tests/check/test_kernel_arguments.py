@@ -93,6 +93,12 @@ def test_what_follows_from_a_wrong_value_is_not_said_again() -> None:
     assert found == ["RX0202"]
 
 
+def test_what_follows_from_a_wrong_call_is_not_said_again() -> None:
+    text = program('cls.double, (i,), out_ty=R.Tensor((2, 6), "float32")')
+    text = text.replace("return r", "s = R.add(r, x)\n        return s")
+    assert [item.code.id for item in rxe.check(rxe.parse(text)) if item.is_error] == ["RX0213"]
+
+
 def test_what_is_not_proven_is_checked_when_it_runs() -> None:
     text = program('cls.double, (z,), out_ty=R.Tensor((p, 6), "float32")')
     x, i = np.ones((2, 3), np.float32), np.ones((2, 3), np.int32)

@@ -23,6 +23,14 @@ RETURN = {
     "an element of each": "B[v, T.int64(0)] = A[v, T.int64(3)]",
     "a computed index": "B[v, v % T.int64(4)] = A[v * T.int64(2) // T.int64(2), T.int64(1)]",
     "a choice": "B[v, T.int64(0)] = T.if_then_else(A[v, T.int64(0)] > T.float32(0), T.exp(A[v, T.int64(1)]), T.float32(1))",
+    "a choice of statements": (
+        "if A[v, T.int64(0)] > T.float32(0):\n                B[v, T.int64(0)] = T.float32(1)\n"
+        "            else:\n                B[v, T.int64(3)] = T.float32(1)"
+    ),
+    "memory of its own": (
+        "C = T.sblock_alloc_buffer((T.int64(4),), 'float32')\n            C[T.int64(1)] = A[v, T.int64(0)]\n"
+        "            B[v, T.int64(0)] = C[T.int64(1)]"
+    ),
     "floats divided": "B[v, T.int64(0)] = A[v, T.int64(0)] / A[v, T.int64(1)]",
 }
 STOP = {
@@ -59,6 +67,19 @@ def test_it_ends_without_an_error(name: str) -> None:
 @pytest.mark.parametrize("name", STOP)
 def test_it_may_stop(name: str) -> None:
     assert kernel_may_stop(kernel(STOP[name]))
+
+
+FUNCTIONS = """
+    likely exp exp2 exp10 log log2 log10 log1p sqrt rsqrt tanh sigmoid erf sin cos tan asin acos atan sinh cosh asinh acosh atanh
+    fabs abs floor ceil round trunc nearbyint isnan isinf isfinite pow copysign hypot atan2
+"""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS.split())
+def test_functions_of_numbers_return(name: str) -> None:
+    more = ", A[v, T.int64(1)]" if name in ("pow", "copysign", "hypot", "atan2") else ""
+    body = f"B[v, T.int64(0)] = T.Cast('float32', T.{name}(A[v, T.int64(0)]{more}))"
+    assert not kernel_may_stop(kernel(body))
 
 
 def test_a_loop_that_runs_too_far_may_stop() -> None:

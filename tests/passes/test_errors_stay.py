@@ -113,6 +113,29 @@ def test_only_what_cannot_stop_moves_into_a_dataflow_block(name: str, moves: boo
     assert "R.dataflow" in dropped.script()
 
 
+@pytest.mark.parametrize(
+    ("condition", "stays"),
+    [
+        ('R.Tensor((), "bool")', False),
+        ('R.Prim("bool")', False),
+        ('R.Tensor(dtype="bool")', True),
+        ('R.Tensor((1,), "bool")', True),
+        ("R.Object", True),
+    ],
+)
+def test_a_condition_that_is_no_scalar_may_stop(condition: str, stays: bool) -> None:
+    text = f"""@R.function
+def main(x: R.Tensor((2,), "float32"), c: {condition}):
+    if c:
+        dead = R.exp(x)
+    else:
+        dead = R.sin(x)
+    return x
+"""
+    module = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination")
+    assert ("dead" in names(module)) is stays
+
+
 def test_a_wrong_choice_is_refused() -> None:
     for name in ("DeadCodeElimination", "ConvertToDataflow"):
         with pytest.raises(rxe.Failure) as caught:

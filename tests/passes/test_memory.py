@@ -20,6 +20,18 @@ class Module:
     def seen(p: R.Tensor((2,), "float32")) -> R.Tensor((1, 2), "float32"):
         q = R.reshape(p, R.shape([1, 2]))
         return q
+    @R.function(private=True, pure=False)
+    def bump(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        _ = R.call_packed("test.inc_inplace", p, sinfo_args=R.Tuple())
+        return p
+    @T.prim_func(private=True)
+    def inc(a: T.Buffer((2,), "float32")):
+        for i in range(2):
+            a[i] = a[i] + T.float32(1)
+    @R.function(private=True, pure=False)
+    def lowered_bump(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        _ = Module.inc(p)
+        return p
     @R.function(pure=False)
     def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
         cls = Module
@@ -86,6 +98,12 @@ OVERWRITTEN = {
     "by a branch's result": (
         "if c:\n    z = x\nelse:\n    z = y\na = R.add(x, x)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
     ),
+    "by a function": ("a = R.add(x, x)\n_ = cls.bump(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "what a function gave back": ("a = R.add(x, x)\nz = cls.bump(y)\nINC(z)\nreturn (a, y)", [0, 3]),
+    "by a function that calls a PrimFunc": (
+        "a = R.add(x, x)\n_ = cls.lowered_bump(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "by a PrimFunc": ("a = R.add(x, x)\n_ = cls.inc(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
     "by a closure": (
         "@R.function(pure=False)\ndef g(z: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n    INC(x)\n    return z\n"
         "a = R.add(x, x)\nw = g(y)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],

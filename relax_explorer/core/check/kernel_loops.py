@@ -81,6 +81,7 @@ class _Loops:
     def _block(self, node: t.SBlock, races: tuple[t.For, ...]) -> tuple[t.For, ...]:
         names: set[str] = set()
         taken: dict[p.PrimExpr, str] = {}
+        reduced: list[p.PrimExpr] = []
         for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
             self.uses[axis.var] = self._of(value)
             if axis.var.name in names:
@@ -92,9 +93,10 @@ class _Loops:
                 self._say(codes.BOUND_TWICE, text, node)
             names.add(axis.var.name)
             taken.setdefault(value, axis.var.name)
+            if axis.kind == "reduce":
+                reduced.append(value)
         for buffer in node.alloc_buffers:
             self.own[buffer] = races
-        reduced = [v for a, v in zip(node.iter_vars, node.iter_values, strict=True) if a.kind == "reduce"]
         chosen = self._of(*reduced, *([] if node.predicate is None else [node.predicate]))
         return tuple([loop for loop in races if loop not in chosen])
 

@@ -179,7 +179,8 @@ class FunctionNormalizer:
             return False
         if not self.has_effect and type(binding.value) is e.Call:
             self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
-        self.infer.definitions[self._var(binding.var, binding.var.struct_info)] = binding.value
+        var = self._var(binding.var, binding.var.struct_info)  # type: ignore[arg-type]  # a known binding has one
+        self.infer.definitions[var] = binding.value
         self.infer.callees.note(binding)
         self.out.append(binding)
         return True
@@ -230,8 +231,8 @@ class FunctionNormalizer:
             self.infer.poisoned_results.add(early)
         self.out.append(replace(binding, var=early, value=new))
 
-    def _var(self, var: e.Var, info: s.StructInfo | None) -> e.Var:
-        if self.dataflow and info is not None and type(var) is e.Var:
+    def _var(self, var: e.Var, info: s.StructInfo) -> e.Var:
+        if self.dataflow and type(var) is e.Var:
             info = held.lasting(info)
         new = var if var.struct_info is info else type(var)(var.name, info, var.span)
         if var in self.bound:
