@@ -87,6 +87,26 @@ def test_what_cannot_be_inlined_stays(program: IRModule) -> None:
     )["f"]
 
 
+def test_each_copy_has_shape_variables_of_its_own() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def double(x: R.Tensor("float32", ndim=1)) -> R.Tensor("float32", ndim=1):
+        k = T.int64()
+        y = R.match_cast(x, R.Tensor((k,), "float32"))
+        return R.add(y, y)
+    @R.function
+    def main(a: R.Tensor("float32", ndim=1), b: R.Tensor("float32", ndim=1)):
+        return (M.double(a), M.double(b))
+"""
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(before, "InlinePrivateFunctions")
+    given = [np.ones(2, np.float32), np.ones(3, np.float32)]
+    for module in (before, after):
+        assert [array.tolist() for array in rxe.run(module, "main", given)] == [[2, 2], [2, 2, 2]]
+
+
 def test_what_needs_no_inlining_is_the_same_object(program: IRModule) -> None:
     once = rxe.apply_pass(program, "InlinePrivateFunctions")
     assert once["down"] is program["down"]

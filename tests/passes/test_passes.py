@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import explain, run_step, steps
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -38,6 +39,9 @@ def body(module: rxe.IRModule) -> list[str]:
     ]
 
 
+UNKNOWN = 'x: R.Tensor((2, 3), "float32"), u: R.Tensor("float32", ndim=1)'
+
+
 def after(text: str, *passes: str) -> rxe.IRModule:
     return rxe.run_pipeline(rxe.normalize(rxe.parse(text)), list(passes))
 
@@ -47,6 +51,45 @@ def test_canonicalize_propagates_copies_and_tuple_fields() -> None:
     assert "a = R.exp(x)" in lines
     assert "gv = R.add(a, b)" in lines
     assert not any(line.startswith(("same", "first", "lv =")) for line in lines)
+
+
+def test_a_match_cast_that_checks_stays() -> None:
+    text = function(
+        "R.match_cast(x, R.Tensor((2, 3), 'float32'))\nR.match_cast(u, R.Tensor((2,), 'float32'))\nreturn x",
+        UNKNOWN,
+    )
+    assert body(after(text, "CanonicalizeBindings")) == [
+        '_ = R.match_cast(u, R.Tensor((2,), dtype="float32"))', "return x",
+    ]  # fmt: skip
+
+
+def test_a_match_cast_that_says_less_of_its_output_is_no_copy() -> None:
+    cast = 'gv: R.Tensor("float32", ndim=1) = R.match_cast(lv, R.Tensor((2,), "float32"))'
+    text = function(
+        f"with R.dataflow():\n    lv = R.exp(u)\n    {cast}\n    R.output(gv)\nreturn gv", UNKNOWN
+    )
+    module = after(text, "CanonicalizeBindings")
+    assert sum("R.match_cast(lv" in line for line in body(module)) == 1
+    assert rxe.well_formed(module)
+
+
+def test_a_branch_that_is_one_variable_is_normalized_first() -> None:
+    lines = "same = x\nif c:\n    z = same\nelse:\n    z = R.exp(same)\nreturn z"
+    module = rxe.normalize(
+        rxe.parse(function(lines, 'x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")'))
+    )
+    main = module["main"]
+    (block,) = main.body.blocks
+    same, chosen = block.bindings
+    short = replace(chosen, value=replace(chosen.value, true_branch=chosen.value.true_branch.body))
+    blocks = (replace(block, bindings=(same, short)),)
+    raw = module.having({"main": replace(main, body=replace(main.body, blocks=blocks))})
+    assert not NORMAL_FORM.holds(raw)
+    for made in (
+        rxe.apply_pass(raw, "CanonicalizeBindings"),
+        rxe.run_pipeline(raw, ["CanonicalizeBindings"]),
+    ):
+        assert next(bindings(made["main"])).value.true_branch.body.name == "x"
 
 
 def test_common_subexpressions_are_computed_once() -> None:
@@ -65,6 +108,16 @@ def test_dead_code_goes_and_effects_stay() -> None:
     assert any("R.print" in line for line in lines)
     assert any("match_cast" in line for line in lines)
     assert not any("R.exp" in line for line in lines)
+
+
+def test_what_an_effect_reads_stays() -> None:
+    lines = body(
+        after(
+            function("a = R.exp(x)\nb = R.sin(a)\n_ = R.print(b)\nc = R.cos(x)\nreturn x"),
+            "DeadCodeElimination",
+        )
+    )
+    assert [line.split("(")[0] for line in lines] == ["a = R.exp", "b = R.sin", "R.print", "return x"]
 
 
 def test_private_functions_that_nothing_calls_are_dropped() -> None:
@@ -171,7 +224,6 @@ def test_the_order_is_explained_before_anything_runs() -> None:
 
 def test_a_pass_that_breaks_its_contract_is_named() -> None:
     from relax_explorer.core.ir import expr as e
-    from relax_explorer.core.ir.node import replace
     from relax_explorer.core.passes.decl import Pass
     from relax_explorer.core.passes.pipeline import Step
     from relax_explorer.core.passes.properties import WELL_FORMED

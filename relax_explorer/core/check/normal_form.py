@@ -25,13 +25,16 @@ def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
     for binding in bindings(fn):
         if type(binding.value) is e.SeqExpr:
             yield _at(binding, "a sequence stands where a value is bound")
+        inner = sequences(binding.value)
+        if type(binding.value) is e.If and len(inner) < 2:
+            yield _at(binding, "a branch is not a sequence")
         for number, operand in enumerate(operands(binding.value)):
             if not is_leaf(operand, _is_called(binding.value, number)):
                 yield _at(
                     operand if operand.span else binding,
                     f"an operand is a {type(operand).__name__}, not a leaf",
                 )
-        for seq in sequences(binding.value):
+        for seq in inner:
             yield from _result(seq, binding)
     yield from _result(fn.body, fn)
 

@@ -224,7 +224,7 @@ class FunctionNormalizer:
             self.report.say(codes.RECURSION_UNANNOTATED, text, fn, help=fix, spec_only=True)
         if early.struct_info is not new.struct_info:
             self.bound.discard(binding.var)
-            final = self._var(binding.var, new.struct_info)
+            final = self._var(binding.var, new.struct_info)  # type: ignore[arg-type]  # normalizing gave it one
             new = substitute_vars(new, {early: final})
             early = final
         if inner.is_unread:

@@ -13,8 +13,9 @@ from relax_explorer.core import passes as registry
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.ir.expr import Expr, If
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.passes.decl import Pass, Rewrite
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property
 
@@ -200,13 +201,18 @@ def _ready(module: IRModule) -> IRModule:
     """The module, normalized unless it was: what inference has seen has StructInfo everywhere."""
     functions = module.relax_functions.values()
     values = (item for fn in functions for item in (*(b.value for b in bindings(fn)), fn.body.body))
-    if all(value.struct_info is not None for value in values):
+    if all(map(_is_inferred, values)):
         return module
     new, problems = normalized(module)
     errors = [problem for problem in problems if problem.is_error and not problem.spec_only]
     if errors:
         raise Failure(*errors)
     return new
+
+
+def _is_inferred(value: Expr) -> bool:
+    """Whether inference has seen a value, which makes sequences of the branches of an If."""
+    return value.struct_info is not None and (type(value) is not If or len(sequences(value)) == 2)
 
 
 def _raise(outcome: Outcome) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, map_block, merged_blocks
+from relax_explorer.core.ir.walk import bindings, map_block, merged_blocks, sequences
 from relax_explorer.core.passes.decl import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
@@ -65,12 +65,8 @@ class Rewriter:
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.If:
             condition = self.substitution.expr(value.condition)
-            return replace(
-                value,
-                condition=condition,
-                true_branch=self._inner(value.true_branch),
-                false_branch=self._inner(value.false_branch),
-            )
+            true, false = (self._inner(branch) for branch in sequences(value))
+            return replace(value, condition=condition, true_branch=true, false_branch=false)
         if type(value) is e.Function:
             outer, self.owner = self.owner, value
             inner = self._inner(value.body)
@@ -78,9 +74,7 @@ class Rewriter:
             return replace(value, body=inner)
         return self.substitution.expr(value)
 
-    def _inner(self, branch: e.Expr) -> e.Expr:
-        if not isinstance(branch, e.SeqExpr):
-            return self.substitution.expr(branch)
+    def _inner(self, branch: e.SeqExpr) -> e.SeqExpr:
         self.scopes.append({})
         try:
             return self.sequence(branch)

@@ -1,0 +1,35 @@
+"""Operands and attributes of a kind that the operator does not take are the program's mistake, said before its rule looks."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+
+RIGHT = (
+    "R.memory.view(x)",
+    "R.memory.view(x, R.shape([2, 2]))",
+    "R.memory.view(x, R.tuple(), R.tuple(), R.prim_value(0))",
+    'R.memory.view(x, R.shape([2]), "float32", R.tuple())',
+)
+WRONG = (
+    ('R.memory.view(x, R.shape([2]), "float32", R.shape([2]))', "relative_byte_offset is R.Shape([2])"),
+    ('R.memory.view(x, R.shape([2]), "float32", (x,))', "relative_byte_offset is R.Tuple("),
+)
+
+
+def said(call: str) -> list[str]:
+    text = f'@R.function\ndef main(x: R.Tensor((4,), "float32")):\n    y = {call}\n    return y\n'
+    return [f"{item.code.id} {item.message}" for item in rxe.check(text) if item.is_error]
+
+
+@pytest.mark.parametrize("call", RIGHT)
+def test_what_is_taken(call: str) -> None:
+    assert said(call) == []
+
+
+@pytest.mark.parametrize(("call", "words"), WRONG)
+def test_what_is_not(call: str, words: str) -> None:
+    (only,) = said(call)
+    assert only.startswith("RX0201 ")
+    assert words in only

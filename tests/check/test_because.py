@@ -1,0 +1,35 @@
+"""A problem with lengths says where each came from: the definitions behind the operand, the nearest first."""
+
+from __future__ import annotations
+
+import relax_explorer as rxe
+
+HEAD = """@R.function
+def main(x: R.Tensor((4, 3), "float32"), w: R.Tensor((4, 5), "float32"), q: R.Tensor((7,), "float32")):
+"""
+
+
+def notes(*lines: str) -> list[str]:
+    text = HEAD + "".join(f"    {line}\n" for line in lines)
+    (problem,) = [item for item in rxe.check(text) if item.is_error]
+    return list(problem.notes)
+
+
+def test_a_length_is_followed_through_calls_and_tuples() -> None:
+    assert notes("a = R.exp(x)", "t = (q, (w, a))", "s = t[1]", "b = s[1]", "return R.matmul(b, w)") == [
+        "3 because `b = s[1]` (line 6), `s = t[1]` (line 5), `t = (q, (w, a))` (line 4), `a = R.exp(x)` (line 3)",
+        '4 because `w: R.Tensor((4, 5), dtype="float32")` (line 2)',
+    ]
+
+
+def test_it_ends_where_the_length_is_made() -> None:
+    assert notes("a = R.concat((x, x), axis=1)", "b = R.exp(a)", "return R.matmul(b, w)")[0] == (
+        "6 because `b = R.exp(a)` (line 4), `a = R.concat((x, x), axis=1)` (line 3)"
+    )
+
+
+def test_a_chain_has_four_steps_at_most() -> None:
+    lines = [f"a{n + 1} = R.exp({'x' if n == 0 else f'a{n}'})" for n in range(6)]
+    (first, _) = notes(*lines, "return R.matmul(a6, w)")
+    assert first.count("`a") == 4
+    assert first.endswith("`a3 = R.exp(a2)` (line 5)")
