@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.conversion import (
     Conversion,
+    captured_lengths,
     cast_operand,
     conversion,
     counterexample,
     typed_alike,
 )
+from relax_explorer.core.check.matching import pinned
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Edit, Label, Report
@@ -26,26 +29,30 @@ from relax_explorer.core.syntax.places import operand_spans
 Dims = dict[p.PrimVar, p.PrimExpr]
 
 
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A call of a function: its parameters, the StructInfo of the arguments, `held` for comparing them, the callee's lengths."""
+
+    call: e.Call
+    params: Sequence[s.StructInfo]
+    infos: Sequence[s.StructInfo]
+    held: Sequence[s.StructInfo]
+    dims: Dims
+
+
 def check(
-    report: Report,
-    call: e.Call,
-    params: Sequence[s.StructInfo],
-    infos: Sequence[s.StructInfo],
-    dims: Dims,
-    poisoned: Collection[e.Expr],
-    definitions: Mapping[e.Var, e.Expr],
+    report: Report, at: Application, poisoned: Collection[e.Expr], definitions: Mapping[e.Var, e.Expr]
 ) -> bool:
-    """Report every argument that does not fit; whether the call has a meaning. `dims` gives the callee's lengths."""
-    good = True
-    for number, (want, have) in enumerate(zip(params, infos, strict=True)):
-        if want is have:
-            continue
-        verdict = conversion(have, substitute_info(want, dims))
+    """Report every argument that does not fit; whether the call has a meaning."""
+    good, call = True, at.call
+    scope = p.free_vars(*at.dims.values())
+    for number, (want, have) in enumerate(zip(at.params, at.infos, strict=True)):
+        verdict = conversion(at.held[number], pinned(substitute_info(want, at.dims), scope))
         if verdict is Conversion.FITS or call.args[number] in poisoned:
             continue
         if verdict is not Conversion.NEVER and rests_on_missing(call.args[number], definitions):
             continue
-        problem = _Argument(report, call, number, params, infos, dims)
+        problem = _Argument(report, at, number)
         if verdict is Conversion.MAYBE:
             if not _is_kernel(call):
                 problem.say_maybe()
@@ -80,21 +87,13 @@ def _only_dims(have: s.StructInfo, want: s.StructInfo) -> bool:
 class _Argument:
     """One argument that does not fit."""
 
-    def __init__(
-        self,
-        report: Report,
-        call: e.Call,
-        number: int,
-        params: Sequence[s.StructInfo],
-        infos: Sequence[s.StructInfo],
-        dims: Dims,
-    ) -> None:
-        self.report, self.call, self.number = report, call, number
-        self.params, self.infos, self.dims = params, infos, dims
-        self.want = substitute_info(params[number], dims)
-        spans = operand_spans(call.span)
-        self.spans = spans if len(spans) == len(call.args) else []
-        self.name = getattr(call.op, "name", "the function")
+    def __init__(self, report: Report, at: Application, number: int) -> None:
+        self.report, self.call, self.number = report, at.call, number
+        self.params, self.infos, self.dims = at.params, at.infos, at.dims
+        self.want, self.held = substitute_info(at.params[number], at.dims), at.held[number]
+        spans = operand_spans(at.call.span)
+        self.spans = spans if len(spans) == len(at.call.args) else []
+        self.name = getattr(at.call.op, "name", "the function")
 
     @property
     def _span(self) -> Span | None:
@@ -125,7 +124,7 @@ class _Argument:
         """The dimensions of the argument are known only at run time."""
         have = self.infos[self.number]
         text = f"argument {self.number + 1} of {self.name} is {have}; whether it is {self.want} is known only at run time"
-        notes = counterexample(have, self.want)
+        notes = counterexample(have, self.want) + captured_lengths(have, self.held)
         self.report.say(
             codes.MAYBE_ARGUMENT, text, self._place, help=self._cast, notes=notes, edits=self._edits()
         )

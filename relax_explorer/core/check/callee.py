@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.ir import expr as e
 
-_HOLDING = frozenset({e.Var, e.DataflowVar, e.GlobalVar, e.Tuple, e.TupleGetItem})
+_HOLDING = frozenset({e.Var, e.DataflowVar, e.GlobalVar, e.Tuple})
 
 
 class Callees:
@@ -12,24 +12,35 @@ class Callees:
 
     def __init__(self) -> None:
         self._values: dict[e.Var, e.Expr] = {}
+        self._defined: set[e.Expr] = set()
 
     def note(self, binding: e.Binding) -> None:
         """Remember what a binding makes of its variable."""
         if binding.var is not None:
             self.hold(binding.var, binding.value)
 
-    def hold(self, var: e.Var, value: e.Expr) -> None:
+    def hold(self, var: e.Var, value: e.Expr | None) -> None:
         """Remember what a variable is bound to."""
+        if type(value) is e.TupleGetItem:
+            fields = self.fields(value.tuple) or ()
+            value = fields[value.index] if 0 <= value.index < len(fields) else None
         if type(value) in _HOLDING:
-            self._values[var] = value
+            self._values[var] = value  # type: ignore[assignment]  # not None, which holds nothing
+
+    def define(self, var: e.Var) -> None:
+        """Remember that a variable is the name of a local function."""
+        self._defined.add(var)
+
+    def is_known(self, callee: e.Expr) -> bool:
+        """Whether it is known which function of the module or local function a callee is."""
+        found = self.of(callee)
+        return type(found) is e.GlobalVar or found in self._defined
 
     def of(self, callee: e.Expr) -> e.Expr:
         """The function that a callee is; the callee itself where that is not known."""
         first = callee
         while True:
             value = self._values.get(callee) if isinstance(callee, e.Var) else None
-            if type(value) is e.TupleGetItem:
-                value = self._field(value)
             if value is None or type(value) is e.Tuple:
                 break
             callee = value
@@ -37,8 +48,8 @@ class Callees:
             self._values[first] = callee  # so that a chain of copies is followed once
         return callee
 
-    def _field(self, item: e.TupleGetItem) -> e.Expr | None:
-        whole = self.of(item.tuple)
-        whole = self._values.get(whole, whole) if isinstance(whole, e.Var) else whole
-        fields = whole.fields if type(whole) is e.Tuple else ()
-        return fields[item.index] if item.index < len(fields) else None
+    def fields(self, whole: e.Expr) -> tuple[e.Expr, ...] | None:
+        """What a tuple is made of; None where that is not known."""
+        made = self.of(whole)
+        made = self._values.get(made, made) if isinstance(made, e.Var) else made
+        return made.fields if type(made) is e.Tuple else None

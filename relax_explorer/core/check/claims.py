@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from relax_explorer.core.check.compatible import YES, defined_dims, erase, fits, match_dims, overlaps
-from relax_explorer.core.check.conversion import Conversion, cast_binding, conversion, counterexample
+from relax_explorer.core.check.compatible import (
+    YES,
+    defined_dims,
+    erase,
+    fits,
+    match_dims,
+    never_fits,
+    overlaps,
+)
+from relax_explorer.core.check.conversion import (
+    Conversion,
+    captured_lengths,
+    cast_binding,
+    conversion,
+    counterexample,
+)
+from relax_explorer.core.check.matching import pinned
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import well_formed as codes
@@ -20,32 +35,33 @@ def annotated(
     report: Report,
     binding: e.VarBinding,
     derived: s.StructInfo,
-    poisoned: bool,
-    definitions: Mapping[e.Var, e.Expr],
+    held: s.StructInfo,
+    dims: Collection[p.PrimVar],
+    definitions: Mapping[e.Var, e.Expr] | None,
 ) -> s.StructInfo:
-    """What a variable is known to be: its annotation where there is one, for a widening sticks (errata E-13).
+    """What a variable is known to be: its annotation, for a widening sticks (errata E-13).
 
-    A contradiction is reported, unless the value is already known to be wrong, or rests on data that the text left out.
+    A contradiction is reported, unless the value rests on data that the text left out, or is already known to be wrong: then
+    there are no `definitions`. `held` is the value's StructInfo for comparing, `dims` are the shape variables in scope.
     """
     wanted = binding.annotation
-    if wanted is None or wanted is derived:
-        return derived
+    assert wanted is not None  # the caller looked
     if isinstance(wanted, s.PrimStructInfo) and wanted.value is None and fits(derived, wanted) is YES:
         return derived  # the text has no way to say a scalar's value
-    if not poisoned and not (not _is_known(derived, wanted) and rests_on_missing(binding.value, definitions)):
-        _check_annotation(report, binding, derived, wanted)
+    if definitions is None:
+        return wanted
+    verdict = conversion(held, pinned(wanted, dims))
+    sure = verdict in (Conversion.FITS, Conversion.NEVER)  # no missing data excuses that
+    if sure or not rests_on_missing(binding.value, definitions):
+        _check_annotation(report, binding, derived, held, verdict)
     return wanted
 
 
-def _is_known(derived: s.StructInfo, wanted: s.StructInfo) -> bool:
-    """Whether the annotation adds nothing, or contradicts: no missing data excuses that."""
-    return conversion(derived, wanted) in (Conversion.FITS, Conversion.NEVER)
-
-
 def _check_annotation(
-    report: Report, binding: e.VarBinding, derived: s.StructInfo, wanted: s.StructInfo
+    report: Report, binding: e.VarBinding, derived: s.StructInfo, held: s.StructInfo, verdict: Conversion
 ) -> None:
-    verdict = conversion(derived, wanted)
+    wanted = binding.annotation
+    assert wanted is not None  # the caller looked
     cast = f"write {binding.var.name} = R.match_cast(…, {wanted})"
     if verdict is Conversion.NEVER:
         text = f"the value is {derived}, the annotation says {wanted}"
@@ -56,24 +72,32 @@ def _check_annotation(
         report.say(codes.NARROW_ANNOTATION, text, binding, help=cast, spec_only=True, edits=edits)
     elif verdict is Conversion.MAYBE:
         text = f"the value is {derived}; whether it is {wanted} is known only at run time"
-        notes, edits = counterexample(derived, wanted), cast_binding(binding, wanted)
+        notes = counterexample(derived, wanted) + captured_lengths(derived, held)
+        edits = cast_binding(binding, wanted)
         report.say(codes.MAYBE_ANNOTATION, text, binding, help=cast, notes=notes, edits=edits)
 
 
-def check_return(report: Report, fn: e.Function, derived: s.StructInfo, trusted: bool) -> None:
+def check_return(
+    report: Report,
+    fn: e.Function,
+    derived: s.StructInfo,
+    held: s.StructInfo,
+    dims: Collection[p.PrimVar],
+    trusted: bool,
+) -> None:
     """Report a result that is not, or not provably, what the return annotation of `fn` says; TVM does not look.
 
-    A result that is `trusted` rests on data that the text left out.
+    A result that is `trusted` rests on data that the text left out. `held` and `dims` are as in `annotated`.
     """
     wanted = fn.ret_struct_info
     assert wanted is not None  # the caller looked
-    verdict = conversion(derived, wanted)
+    verdict = conversion(held, pinned(wanted, dims))
     if verdict is Conversion.FITS or (trusted and verdict is not Conversion.NEVER):
         return
     place = fn.body if fn.body.span else fn
     if verdict is Conversion.MAYBE:
         text = f"the function returns {derived}; whether it is {wanted} is known only at run time"
-        notes = counterexample(derived, wanted)
+        notes = counterexample(derived, wanted) + captured_lengths(derived, held)
         report.say(op_codes.MAYBE_RETURN, text, place, help=op_codes.MAYBE_RETURN.fix, notes=notes)
         return
     text = f"the function returns {derived}, its annotation says {wanted}"
@@ -81,14 +105,27 @@ def check_return(report: Report, fn: e.Function, derived: s.StructInfo, trusted:
     report.say(codes.BAD_RETURN, text, place, help=fix, spec_only=True)
 
 
-def check_cast(report: Report, binding: e.MatchCast, have: s.StructInfo, dims: Collection[p.PrimVar]) -> None:
-    """Report a match_cast that always fails, or never (errata E-14, E-15); `dims` are the shape variables in scope."""
+def check_cast(
+    report: Report,
+    binding: e.MatchCast,
+    have: s.StructInfo,
+    held: s.StructInfo,
+    dims: Collection[p.PrimVar],
+    exact: bool,
+) -> None:
+    """Report a match_cast that always fails, or never (errata E-14, E-15); `held` and `dims` are as in `annotated`.
+
+    A value that is `exact` is the function that is known, and no other that fits its StructInfo.
+    """
     want = binding.struct_info
     new = [dim for dim in defined_dims(want) if dim not in dims]
-    if not overlaps(have, _bound_by(want, have, dims)):
+    if not overlaps(held, pinned(_bound_by(want, have, dims), dims)) or (
+        exact and never_fits(held, pinned(want, dims))
+    ):
         text = f"the value is {have} and can never be {want}"
-        report.say(op_codes.IMPOSSIBLE_CAST, text, binding, help=op_codes.IMPOSSIBLE_CAST.fix)
-    elif not new and fits(have, want) is YES:
+        notes = captured_lengths(have, held)
+        report.say(op_codes.IMPOSSIBLE_CAST, text, binding, help=op_codes.IMPOSSIBLE_CAST.fix, notes=notes)
+    elif not new and fits(held, pinned(want, dims)) is YES:
         text = f"the value is {have}, which is always {want}"
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
 

@@ -7,23 +7,39 @@ dtype have to be right as they are, and only lengths may be left to run time. Th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
 from relax_explorer.core.check.erase import erase
-from relax_explorer.core.check.matching import instantiate, match_dims, shape_var_mapping
+from relax_explorer.core.check.matching import (
+    apart,
+    holds_function,
+    instantiate,
+    match_dims,
+    own_dims,
+    pinned,
+    shape_var_mapping,
+)
 from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specific, signatures
 from relax_explorer.core.check.types import is_subtype
 from relax_explorer.core.check.unify import unify
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.erasure import erase_struct_info
-from relax_explorer.core.ir.walk import defined_dims
+from relax_explorer.core.ir.prim import PrimVar, free_vars
+from relax_explorer.core.ir.walk import all_dims, defined_dims
 
 __all__ = [
-    "NO", "UNKNOWN", "YES", "both", "compatible", "defined_dims", "erase", "fits", "match_dims", "more_specific",
-    "overlaps", "shape_var_mapping", "unify",
+    "NO", "UNKNOWN", "YES", "always_fits", "both", "compatible", "defined_dims", "erase", "fits", "match_dims", "more_specific",
+    "never_fits", "overlaps", "shape_var_mapping", "unify",
 ]  # fmt: skip
+
+
+def always_fits(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """Whether every value of `have` is one of `want`, also where `have` may be a function that captured its shape variables."""
+    if have is want or not holds_function(have):
+        return fits(have, want) is YES
+    return fits(pinned(have, all_dims(have)), want) is YES
 
 
 def compatible(have: s.StructInfo, want: s.StructInfo) -> Answer:
@@ -125,6 +141,35 @@ def overlaps(a: s.StructInfo, b: s.StructInfo) -> bool:
         # Either may be the one that takes any length.
         return overlaps(instantiate(a, b.params)[1], b.ret) or overlaps(a.ret, instantiate(b, a.params)[1])
     return b is s.OBJECT or fits(a, b) is not NO
+
+
+def never_fits(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """Whether a function of exactly this StructInfo, pinned as `want` is, fits in no run, whatever the lengths in scope are."""
+    answer = fits(have, want)
+    if answer is not UNKNOWN or type(have) is not s.FuncStructInfo or type(want) is not s.FuncStructInfo:
+        return answer is NO
+    if have.params is None or want.params is None:
+        return False
+    have, want = apart(have, want)
+    params, ret = instantiate(have, want.params or ())
+    free = own_dims(want)
+    pairs = [*zip(want.params or (), params, strict=True), (ret, want.ret)]
+    return any(_is_hopeless(a, b, free) for a, b in pairs if fits(a, b) is UNKNOWN)
+
+
+def _is_hopeless(have: s.StructInfo, want: s.StructInfo, free: Collection[PrimVar]) -> bool:
+    """Whether no lengths in scope make `have` fit `want` for all values of the shape variables `free`."""
+    if type(have) is not s.TensorStructInfo or type(want) is not s.TensorStructInfo:
+        return False
+    if (have.dtype is None) > (want.dtype is None) or (have.ndim == -1) > (want.ndim == -1):
+        return True
+    left, right = have.lengths, want.lengths
+    if left is None or right is None:
+        return left is None and right is not None
+    return any(
+        (a in free) > (a in free_vars(b)) or (b in free) > (b in free_vars(a))
+        for a, b in zip(left, right, strict=True)
+    )
 
 
 _FITS: dict[type, Callable[[Any, Any], Answer]] = {

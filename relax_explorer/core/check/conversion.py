@@ -7,6 +7,7 @@ from enum import Enum
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.witness import disagreement
 from relax_explorer.core.check.compatible import fits
+from relax_explorer.core.check.matching import captured
 from relax_explorer.core.check.types import is_subtype
 from relax_explorer.core.diagnostics import Edit
 from relax_explorer.core.ir import expr as e
@@ -49,6 +50,12 @@ def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
             values = ", ".join(f"{var.name} = {value}" for var, value in found[0].items())
             return (f"with {values}, dimension {axis} is {found[1]}, not {found[2]}",)
     return ()
+
+
+def captured_lengths(have: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
+    """A note that says which lengths a function captured, so that it takes no others; none when it captured none."""
+    names = captured(have, held)
+    return (f"it captured {', '.join(names)}, and takes no other length there",) if names else ()
 
 
 def cast_binding(binding: e.VarBinding, want: s.StructInfo) -> tuple[Edit, ...]:

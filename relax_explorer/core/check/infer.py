@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relax_explorer.core.check import arguments, kernel_arguments
@@ -11,7 +11,7 @@ from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import Context, default_derive, derived
-from relax_explorer.core.check.matching import own_dims
+from relax_explorer.core.check.matching import holds_function, own_dims, pinned
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
@@ -198,6 +198,20 @@ class Inferrer:
         known = meant if self.info(meant) is self.info(function) else function  # its annotation may say less
         return self.captured.get(known, _NO_DIMS)
 
+    def pinned(self, expr: e.Expr) -> s.StructInfo:
+        """The StructInfo of an operand for comparing: what its functions took from around them is not theirs to bind."""
+        info = self.info(expr)
+        if not holds_function(info):
+            return info
+        fields = self.callees.fields(expr) if type(info) is s.TupleStructInfo else None
+        if fields is None or len(fields) != len(info.fields):  # type: ignore[attr-defined]  # a tuple, having fields
+            return pinned(info, self._outer_dims(expr))
+        around = self.captured.get(expr, _NO_DIMS)
+        known = zip(fields, info.fields, strict=True)  # type: ignore[attr-defined]  # as above
+        return s.TupleStructInfo(
+            tuple([self.pinned(a) if self.info(a) is b else pinned(b, around) for a, b in known])
+        )
+
     def _apply(
         self, call: e.Call, callee: s.FuncStructInfo, params: tuple[s.StructInfo, ...]
     ) -> s.StructInfo:
@@ -207,7 +221,9 @@ class Inferrer:
         infos = [self.info(arg) for arg in call.args]
         for want, have in zip(params, infos, strict=True):
             match_dims(want, have, mapping)
-        if not arguments.check(self.report, call, params, infos, mapping, self.poisoned, self.definitions):
+        held = [self.pinned(arg) for arg in call.args]
+        at = arguments.Application(call, params, infos, held, mapping)
+        if not arguments.check(self.report, at, self.poisoned, self.definitions):
             self.poisoned.add(call)
         ret = erase(callee.ret, mapping.keys(), None, own - mapping.keys())
         return substitute_info(ret, mapping)
@@ -227,9 +243,17 @@ class Inferrer:
         self.poisoned.add(expr)
         return s.OBJECT
 
-    def branches(self, a: s.StructInfo, b: s.StructInfo) -> s.StructInfo:
-        """The StructInfo of an If with these branches."""
-        return unify(a, b)
+    def branches(self, infos: Sequence[s.StructInfo], held: Sequence[s.StructInfo]) -> s.StructInfo:
+        """The StructInfo of an If whose branches are these; as `held`, functions of both have to be alike as well."""
+        info = unify(infos[0], infos[1])
+        return _alike(info, unify(held[0], held[1])) if holds_function(info) else info
+
+
+def _alike(info: s.StructInfo, held: s.StructInfo) -> s.StructInfo:
+    """`info` as far as what is known for comparing, `held`, is of the same kind."""
+    if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
+        return s.TupleStructInfo(tuple(map(_alike, info.fields, held.fields)))
+    return s.OBJECT if held is s.OBJECT else info
 
 
 def _need_rule(site: Site, op: type[Op]) -> None:

@@ -83,6 +83,36 @@ def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
     return hit
 
 
+def holds_function(info: s.StructInfo) -> bool:
+    """Whether values of a StructInfo are functions, or tuples in which there is one."""
+    if type(info) is s.TupleStructInfo:
+        return any(map(holds_function, info.fields))
+    return type(info) is s.FuncStructInfo
+
+
+def pinned(info: s.StructInfo, scope: Collection[p.PrimVar]) -> s.StructInfo:
+    """`info`, in whose functions the shape variables of `scope` stand for the values that they have: no parameter binds them.
+
+    They become sums with 0, which are equal to the variable, but no variable that stands alone. This is for comparing only.
+    """
+    if not scope or not holds_function(info):
+        return info
+    if type(info) is s.TupleStructInfo:
+        return s.TupleStructInfo(tuple([pinned(field, scope) for field in info.fields]))
+    values: Mapping = {var: p.Add(var, p.IntImm(0, var.dtype)) for var in all_dims(info) if var in scope}
+    return substitute_info(info, values)
+
+
+def captured(info: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
+    """The names of the shape variables that the functions of `info` seem to bind, and do not where it is pinned, as `held`."""
+    if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
+        found = [name for a, b in zip(info.fields, held.fields, strict=True) for name in captured(a, b)]
+        return tuple(dict.fromkeys(found))
+    if type(info) is not s.FuncStructInfo or type(held) is not s.FuncStructInfo:
+        return ()
+    return tuple(sorted([var.name for var in own_dims(info) - own_dims(held)]))
+
+
 def apart(a: s.FuncStructInfo, b: s.FuncStructInfo) -> tuple[s.FuncStructInfo, s.FuncStructInfo]:
     """The same functions, with other names for shape variables that one of them binds and the other takes from around it."""
     if not own_dims(a).isdisjoint(free_dims(b)):

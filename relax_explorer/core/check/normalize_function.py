@@ -14,6 +14,7 @@ from relax_explorer.core.check import claims, held, purity
 from relax_explorer.core.check.attributes import completed
 from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.infer import Inferrer, Signature
+from relax_explorer.core.check.matching import holds_function
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.check.normal_form import calls_first
 from relax_explorer.core.codes import well_formed as codes
@@ -93,7 +94,8 @@ class FunctionNormalizer:
             ret = erase(derived, params_dims, (), self.dims - params_dims)
         elif body.body not in self.infer.poisoned and seq.body not in self.infer.poisoned:
             trusted = rests_on_missing(body.body, self.infer.definitions)
-            claims.check_return(self.report, fn, derived, trusted)
+            held_info = self.infer.pinned(body.body)
+            claims.check_return(self.report, fn, derived, held_info, params_dims, trusted)
         new = replace(fn, body=body, ret_struct_info=ret)
         info = function_info(new, self.unsaid_is_pure or not self.has_effect)
         return new if new.struct_info is info else replace(new, struct_info=info)
@@ -161,7 +163,7 @@ class FunctionNormalizer:
         if isinstance(value, e.Var) and value in self.infer.poisoned:
             self.infer.poisoned.add(binding.value)
         poisoned = value in self.infer.poisoned
-        info = claims.annotated(self.report, binding, derived, poisoned, self.infer.definitions)  # type: ignore[arg-type]  # as above
+        info = derived if binding.annotation in (None, derived) else self._annotated(binding, value, derived)  # type: ignore[arg-type]  # as above
         var = self._var(binding.var, info)  # type: ignore[arg-type]  # a VarBinding has a variable
         self.infer.definitions[var] = value
         if poisoned:
@@ -170,6 +172,11 @@ class FunctionNormalizer:
         if var is not binding.var or value is not binding.value:
             binding = e.VarBinding(var, value, binding.annotation, binding.span)
         self.out.append(binding)
+
+    def _annotated(self, binding: e.VarBinding, value: e.Expr, derived: s.StructInfo) -> s.StructInfo:
+        definitions = None if value in self.infer.poisoned else self.infer.definitions
+        held_info = self.infer.pinned(value)
+        return claims.annotated(self.report, binding, derived, held_info, self.dims, definitions)
 
     def _stands(self, binding: e.Binding) -> bool:
         """Take a known binding as it is; False when something that it reads is another now, or it has bindings of its own."""
@@ -206,7 +213,9 @@ class FunctionNormalizer:
         value = self.leaf(binding.value)
         binding = held.settled_cast(self.report, binding, self.vars)
         if value not in self.infer.poisoned:
-            claims.check_cast(self.report, binding, self.infer.info(value), self.dims)
+            have = self.infer.info(value)
+            exact = self.infer.callees.is_known(value)
+            claims.check_cast(self.report, binding, have, self.infer.pinned(value), self.dims, exact)
         self.dims.update(defined_dims(binding.struct_info))
         info = claims.cast_annotation(self.report, binding)
         var = None if binding.var is None else self._var(binding.var, info)
@@ -216,6 +225,7 @@ class FunctionNormalizer:
         fn = binding.value
         assert isinstance(fn, e.Function)  # the caller looked
         early = self._var(binding.var, function_info(fn, True))  # a recursive closure sees itself
+        self.infer.callees.define(early)
         inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
         new = inner.run(fn)
         if fn.ret_struct_info is None and _mentions(new, early):
@@ -227,6 +237,7 @@ class FunctionNormalizer:
             final = self._var(binding.var, new.struct_info)  # type: ignore[arg-type]  # normalizing gave it one
             new = substitute_vars(new, {early: final})
             early = final
+            self.infer.callees.define(early)
         if inner.is_unread:
             self.infer.poisoned_results.add(early)
         self.out.append(replace(binding, var=early, value=new))
@@ -246,7 +257,8 @@ class FunctionNormalizer:
 
     def _scope(self, var: e.Var) -> None:
         """Remember which shape variables a function that a variable holds can have taken from around it."""
-        if isinstance(var.struct_info, s.FuncStructInfo):
+        info = var.struct_info
+        if type(info) is s.FuncStructInfo or (type(info) is s.TupleStructInfo and holds_function(info)):
             self.infer.captured[var] = frozenset(self.dims)
 
     # -- values ---------------------------------------------------------------------------------------------------
@@ -419,7 +431,7 @@ class FunctionNormalizer:
             erase(info, dims, held.visible(info, self.vars, count, params), ended)
             for info, ended in zip(infos, gone, strict=True)
         ]
-        info = self.infer.branches(infos[0], infos[1])
+        info = self.infer.branches(infos, [self.infer.pinned(branch.body) for branch in branches])
         new = replace(
             expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info
         )

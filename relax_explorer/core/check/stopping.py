@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from relax_explorer.core.arith.prove import Answer, at_least
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
-from relax_explorer.core.check.compatible import YES, fits
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.kernel_stops import kernel_may_stop
 from relax_explorer.core.check.matching import match_dims
 from relax_explorer.core.ir import expr as e
@@ -60,7 +60,7 @@ class Stopping:
         """Whether a binding may stop the run; those of branches count, those of a function made here don't."""
         if type(binding) is e.MatchCast:
             have = binding.value.struct_info
-            return have is None or fits(have, binding.struct_info) is not YES
+            return have is None or not always_fits(have, binding.struct_info)
         return self.value(binding.value)
 
     def value(self, value: e.Expr) -> bool:
@@ -71,7 +71,7 @@ class Stopping:
     def _body(self, fn: e.Function) -> bool:
         """Whether a call with arguments that fit may stop the run."""
         derived, said = fn.body.struct_info, fn.ret_struct_info
-        unproven = derived is None or said is None or fits(derived, said) is not YES
+        unproven = derived is None or said is None or not always_fits(derived, said)
         return unproven or any(self.binding(b) for block in fn.body.blocks for b in block.bindings)
 
     def _if(self, value: e.If) -> bool:
@@ -89,7 +89,7 @@ class Stopping:
                 return True
             fn = self._functions[op.name]
             want = tuple([param.struct_info or s.OBJECT for param in fn.params])
-            return not _always_fits(want, tuple([arg.struct_info or s.OBJECT for arg in call.args]))
+            return not _all_fit(want, tuple([arg.struct_info or s.OBJECT for arg in call.args]))
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is CallTir:
             return self._kernel(call)
@@ -112,7 +112,7 @@ class Stopping:
         fields = outs.fields if isinstance(outs, s.TupleStructInfo) else (outs,)
         have = (*given.struct_info.fields, *fields)
         want = prim_func_info(fn).params or ()
-        if len(have) != len(want) or not all(map(_has_lengths, have)) or not _always_fits(want, have):
+        if len(have) != len(want) or not all(map(_has_lengths, have)) or not _all_fit(want, have):
             return True
         return kernel_may_stop(fn)
 
@@ -168,14 +168,14 @@ def _is_not_float(info: s.StructInfo | None) -> bool:
     return dtype is not None and not dtype.is_float
 
 
-def _always_fits(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> bool:
+def _all_fit(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> bool:
     """Whether values of `have` fit parameters of `want` for all lengths."""
     if len(want) != len(have):
         return False
     found: dict[p.PrimVar, p.PrimExpr] = {}
     for parameter, argument in zip(want, have, strict=True):
         match_dims(parameter, argument, found)
-    return all(fits(a, substitute_info(w, found)) is YES for w, a in zip(want, have, strict=True))
+    return all(always_fits(a, substitute_info(w, found)) for w, a in zip(want, have, strict=True))
 
 
 def _may_be_undefined(leaf: e.Expr) -> bool:

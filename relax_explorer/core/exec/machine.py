@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.check.aliases import aliases
-from relax_explorer.core.check.compatible import YES, fits
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.codes import runtime as codes
@@ -511,7 +511,7 @@ class Machine:
     def _check_result(self, frame: Frame, value: Any) -> None:
         fn = frame.plan.function
         info, derived = fn.ret_struct_info, fn.body.struct_info
-        proven = derived is not None and info is not None and fits(derived, info) is YES
+        proven = derived is not None and info is not None and always_fits(derived, info)
         if info is None or (proven and not self.check_annotations):
             return
         try:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.check.compatible import YES, compatible
+from relax_explorer.core.check.compatible import YES, always_fits, compatible
 from relax_explorer.core.check.matching import instantiate
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.diagnostics import Code
@@ -215,16 +215,17 @@ def proved(call: e.Call) -> bool:
     given = tuple([arg.struct_info or s.OBJECT for arg in call.args])
     params, _ = instantiate(callee, given)
     return len(params) == len(given) and all(
-        compatible(have, want) is YES for have, want in zip(given, params, strict=True)
+        compatible(have, want) is YES and always_fits(have, want)
+        for have, want in zip(given, params, strict=True)
     )
 
 
 def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
-    """What a function says of itself, with the lengths that its closure captured."""
+    """What is known of a function, with the lengths that its closure captured."""
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
-    return _with_lengths(
-        s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, stated(fn) is not False), dims
-    )
+    known = fn.struct_info
+    pure = known.pure if isinstance(known, s.FuncStructInfo) else stated(fn) is not False
+    return _with_lengths(s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, pure), dims)
 
 
 def _with_lengths(info: s.FuncStructInfo, dims: Dims) -> s.FuncStructInfo:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.check.compatible import YES, defined_dims, fits
+from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
@@ -46,7 +46,7 @@ def _replaceable(var: e.Var, leaf: e.Var) -> bool:
     if leaks:
         return False
     have, want = leaf.struct_info, var.struct_info
-    return have is want or (have is not None and want is not None and fits(have, want) is YES)
+    return have is want or (have is not None and want is not None and always_fits(have, want))
 
 
 def _match_cast(walk: Rewriter, binding: e.MatchCast) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
-from relax_explorer.core.check.compatible import YES, defined_dims, fits
+from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -144,7 +144,7 @@ def _inlined(
     casts: list[e.Binding] = []
     for param, info, arg in zip(fn.params, params, call.args, strict=True):
         want = substitute_info(info, dims)
-        if fits(arg.struct_info or s.OBJECT, want) is YES:
+        if always_fits(arg.struct_info or s.OBJECT, want):
             copy.variables[param] = arg
         else:
             cast = (e.DataflowVar if inside else e.Var)(param.name, want, call.span)
