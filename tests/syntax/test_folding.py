@@ -122,3 +122,32 @@ def test_arithmetic_is_that_of_the_dtype() -> None:
     assert combine(p.Div, p.FloatImm(1.0), p.FloatImm(3.0)) is p.FloatImm(0.3333333432674408, FLOAT32)
     assert fold(p.FloorDiv, p.IntImm(1, INT32), p.IntImm(0, INT32)) is None
     assert fold(p.Add, p.PrimVar("n"), p.PrimVar("n")) is None
+
+
+CONDITIONS = [
+    "A[0] = T.if_then_else(n, T.float32(1), T.float32(2))",
+    "A[0] = T.if_then_else(n > 1 and 7, T.float32(1), T.float32(2))",
+    "A[0] = T.Select(n > 1 or n, T.float32(1), T.float32(2))",
+    "A[0] = T.Select(T.And(n > 1, n), T.float32(1), T.float32(2))",
+    "A[0] = T.float32(1) if n else T.float32(2)",
+    "A[0] = T.Cast('float32', not n)",
+    "assert n, 'n'",
+]
+
+
+@pytest.mark.parametrize("statement", CONDITIONS)
+def test_a_condition_is_a_truth_value(oracle: Oracle, statement: str) -> None:
+    text = f'@T.prim_func\ndef main(A: T.Buffer((4,), "float32"), n: T.int64):\n    {statement}\n'
+    assert not oracle.parse(text).ok
+    with pytest.raises(rxe.ParseError, match="a condition is a truth value, this is int"):
+        rxe.parse(text)
+
+
+@pytest.mark.parametrize(
+    "dim", ["T.if_then_else(n, n, 2)", "T.Select(n > 1 and n, n, 2)", "T.if_then_else(not n, n, 2)"]
+)
+def test_a_condition_of_a_dimension_is_a_truth_value(oracle: Oracle, dim: str) -> None:
+    text = TEMPLATE.format(dim)
+    assert not oracle.parse(text).ok
+    with pytest.raises(rxe.ParseError, match="a condition is a truth value, this is int64"):
+        rxe.parse(text)

@@ -70,3 +70,19 @@ def test_a_run_says_what_it_lacks(tmp_path: Path) -> None:
     assert "RX0024" in done.stderr
     assert "show_meta=True" in done.stderr
     assert "RX0901" not in done.stderr
+
+
+def test_constants_without_data_are_told_from_those_with_data() -> None:
+    """A pass that folds constants gives the text a metadata block, and the numbers in it are its own."""
+    text = (
+        HEAD.replace("(2, 4)", "(2, 3)")
+        + f"    a = R.add(R.zeros((2, 3), 'float32'), R.ones((2, 3), 'float32'))\n    b = R.add(x, {DATA})\n    return R.add(a, b)\n"
+    )
+    folded = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FoldConstant")
+    printed = folded.script()
+    assert 'metadata["ir.GenericConst"][0]' in printed
+    assert 'metadata["ir.GenericConst without data"][0]' in printed
+    again = rxe.parse(printed)
+    assert again.script() == printed
+    assert rxe.structural_equal(again, folded)
+    assert [item.code.id for item in rxe.check(again)].count("RX0024") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.prim import IntImm, PrimExpr, PrimVar
 from relax_explorer.core.ir.prim_text import PrimText, quoted
 
@@ -62,11 +63,10 @@ def _object(out: StructInfoText, info: s.ObjectStructInfo) -> str:
 def _prim(out: StructInfoText, info: s.PrimStructInfo) -> str:
     if not out.old:
         return f"T.{info.dtype}"
-    return (
-        f'R.Prim("{info.dtype}")'
-        if info.value is None
-        else f"R.Prim(value={quoted(out.prim.write(info.value))})"
-    )
+    if info.value is None:
+        return f'R.Prim("{info.dtype}")'
+    dtype = "" if info.dtype is INT64 else f'"{info.dtype}", '  # which a length of that dialect always has
+    return f"R.Prim({dtype}value={quoted(out.prim.write(info.value))})"
 
 
 def _shape(out: StructInfoText, info: s.ShapeStructInfo) -> str:

@@ -337,8 +337,9 @@ def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.Pri
     literals = [item.value for item in (start, end, step) if isinstance(item, (p.IntImm, p.FloatImm))]
     if len(literals) == 3:
         return p.IntImm(max(0, math.ceil((literals[1] - literals[0]) / literals[2])))
-    if start.dtype.is_float or end.dtype.is_float or step.dtype.is_float:
+    if not all(item.dtype.is_int for item in (start, end, step)):
         return None
+    start, end, step = p.as_dim(start), p.as_dim(end), p.as_dim(step)
     if not isinstance(step, p.IntImm):
         if not isinstance(
             step, p.PrimVar

@@ -88,8 +88,7 @@ def _value(walk: Rewriter, arg: e.Expr) -> Any:
 def _small(info: s.TensorStructInfo) -> bool:
     size = 1
     for dim in info.dims or ():
-        length = getattr(dim, "value", None)
-        if length is None:
+        if not isinstance(dim, p.IntImm):
             return False
-        size *= length
+        size *= dim.value
     return size <= SIZE_LIMIT

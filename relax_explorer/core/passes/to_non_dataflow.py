@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import map_block, sequences
 from relax_explorer.core.passes.decl import PassSite, function_pass
@@ -21,6 +22,9 @@ def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
     new = replace(fn, body=Substitution(renamed).sequence(body))
     for old, var in renamed.items():
         at.renamed(old, var)
+        info = old.struct_info
+        if isinstance(info, TensorStructInfo) and isinstance(info.shape, e.Var):
+            at.is_open = True  # results that may now keep this shape
     record_in_order(fn, new, at)
     return new
 

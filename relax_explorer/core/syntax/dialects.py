@@ -43,6 +43,8 @@ REWRITER = (
     "R.rewriter"  # a class of this decorator is a pattern and its replacement; a module attribute says so
 )
 CONSTANT_KEYS = ("ir.GenericConst", "relax.expr.Constant")
+MISSING = " without data"
+"""Behind the key of a constant whose data is not in the text, where the text has a metadata block for others."""
 
 _OLD_MARKS = (
     "out_sinfo=",

@@ -17,7 +17,7 @@ from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.decl import Op
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
+from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
 from relax_explorer.core.syntax.parse_forms import (
@@ -172,14 +172,15 @@ class ExprReader:
         index = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if not isinstance(key, str) or not isinstance(index, int):
             raise self.no_expression(node)
-        items = self.ctx.metadata.get(key, [])
+        is_missing, key = key.endswith(MISSING), key.removesuffix(MISSING)
+        items = [] if is_missing else self.ctx.metadata.get(key, [])
         span = self.ctx.span(node)
         if index < len(items):
             item = items[index]
             if isinstance(item, e.Expr):
                 return e.replace_span(item, span)
             return e.Constant(item, constant_info(item), "", span)
-        if self.ctx.has_metadata:
+        if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
         if not self.ctx.misses_data:  # said once: whoever left out one left out all
             self.ctx.misses_data = True

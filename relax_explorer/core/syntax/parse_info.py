@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -289,10 +290,13 @@ class InfoReader:
         given = self._keywords(node, "dtype", "value")
         if node.args:
             given.setdefault("dtype", node.args[0])
+        found = self.dtype(given["dtype"]) if "dtype" in given else None
         if "value" in given:
+            name = given["value"].value if isinstance(given["value"], ast.Constant) else None
+            if found is not None and self.in_signature and isinstance(name, str) and name.isidentifier():
+                self.resolve(name) or self.define(name, found)
             value = self._scalar(given["value"])
             return s.PrimStructInfo(value.dtype, value)
-        found = self.dtype(given["dtype"]) if "dtype" in given else None
         if found is None:
             fix = well_formed.BAD_SCALAR_TYPE.fix
             self.ctx.say(
@@ -417,14 +421,12 @@ class InfoReader:
 
     def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
         kind = PRIM_OPERATORS[type(node.op)]
-        result = self.prim(node.values[0])
-        for value in node.values[1:]:
-            result = kind(result, self.prim(value))
-        return result
+        first, *rest = [truth(self.ctx, self.prim(value), value) for value in node.values]
+        return functools.reduce(kind, rest, first)
 
     def _unary(self, node: ast.UnaryOp) -> p.PrimExpr:
         if isinstance(node.op, ast.Not):
-            return p.Not(self.prim(node.operand))
+            return p.Not(truth(self.ctx, self.prim(node.operand), node.operand))
         if isinstance(node.op, ast.USub):
             inner = node.operand
             if isinstance(inner, ast.Constant) and type(inner.value) is int:
@@ -450,8 +452,11 @@ class InfoReader:
             return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
         args = [self.prim(arg) for arg in node.args]
         if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
+            if name in ("T.And", "T.Or"):
+                args = [truth(self.ctx, arg, part) for arg, part in zip(args, node.args, strict=True)]
             return function_of(name[2:], *align(args[0], args[1]))
         if name in ("T.Select", "T.if_then_else") and len(args) == 3:
+            truth(self.ctx, args[0], node.args[0])
             one, two = align(args[1], args[2])
             if name == "T.Select":
                 return p.Select(args[0], one, two)
@@ -497,6 +502,14 @@ def _converted(value: p.PrimExpr, wanted: DType) -> p.PrimExpr:
         with contextlib.suppress(OverflowError):
             return p.as_prim(value.value, wanted)
     return p.Cast(wanted, value)
+
+
+def truth(ctx: Context, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
+    """A condition, which is a truth value and no number; raises Skip."""
+    if value.dtype.kind == "bool":
+        return value
+    text = f"a condition is a truth value, this is {value.dtype}"
+    raise ctx.fail(codes.BAD_EXPRESSION, text, node, help="compare it, as in n != 0")
 
 
 def _wider(a: DType, b: DType) -> DType | None:

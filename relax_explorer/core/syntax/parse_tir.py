@@ -540,7 +540,7 @@ class _FunctionReader:
 
     def _where(self, call: ast.Call) -> None:
         self._need_block(call)
-        self.blocks[-1].predicate = self.expr.read(call.args[0])
+        self.blocks[-1].predicate = self.expr.truth(call.args[0])
 
     def _block_attr(self, call: ast.Call) -> None:
         found = constant(call.args[0], self.expr) if call.args else EMPTY
@@ -553,7 +553,7 @@ class _FunctionReader:
             error, said = str(said.elts[0].value), said.elts[1]
         parts = said.elts if isinstance(said, (ast.List, ast.Tuple)) else [] if said is None else [said]
         texts = [str(part.value) if isinstance(part, ast.Constant) else ast.unparse(part) for part in parts]
-        return t.AssertStmt(self.expr.read(node.test), tuple(texts), error, self.ctx.span(node))
+        return t.AssertStmt(self.expr.truth(node.test), tuple(texts), error, self.ctx.span(node))
 
     def _return(self, node: ast.Return) -> t.Stmt | None:
         if node.value is None:

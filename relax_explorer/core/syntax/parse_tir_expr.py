@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,7 @@ from relax_explorer.core.syntax.parse_info import (
     dtype_of_prefix,
     function_of,
     negated,
+    truth,
 )
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
@@ -166,15 +168,17 @@ class TirExprReader:
 
     def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
         kind = PRIM_OPERATORS[type(node.op)]
-        result = self.read(node.values[0])
-        for value in node.values[1:]:
-            result = kind(result, self.read(value))
-        return result
+        first, *rest = map(self.truth, node.values)
+        return functools.reduce(kind, rest, first)
+
+    def truth(self, node: ast.expr) -> p.PrimExpr:
+        """A condition; raises Skip for a number."""
+        return truth(self.ctx, self.read(node), node)
 
     def _unary(self, node: ast.UnaryOp) -> p.PrimExpr:
         inner = node.operand
         if isinstance(node.op, ast.Not):
-            return p.Not(self.read(inner))
+            return p.Not(self.truth(inner))
         if isinstance(node.op, ast.USub):
             if isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float)):
                 return self.literal(-inner.value, INT32 if isinstance(inner.value, int) else FLOAT32, node)
@@ -188,8 +192,8 @@ class TirExprReader:
         raise self.bad(node)
 
     def _ternary(self, node: ast.IfExp) -> p.PrimExpr:
-        args = (self.read(node.test), self.read(node.body), self.read(node.orelse))
-        return p.PrimCall("if_then_else", args, args[1].dtype)
+        one, two = self.align(self.read(node.body), self.read(node.orelse))
+        return p.PrimCall("if_then_else", (self.truth(node.test), one, two), one.dtype)
 
     def _subscript(self, node: ast.Subscript) -> p.PrimExpr:
         known = self._length(node)
@@ -321,6 +325,8 @@ class TirExprReader:
         found = dtype_of_prefix(f"T.{name}")
         if found is not None:
             return self._typed(found, node)
+        if name in ("And", "Or") and len(node.args) == 2:
+            return function_of(name, *map(self.truth, node.args))
         if name in PRIM_FUNCTIONS and len(node.args) == 2:
             return function_of(name, *self.align(self.read(node.args[0]), self.read(node.args[1])))
         form = _FORMS.get(name)
@@ -387,13 +393,11 @@ class TirExprReader:
         return self.literal(least if name == "T.min_value" else most, kind, node)
 
     def _select(self, node: ast.Call) -> p.PrimExpr:
-        args = [self.read(arg) for arg in node.args]
-        return p.Select(args[0], *self.align(args[1], args[2]))
+        return p.Select(self.truth(node.args[0]), *self.align(*map(self.read, node.args[1:])))
 
     def _if_then_else(self, node: ast.Call) -> p.PrimExpr:
-        args = [self.read(arg) for arg in node.args]
-        left, right = self.align(args[1], args[2])
-        return p.PrimCall("if_then_else", (args[0], left, right), left.dtype)
+        left, right = self.align(*map(self.read, node.args[1:]))
+        return p.PrimCall("if_then_else", (self.truth(node.args[0]), left, right), left.dtype)
 
     def _ramp(self, node: ast.Call) -> p.PrimExpr:
         base, stride, lanes = [self.read(arg) for arg in node.args]

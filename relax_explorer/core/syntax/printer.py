@@ -36,7 +36,13 @@ def printed_module(
     module: IRModule, dialect_name: str = "tvm-0.27", metadata: bool = True, annotate: bool = True
 ) -> Printed:
     """The module as lines that know their nodes; without `annotate` bindings don't say their StructInfo."""
-    return _ModulePrinter(module, dialect(dialect_name), metadata, annotate).print()
+    printer = _ModulePrinter(module, dialect(dialect_name), metadata, annotate)
+    printed = printer.print()
+    if printer.constants.lacks and printer.constants.arrays:
+        printer = _ModulePrinter(module, dialect(dialect_name), metadata, annotate)
+        printer.constants.apart = True
+        printed = printer.print()
+    return printed
 
 
 class _ModulePrinter:

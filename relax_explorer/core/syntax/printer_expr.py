@@ -18,15 +18,19 @@ from relax_explorer.core.ir.struct_info_text import StructInfoText
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax import index_maps
-from relax_explorer.core.syntax.dialects import Dialect
+from relax_explorer.core.syntax.dialects import MISSING, Dialect
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS, PACKED_FORMS
 
 
 class Constants:
-    """The constants of a module that are no scalars: they print as entries of the metadata block."""
+    """The constants of a module that are no scalars: they print as entries of the metadata block.
 
-    def __init__(self) -> None:
+    Where some have no data, `lacks`, their numbers are those of a block that is lost: `apart` they print under a key of their own.
+    """
+
+    def __init__(self, apart: bool = False) -> None:
+        self.apart, self.lacks = apart, False
         self.arrays: list[Any] = []
         self._index: dict[int, int] = {}
 
@@ -158,7 +162,8 @@ def _extern(out: ExprText, expr: e.ExternFunc) -> str:
 def _constant(out: ExprText, expr: e.Constant) -> str:
     if expr.data is None:
         key, _, index = expr.key.rpartition("[")
-        return f"metadata[{quoted(key)}][{index}" if key else expr.key
+        out.constants.lacks = True
+        return f"metadata[{quoted(key + MISSING * out.constants.apart)}][{index}" if key else expr.key
     if expr.struct_info is not None and _is_spread(expr.struct_info):
         return f"R.dist.const({_nested_text(expr.data)}, {out.info_text(expr.struct_info)})"
     if expr.data.ndim == 0:
