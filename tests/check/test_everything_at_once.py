@@ -76,6 +76,31 @@ def test_every_problem_of_every_function_is_reported() -> None:
     ]
 
 
+QUIET = {
+    "of a callee whose result is wrong": (
+        "    @R.function\n    def f(x: R.Tensor((2,), 'float32')):\n        a = R.matmul(x, R.zeros((3,), 'float32'))\n        return a\n",
+        "a = Module.f(x)\nb = R.add(a, x)\nc = a[0]\nreturn (b, c)", 5,
+    ),
+    "of a field of what is wrong": (
+        "", "t: R.Tuple(R.Tensor((2,), 'float32'), R.Tensor((3,), 'float32')) = R.add(x, R.zeros((5,), 'float32'))\n"
+        "a = t[0]\nb = R.add(a, R.zeros((3,), 'float32'))\nreturn b", 5,
+    ),
+    "of what is too large": (
+        "", "t0 = (x, x)\n"
+        + "".join(f"t{n + 1} = (t{n}, t{n})\n" for n in range(13)) + "y = R.exp(t13)\nreturn y", 18,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_follows_from_a_problem_is_quiet(name: str) -> None:
+    others, lines, at = QUIET[name]
+    main = "    @R.function\n    def main(x: R.Tensor((2,), 'float32')):\n"
+    text = "@I.ir_module\nclass Module:\n" + others + main
+    text += "".join(f"        {line}\n" for line in lines.split("\n"))
+    assert [line for line, _ in errors(text)] == [at], rxe.check(text)
+
+
 @pytest.mark.parametrize("broken", ["nope_", "R.add(nope_)", "(1 +", "lambda: 0"])
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_binding_that_cannot_be_read_is_the_only_problem(path: Path, broken: str) -> None:

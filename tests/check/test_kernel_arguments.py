@@ -82,6 +82,36 @@ def test_what_may_fit_is_no_error(out: str) -> None:
     assert [item.code.id for item in said] == ([] if out == "(2, 6)" else ["RX0218"])
 
 
+def test_what_may_fit_has_a_result() -> None:
+    text = program('cls.double, (z,), out_ty=R.Tensor((p, q), "float32")')
+    text = text.replace("return r", "s = R.add(r, i)\n        return s")
+    assert [item.code.id for item in rxe.check(rxe.parse(text)) if item.is_error] == ["RX0202"]
+
+
+SCALAR = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def copy(a: T.handle, b: T.handle, n: T.int64):
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.sblock("b"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v]
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        r = R.call_tir(Module.copy, (x,), out_ty=R.Tensor((4,), "float32"), tir_vars=R.shape([SAID]))
+        return r
+"""
+
+
+def test_a_scalar_is_compared_with_the_length_that_it_is() -> None:
+    assert rxe.check(SCALAR.replace("SAID", "4")) == []
+    (said,) = [item for item in rxe.check(SCALAR.replace("SAID", "5")) if item.is_error]
+    assert said.message.endswith("tir_vars[0] is 5, parameter 3 of copy needs n = 4")
+
+
 def test_lengths_that_agree_by_arithmetic_are_proven() -> None:
     assert problems('cls.double, (z,), out_ty=R.Tensor((p, q + q), "float32")') == []
 

@@ -101,6 +101,15 @@ class M:
             with T.sblock("s"):
                 v = T.axis.spatial(n, i)
                 B[v] = A[v] * T.float32(2)
+    @T.prim_func(private=True, s_tir=True)
+    def sized(a: T.handle, b: T.handle, k: T.int64):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.sblock("s"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v]
     @R.function
     def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
         n = T.int64()
@@ -109,6 +118,21 @@ class M:
         dead = R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((OUT,), "float32"))
         return y
 """
+
+
+@pytest.mark.parametrize(
+    ("call", "stays"),
+    [
+        ('R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((n,), "float32"))', False),
+        ('R.call_tir(cls.scale, x, out_sinfo=[R.Tensor((n,), "float32")])', False),
+        ('R.call_tir(cls.sized, (x,), out_sinfo=R.Tensor((n,), "float32"), tir_vars=R.shape([n]))', True),
+        ('R.call_tir(cls.none, (x,), out_sinfo=R.Tensor((n,), "float32"))', True),
+    ],
+)
+def test_calls_of_kernels(call: str, stays: bool) -> None:
+    text = CALL.replace('R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((OUT,), "float32"))', call)
+    module = rxe.normalize(rxe.parse(text))
+    assert ("dead" in rxe.apply_pass(module, "DeadCodeElimination").script()) is stays
 
 
 @pytest.mark.parametrize(("out", "stays"), [("n", False), ("m", True)])

@@ -41,6 +41,7 @@ STOPS = {
     "an integer divided by 0": "R.floor_divide(i, i)",
     "an index outside": "R.take(z, i, axis=0)",
     "an axis that is not 1": "R.squeeze(w, axis=[0])",
+    "the largest of no elements": "R.max(w, axis=[0])",
     "what is not known": "R.exp(o)",
     "a dtype that is not known": "R.exp(u)",
     "a parameter that may not fit": "cls.exact(x)",
@@ -111,6 +112,14 @@ def test_only_what_cannot_stop_moves_into_a_dataflow_block(name: str, moves: boo
     assert ("dead" in inside) is moves
     dropped = rxe.apply_pass(before, "ConvertToDataflow", min_size=1, errors="drop")
     assert "R.dataflow" in dropped.script()
+
+
+def test_the_first_three_are_named() -> None:
+    for count, words in ((3, "'d0', 'd1', 'd2' is kept"), (5, "'d0', 'd1', 'd2' and 2 more is kept")):
+        lines = "".join(f"        d{n} = R.floor_divide(i, i)\n" for n in range(count))
+        module = rxe.normalize(rxe.parse(HEAD + lines + "        return z\n"))
+        (problem,) = run_step(steps("DeadCodeElimination")[0], module).problems
+        assert problem.message.startswith(words)
 
 
 @pytest.mark.parametrize(

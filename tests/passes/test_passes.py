@@ -138,6 +138,16 @@ def test_constants_are_folded() -> None:
     assert 'two = R.const(2.0, "float32")' in body(after(text, "FoldConstant"))
 
 
+def test_shapes_and_scalars_are_constants_too() -> None:
+    text = function(
+        'a = R.full(R.shape([2]), R.const(3.0, "float32"))\nb = R.reshape(a, R.shape([1, 2]))\n'
+        'd = R.arange(R.prim_value(0), R.prim_value(3), R.prim_value(1), "int64")\nreturn (b, d)'
+    )
+    assert [
+        line for line in body(after(text, "FoldConstant")) if "R.const" not in line and "metadata" not in line
+    ] == ["return (b, d)"]
+
+
 def test_dataflow_and_back() -> None:
     text = function("a = R.exp(x)\nb = R.add(a, x)\nreturn b")
     graph = after(text, "ConvertToDataflow")

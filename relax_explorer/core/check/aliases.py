@@ -114,13 +114,10 @@ class Aliases:
 
     def _find(self, item: object) -> object:
         parent = self._parent
-        root = item
-        while (above := parent.get(root, root)) is not root:
-            root = above
-        while (above := parent.get(item, item)) is not root and above is not item:
-            parent[item] = root
+        while (above := parent.get(item, item)) is not item:
+            parent[item] = above = parent.get(above, above)  # halves the path
             item = above
-        return root
+        return item
 
     def _join(self, a: object, b: object) -> None:
         if _has_no_memory(a) or _has_no_memory(b):

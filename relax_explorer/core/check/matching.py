@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -27,17 +28,9 @@ def match_dims(want: s.StructInfo, have: s.StructInfo, found: Mapping) -> None:
     The first binding of a variable wins (errata E-27); a contradiction is for the caller to find by comparing. A variable
     that has a value already is given in `found`. Function infos bind variables of their own, so nothing is matched in them.
     """
-    if type(want) is not type(have):
-        return
-    if isinstance(want, s.TensorStructInfo) and isinstance(have, s.TensorStructInfo):
-        _match(want.dims, have.lengths, found)
-    elif isinstance(want, s.ShapeStructInfo) and isinstance(have, s.ShapeStructInfo):
-        _match(want.values, have.values, found)
-    elif isinstance(want, s.PrimStructInfo) and isinstance(have, s.PrimStructInfo):
-        if type(want.value) is p.PrimVar and have.value is not None:
-            found.setdefault(want.value, have.value)
-    elif isinstance(want, s.TupleStructInfo) and isinstance(have, s.TupleStructInfo):
-        match_params(want.fields, have.fields, found)
+    rule = _MATCH.get(type(want)) if type(want) is type(have) else None
+    if rule is not None:
+        rule(want, have, found)
 
 
 def match_params(
@@ -56,6 +49,17 @@ def _match(want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | N
                 found.setdefault(a, b)
 
 
+def _match_value(want: s.PrimStructInfo, have: s.PrimStructInfo, found: Mapping) -> None:
+    if type(want.value) is p.PrimVar and have.value is not None:
+        found.setdefault(want.value, have.value)
+
+
+_MATCH: dict[type, Callable[[Any, Any, Mapping], None]] = {
+    s.TensorStructInfo: lambda want, have, found: _match(want.dims, have.lengths, found),
+    s.ShapeStructInfo: lambda want, have, found: _match(want.values, have.values, found),
+    s.PrimStructInfo: _match_value,
+    s.TupleStructInfo: lambda want, have, found: match_params(want.fields, have.fields, found),
+}
 _OWN: dict[s.FuncStructInfo, frozenset[p.PrimVar]] = {}
 _FREE: dict[s.StructInfo, frozenset[p.PrimVar]] = {}
 

@@ -51,8 +51,7 @@ def _replaceable(var: e.Var, leaf: e.Var) -> bool:
 
 def _match_cast(walk: Rewriter, binding: e.MatchCast) -> Answer:
     value = binding.value
-    idle = isinstance(value, e.Var) and value.struct_info is binding.struct_info and not _binds(walk, binding)
-    if not idle:
+    if value.struct_info is not binding.struct_info or _binds(walk, binding):
         return binding
     if binding.var is None:
         return ()
