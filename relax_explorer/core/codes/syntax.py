@@ -185,3 +185,9 @@ EXPERIMENTAL = Code(
     "Read the text with experimental=True.",
     '@R.function\ndef f(x: R.Tensor((2, R.any_dim), "float32")):\n    return x\n',
 )
+TOO_LONG = Code(
+    "RX0029",
+    "statement too long",
+    "A statement, with the lines that its brackets join to it, has at most 1,000,000 characters beside its strings.",
+    "Keep data out of the text: in a constant of the metadata, or as an input of the run.",
+)

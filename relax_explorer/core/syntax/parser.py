@@ -18,7 +18,7 @@ from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax import pieces, python_names
+from relax_explorer.core.syntax import long_lines, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
 from relax_explorer.core.syntax.metadata import read_metadata
@@ -91,6 +91,12 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
             source.span(line, column),
             help="remove it",
         )
+        return None
+    long = None if after else long_lines.first_too_long(text)
+    if long is not None:
+        line = text.count("\n", 0, long) + 1
+        said = f"this statement has more than {long_lines.LONGEST:,} characters beside its strings"
+        report.say(codes.TOO_LONG, said, source.span(line, 0), help=codes.TOO_LONG.fix)
         return None
     try:
         with warnings.catch_warnings():

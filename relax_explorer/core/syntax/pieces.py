@@ -12,6 +12,8 @@ import re
 import warnings
 from collections.abc import Iterator
 
+from relax_explorer.core.syntax.long_lines import LONGEST
+
 LARGE = 200_000  # characters; below, one tree of everything is small and as fast
 _SHORTEST, _PIECE = 16, 256  # lines: shorter runs aren't cut out, longer ones are parsed in pieces
 _BINDING = re.compile(r"([ \t]+)[A-Za-z_]\w*(?:: \S.*)? = (?!T\.)\S.*[)\w\]]$")
@@ -81,7 +83,7 @@ def cut(text: str) -> tuple[str, dict[int, Run]]:
 
 
 def _plain(line: str) -> re.Match[str] | None:
-    match = _BINDING.match(line)
+    match = _BINDING.match(line) if len(line) <= LONGEST else None
     return match if match is not None and _UNSAFE.search(line) is None else None
 
 
