@@ -124,3 +124,66 @@ def test_a_parse_error_keeps_what_could_be_read() -> None:
     assert len(raised.value.diagnostics) == 1
     assert list(raised.value.module.functions) == ["main"]
     assert rxe.check(raised.value.module) == []
+
+
+CASTS = """
+@I.ir_module
+class M:
+    @R.function
+    def f(x: R.Tensor(("n",), "float32"), s: R.Shape(ndim=2)) -> R.Tensor(("n",), "float32"):
+        return x
+
+    @R.function
+    def main(o: R.Object, q: R.Tensor((3,), "float32"), c: R.Tensor((), "bool")):
+        k, n = T.int64(), T.int64()
+        a = {}
+        s = R.shape([k, n])
+        b: R.Tensor((k,), "float32") = R.zeros((k,), "float32")
+        d = a(q)
+        e = M.f(b, s)
+        t = a[0]
+        u = t(q)
+        g = R.concat((b, b))
+        h = R.match_cast(o, R.Callable((R.Tensor((k,), "float32"),), R.Tensor((k,), "float32")))
+        v = h(q)
+
+        @R.function
+        def inner(r: R.Tensor((k,), "float32")) -> R.Tensor((k,), "float32"):
+            l = a(R.add(r, b))
+            return h(l)
+
+        w = inner(q)
+        if c:
+            i = a
+        else:
+            i = h
+        j = i(w)
+        return (b, d, e, u, g, v, w, j)
+"""
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        'R.match_cast(o, R.Tensor((n, k, n +), "float32"))',
+        'R.match_cast(o, R.Tensor((n, k), "float32")',
+        'R.match_cast(o, R.Tensor((n, k), "floaty"))',
+        'R.match_cast(o, struct_info=R.Tensor((n, k, undefined), "float32"))',
+        'R.match_cast(o, R.Callable((R.Tensor((k,), "float32"),), foo))',
+        'R.match_cast(o, R.Callable((R.Tensor((k,), "float32"),), R.Tensor((n 1,), "float32")))',
+        'R.match_cast(nope, R.Tensor((n, k), "float32"))',
+    ],
+)
+def test_a_match_cast_that_cannot_be_read_is_the_only_problem(cast: str) -> None:
+    assert {line for line, _ in errors(CASTS.format(cast))} == {11}
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_followers_of_a_match_cast_with_a_broken_target_are_quiet(path: Path) -> None:
+    for case in read(path):
+        lines = case.program.splitlines()
+        for at, line in enumerate(lines):
+            code = line.split("  #")[0].rstrip()
+            if "R.match_cast(" in line and code.endswith("))") and not errors(case.program):
+                broken = "\n".join([*lines[:at], f"{code[:-2]} +))", *lines[at + 1 :]])
+                assert {line for line, _ in errors(broken)} == {at + 1}, (case.name, code)
