@@ -34,11 +34,16 @@ def difference(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     return p.Sub(a, b)
 
 
+def _gives_none(a: Any, b: Any) -> bool:
+    """Whether the result has no elements: then nothing is computed, and nothing is wrong with an element of either."""
+    return not np.broadcast(a, b).size
+
+
 def divide(a: Any, b: Any) -> Any:
     """True division of floats; integers are cut off towards zero, and wrap."""
     if a.dtype.kind not in "iu":
         return np.divide(a, b)
-    if not np.all(b):
+    if not np.all(b) and not _gives_none(a, b):
         raise ZeroDivisionError("an element of x2 is 0")
     quotient = a // b
     rest = (a - quotient * b != 0) & ((a < 0) != (b < 0))
@@ -49,7 +54,7 @@ def checked(function: Function) -> Function:
     """`function`, refusing integers divided by 0; of floats IEEE 754 says what comes out."""
 
     def divide(a: Any, b: Any) -> Any:
-        if a.dtype.kind in "iu" and not np.all(b):
+        if a.dtype.kind in "iu" and not np.all(b) and not _gives_none(a, b):
             raise ZeroDivisionError("an element of x2 is 0")
         return function(a, b)
 
@@ -72,7 +77,7 @@ def shifted(function: Function) -> Function:
     def shift(a: Any, b: Any) -> Any:
         need_bits("x1", a, "iu")
         width = from_numpy(a.dtype).bits
-        if np.any(b < 0) or np.any(b >= width):
+        if (np.any(b < 0) or np.any(b >= width)) and not _gives_none(a, b):
             raise ZeroDivisionError(f"an element of x2 is below 0 or not below {width}, the bits of x1")
         return function(a, b)
 
