@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import bindings, operands, sequences
+from relax_explorer.core.ir.walk import operands
 
 Graph = dict[str, tuple[str, ...]]
 
@@ -30,24 +33,34 @@ def reached(module: IRModule, name: str) -> list[str]:
 def mentioned(fn: e.Function) -> tuple[str, ...]:
     """The names of the global functions that a function mentions, inner functions and branches included."""
     found: dict[str, None] = {}
-    stack: list[e.Expr] = [fn.body.body]
-    for binding in bindings(fn):
-        value = binding.value
-        stack.append(value)
-        if type(value) is not e.Call:
-            stack.extend([seq.body for seq in sequences(value)])
-        while stack:
-            item = stack.pop()
-            if type(item) is e.GlobalVar:
-                found[item.name] = None
-                continue
-            named = type(item) is not e.Call or type(item.op) is not e.OpRef
-            for part in operands(item) if named else item.args:  # type: ignore[attr-defined]  # a call, as `named` says
-                if type(part) not in _NAMELESS:
-                    stack.append(part)  # most operands are names, and a list for each costs more
+    stack: list[e.Expr] = [fn.body]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        parts: Iterable[e.Expr]
+        if kind is e.Call:
+            parts = item.args if type(item.op) is e.OpRef else (item.op, *item.args)  # type: ignore[attr-defined]  # as `kind` says
+        elif kind is e.GlobalVar:
+            found[item.name] = None  # type: ignore[attr-defined]  # as above
+            continue
+        else:
+            parts = _PARTS.get(kind, operands)(item)
+        for part in parts:
+            if type(part) not in _NAMELESS:  # most operands are names, and a turn for each costs more
+                stack.append(part)
     return tuple(found)
 
 
+def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
+    values = [binding.value for block in seq.blocks for binding in block.bindings]
+    return reversed([*values, seq.body])  # the first is looked at first
+
+
+_PARTS: dict[type, Callable[[Any], Iterable[e.Expr]]] = {
+    e.SeqExpr: _of_sequence,
+    e.If: lambda x: (x.condition, x.true_branch, x.false_branch),
+    e.Function: lambda x: (x.body,),
+}
 _NAMELESS = frozenset({e.Var, e.DataflowVar, e.OpRef, e.Constant, e.ShapeExpr, e.PrimValue})
 
 

@@ -1,0 +1,48 @@
+"""Who mentions whom is found wherever it stands: also in trees that are not in normal form."""
+
+from __future__ import annotations
+
+import pytest
+
+from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+
+X = e.Var("x", s.OBJECT)
+G = e.GlobalVar("g")
+CALL = e.Call(G, (X,))
+ADD = e.op_ref("relax.add")
+
+
+def function(body: e.Expr) -> e.Function:
+    return e.Function((X,), body if isinstance(body, e.SeqExpr) else e.SeqExpr((), body), s.OBJECT)
+
+
+def sequence(value: e.Expr) -> e.SeqExpr:
+    var = e.Var("y", s.OBJECT)
+    return e.SeqExpr((e.BindingBlock((e.VarBinding(var, value),)),), var)
+
+
+BODIES = {
+    "the result": G,
+    "a tuple": e.Tuple((X, G)),
+    "a call": CALL,
+    "an operand": e.Call(ADD, (X, CALL)),
+    "a binding": sequence(CALL),
+    "a sequence": sequence(e.SeqExpr((), CALL)),
+    "a branch": sequence(e.If(X, e.SeqExpr((), X), sequence(CALL))),
+    "an If that is an operand": e.Call(ADD, (X, e.If(X, sequence(CALL), e.SeqExpr((), X)))),
+    "an inner function": sequence(function(sequence(CALL))),
+    "a condition": sequence(e.If(CALL, e.SeqExpr((), X), e.SeqExpr((), X))),
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_mention_is_found(body: e.Expr) -> None:
+    assert mentioned(function(body)) == ("g",)
+
+
+def test_mentions_come_in_the_order_of_the_text() -> None:
+    names = [e.GlobalVar(name) for name in ("c", "a", "b")]
+    blocks = [e.VarBinding(e.Var("y"), e.Call(name, (X,))) for name in names]
+    assert mentioned(function(e.SeqExpr((e.BindingBlock(tuple(blocks)),), X))) == ("c", "a", "b")
