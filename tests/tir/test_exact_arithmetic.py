@@ -38,6 +38,7 @@ OUTSIDE = {
     "a let": "x: T.let[T.int32] = A[0] - 1\nB[x] = 1",
     "a select": "for i in range(64):\n    B[T.Select(i < 3, i - 1, i)] = 1",
     "a loop of nearly 2^63": "for i in range(T.int64(1), T.Cast('int64', A[1]) + T.int64(9223372036854775807)):\n    B[64] = 1",
+    "a number as a truth value": "for i in range(T.Select(T.Cast('bool', T.int32(-4)), 1, 0)):\n    B[64] = 1",
     "a shift": "for i in range(64):\n    B[T.shift_left(i, 28) + 1] = 1",
     "a loop that ends beyond": "for i in range(0, 65):\n    B[i] = 1",
 }

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.equal import structural_equal
+from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.ir.node import replace
 from tests.support.oracle import Oracle
 
 FUNCTIONS = {
@@ -163,3 +167,18 @@ def test_tvm_reads_the_same(name: str, oracle: Oracle) -> None:
     text = program(name)
     found = oracle.equal(text, rxe.parse(text).script()).get()
     assert found.mapped if name in OF_NO_PLACE else found.exact
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "extent"), [("uint8", 250, 10), ("int32", 2**31 - 3, 9), ("int64", 2**63 - 2, 7)]
+)
+def test_a_loop_past_the_last_number_of_its_dtype(kind: str, start: int, extent: int) -> None:
+    fn = rxe.parse(
+        "@T.prim_func\ndef f(A: T.Buffer((4,), 'float32')):\n    for i in range(3, 9):\n        A[0] = T.float32(1)\n"
+    )["f"]
+    number = dtype(kind)
+    loop = replace(
+        fn.body, var=p.PrimVar("i", number), start=p.IntImm(start, number), extent=p.IntImm(extent, number)
+    )
+    module = IRModule({"f": replace(fn, body=loop)})
+    assert rxe.structural_equal(rxe.parse(module.script()), module)

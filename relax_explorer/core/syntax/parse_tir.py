@@ -230,7 +230,7 @@ class _FunctionReader:
         bounds = [self.expr.index(arg) for arg in call.args]
         start, stop = bounds[:2] if len(bounds) > 1 else (p.IntImm(0, bounds[0].dtype), bounds[0])
         start, stop = self.expr.align(start, stop)
-        options = {k.arg: k.value for k in call.keywords}
+        options = self.expr.keywords(call)
         thread = options.get("thread")
         found = constant(options["annotations"], self.expr) if "annotations" in options else EMPTY
         step = (

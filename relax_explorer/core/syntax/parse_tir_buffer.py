@@ -42,7 +42,7 @@ class BufferReader:
     def read(self, name: str, call: ast.Call, skip: int = 0, is_view: bool = False) -> Buffer:
         """The buffer that `T.Buffer(shape, dtype, …)` or an allocation says; `skip` leading arguments are something else."""
         given: dict[str, ast.expr] = dict(zip(_ORDER, call.args[skip:], strict=False))
-        given.update({k.arg or "**": k.value for k in call.keywords})
+        given.update(self.expr.keywords(call))
         shape = given.get("shape")
         if shape is None:
             raise self.ctx.fail(tir_codes.TIR_PARAMETER, f"buffer {name!r} has no shape", call)

@@ -428,11 +428,17 @@ class TirExprReader:
         args = tuple([self.read(arg) for arg in node.args])
         if f"T.{name}" in OF_ONE_DTYPE and len(args) == 2:
             args = self.align(*args)
-        keywords = tuple([(k.arg or "**", self._keyword(k.value)) for k in node.keywords])
+        keywords = tuple([(name, self._keyword(value)) for name, value in self.keywords(node).items()])
         result = _RESULTS.get(name) or next((arg.dtype for arg in args if arg.dtype is not HANDLE), INT32)
         if name == "tvm_struct_get" and args:  # it says last what it reads
             result = self.dtype(node.args[-1]) if isinstance(args[-1], p.PrimString) else HANDLE
         return p.PrimCall(name, args, result, keywords)
+
+    def keywords(self, node: ast.Call) -> dict[str, ast.expr]:
+        """The named arguments of a call, each written out; raises Skip for `**`."""
+        if any(keyword.arg is None for keyword in node.keywords):
+            raise self.bad(node)
+        return {keyword.arg or "": keyword.value for keyword in node.keywords}
 
     def _keyword(self, node: ast.expr) -> Any:
         """A named argument: a constant, or a list of them."""

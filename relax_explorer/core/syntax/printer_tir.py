@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
@@ -295,7 +296,8 @@ class _Printer:
             both_known = isinstance(node.start, p.IntImm) and isinstance(node.extent, p.IntImm)
             stop: p.PrimExpr = p.Add(node.start, node.extent)
             if both_known:
-                stop = p.IntImm(node.start.value + node.extent.value, node.extent.dtype)  # type: ignore[attr-defined]  # both are literals
+                with contextlib.suppress(OverflowError):  # a loop past the last number of its dtype
+                    stop = p.IntImm(node.start.value + node.extent.value, node.extent.dtype)  # type: ignore[attr-defined]  # both are literals
             bounds = f"{self.text.write(node.start)}, {self.text.write(stop)}"
         options = f", thread={quoted(node.thread)}" if node.thread is not None else ""
         options += f", annotations={self.constant(node.annotations)}" if node.annotations else ""

@@ -78,6 +78,8 @@ class Intervals:
             return None
         parts = [self.of(child) for child in expr.children()]
         known = [part for part in parts if part is not None]
+        if type(expr) is p.Cast and expr.dtype.is_bool and known:
+            return _truth(known[0])
         return rule(*known) if len(known) == len(parts) else None
 
     def keeps(self, expr: p.PrimExpr) -> bool:
@@ -89,6 +91,11 @@ class Intervals:
         """Whether an expression always lies inside of bounds."""
         found = self.of(expr)
         return self.is_dead or (found is not None and within(found, bounds))
+
+
+def _truth(a: Interval) -> Interval:
+    """Whether a number is not 0: a cast to bool asks that, and does not wrap."""
+    return int(not a[0] <= 0 <= a[1]), int(a != (0, 0))
 
 
 def _hull(*values: int) -> Interval:
