@@ -141,6 +141,100 @@ def test_what_is_not_proven_is_checked_when_it_runs() -> None:
     assert said.labels[-1].text == "in this PrimFunc"
 
 
+SCALARS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def first(a: T.handle, k: T.int64, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "int64")
+        B = T.match_buffer(b, (n,), "int64")
+        B[0] = A[0] + k
+    @T.prim_func(private=True, s_tir=True)
+    def last(a: T.handle, b: T.handle, k: T.int64):
+        A = T.match_buffer(a, (k,), "int64")
+        B = T.match_buffer(b, (k,), "int64")
+        B[0] = A[0]
+    @T.prim_func(private=True, s_tir=True)
+    def length(a: T.handle, k: T.int64, b: T.handle):
+        A = T.match_buffer(a, (2,), "int64")
+        B = T.match_buffer(b, (k,), "int64")
+        B[0] = A[0]
+    @T.prim_func(private=True, s_tir=True)
+    def inc(a: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "int64")
+        A[0] = A[0] + T.int64(1)
+    @T.prim_func(private=True, s_tir=True)
+    def fill(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "int64")
+        B = T.match_buffer(b, (n,), "int64")
+        A[0] = B[0]
+    @R.function
+    def main(x: R.Tensor((2,), "int64"), i: R.Prim("int64"), j: R.Prim("int32"), f: R.Prim("float32"), o: R.Object,
+             s: R.Shape(["m"]), t: R.Shape(ndim=1), u: R.Shape(ndim=2), w: R.Shape):
+        m = T.int64()
+        cls = Module
+        r = R.call_tir(CALL)
+        return r
+"""
+TWO = 'out_ty=R.Tensor((2,), "int64")'
+THREE = 'out_ty=R.Tensor((3,), "int64")'
+FITS = {
+    "a number": f"cls.first, (x, R.prim_value(3)), {TWO}",
+    "a scalar": f"cls.first, (x, i), {TWO}",
+    "a number apart": f"cls.first, (x,), {TWO}, tir_vars=R.shape([3])",
+    "a length apart": f"cls.first, (x,), {TWO}, tir_vars=s",
+    "an unknown number apart": f"cls.first, (x,), {TWO}, tir_vars=t",
+    "unknown numbers apart": f"cls.first, (x,), {TWO}, tir_vars=w",
+    "the length of a buffer": f"cls.last, (x,), {TWO}, tir_vars=R.shape([2])",
+    "a length that may be that of a buffer": f"cls.last, (x,), {TWO}, tir_vars=R.shape([m])",
+    "a number that may be that of a buffer": f"cls.length, (x, R.prim_value(2)), {TWO}",
+    "in place": f"cls.inc, (x,), inplace_indices=[0], {TWO}",
+    "the last in place": f"cls.first, (x, R.prim_value(3), x), inplace_indices=[2], {TWO}",
+    "none but one in place": f"cls.first, (x, R.prim_value(3)), inplace_indices=[0, -1], out_ty=[{TWO[7:]}, {TWO[7:]}]",
+}
+# For each: the code and the level in the profile of TVM, the words of the message and the help, the labels.
+DIFFERS = {
+    "a float": (f"cls.first, (x, f), {TWO}", "RX0213", "error", "args[1] is T.float32, parameter 2 of first is T.int64", "pass T.int64", ["this is T.float32"]),
+    "a narrower number": (f"cls.first, (x, j), {TWO}", "RX0213", "error", "args[1] is T.int32, parameter 2", "pass T.int64", ["this is T.int32"]),
+    "a tensor for a number": (f"cls.first, (x, x), {TWO}", "RX0213", "error", "parameter 2 of first is T.int64", "pass T.int64", ['this is R.Tensor((2,), dtype="int64")']),
+    "a number for a tensor": (f"cls.first, (i, i), {TWO}", "RX0213", "error", "args[0] is T.int64, parameter 1 of first is", "pass R.Tensor", ["this is T.int64"]),
+    "anything for a number": (f"cls.first, (x, o), {TWO}", "RX0213", "error", "args[1] is R.Any, parameter 2", "R.match_cast(…, T.int64)", ["this is R.Any"]),
+    "too many numbers apart": (f"cls.first, (x,), {TWO}, tir_vars=u", "RX0212", "error", "gives 3 and allocates 1", "in its order", ["3 given here"]),
+    "another length apart": (f"cls.last, (x,), {TWO}, tir_vars=R.shape([3])", "RX0219", "warning", "tir_vars[0] is 3, parameter 3 of last needs k = 2", "pass 2, a T.int64", ["this is T.int64"]),
+    "an output of another length": (f"cls.last, (x,), {THREE}, tir_vars=R.shape([2])", "RX0213", "error", "out_ty, dimension 0 is 3, parameter 2 of last needs k = 2", "state in out_ty", []),
+    "an output of another length than a number": (f"cls.length, (x, R.prim_value(3)), {TWO}", "RX0219", "warning", "dimension 0 is 2, parameter 3 of length needs k = 3", "state in out_ty", []),
+    "outputs of different lengths": (f"cls.fill, (), out_ty=[{TWO[7:]}, {THREE[7:]}]", "RX0219", "warning", "out_ty[1], dimension 0 is 3, parameter 2 of fill needs n = 2", "state in out_ty", []),
+    "a scalar as output": (f"cls.last, (x,), out_ty=[{TWO[7:]}, R.Prim('int64')]", "RX0213", "error", "out_ty has T.int64", "R.Tensor((…), dtype)", []),
+    "one too many in place": (f"cls.inc, (x,), inplace_indices=[0, -1], out_ty=[{TWO[7:]}, {TWO[7:]}]", "RX0212", "error", "gives 1 and allocates 1", "in its order", ["1 given here"]),
+    "another one in place": (f"cls.first, (x, i), inplace_indices=[-1, 0], out_ty=[{THREE[7:]}, {TWO[7:]}]", "RX0213", "error", "out_ty[0], dimension 0 is 3", "state in out_ty", []),
+}  # fmt: skip
+
+
+def said(call: str, profile: str = "spec") -> list[Diagnostic]:
+    text = SCALARS.replace("CALL", call)
+    text = text.replace("R.call_tir(", "R.call_tir_inplace(") if "inplace" in call else text
+    return rxe.check(text, profile)
+
+
+@pytest.mark.parametrize("call", FITS.values(), ids=FITS)
+def test_scalars_and_outputs_in_place_that_fit(call: str) -> None:
+    assert said(call) == []
+
+
+@pytest.mark.parametrize("row", DIFFERS.values(), ids=DIFFERS)
+def test_scalars_and_outputs_in_place_that_do_not(row: tuple[str, str, str, str, str, list[str]]) -> None:
+    call, code, lenient, words, help, labels = row
+    (found,) = said(call)
+    assert (found.code.id, str(found.level)) == (code, "error")
+    assert [str(item.level) for item in said(call, "tvm")] == [lenient]
+    assert words in found.message
+    assert help in found.help
+    assert [label.text for label in found.labels if not label.primary] == labels
+
+
 def test_every_call_of_the_corpus_fits() -> None:
     calls = 0
     for path in sorted(CORPUS.rglob("*.py")):

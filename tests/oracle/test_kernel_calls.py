@@ -39,6 +39,7 @@ KERNELS = {
     "computed": ("n,m", "n,m+1", "n,m*2"),
     "square": ("n,n", "n,"),
     "scalar": ("n,m", "int64", "n,m"),
+    "length": ("s1,m", "int64", "s1,m"),
     "number": ("n,m", "float32", "n,m"),
     "inner": ("n,m", "m,"),
     "one": ("2,3",),

@@ -95,7 +95,7 @@ def well_formed(module: IRModule, profile: str = "spec", normalized: bool = Fals
 
 
 def _unused(module: IRModule) -> Report:
-    from relax_explorer.core.check.purity import is_impure
+    from relax_explorer.core.check.purity import has_effect
     from relax_explorer.core.ir.expr import Call, VarBinding
     from relax_explorer.core.ir.facts import facts
     from relax_explorer.core.ir.struct_info import PrimStructInfo
@@ -113,7 +113,7 @@ def _unused(module: IRModule) -> Report:
                 and not isinstance(var.struct_info, PrimStructInfo)  # a dimension may be computed with it
             ):
                 direct = type(binding.value) is Call and type(binding.value.op).__name__ != "OpRef"
-                if not is_impure(binding.value) and not direct:
+                if not direct and not has_effect(binding.value):
                     report.say(
                         style.UNUSED_BINDING,
                         f"{var.name!r} is never used",

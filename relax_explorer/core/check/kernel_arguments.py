@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import Code, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 
 Dims = dict[p.PrimVar, p.PrimExpr]
@@ -48,16 +49,20 @@ def check(
         fix = f"call it directly: {_name(call)}(…)"
         report.say(codes.NOT_CALLABLE, _said(call, text), call, help=fix, labels=(label,))
         return False
+    if len(infos) > 2 and isinstance(infos[2], s.ShapeStructInfo) and infos[2].ndim < 0:
+        return True  # how many numbers it has is not known
     given = _given(call, infos, callee.params)
     if len(given) != len(callee.params):
         _say_count(report, call, given, len(callee.params))
         return False
     dims: Dims = {}
+    known: Dims = {}
     for outputs in (False, True):  # an output is held against what the arguments say
-        known = dict(dims)
         for want, have in zip(callee.params, given, strict=True):
             if have.is_output is outputs:
                 match_dims(want, have.info, dims)
+                if not outputs and isinstance(want, s.TensorStructInfo):
+                    match_dims(want, have.info, known)
     good = True
     for number, (want, have) in enumerate(zip(callee.params, given, strict=True), 1):
         if have.info is want or have.place in poisoned:
@@ -88,13 +93,17 @@ def _given(
         if not (n < len(overwritten) and overwritten[n] >= 0)
     ]
     tail = infos[2] if len(infos) > 2 else None
-    values = tail.values or () if isinstance(tail, s.ShapeStructInfo) else ()
+    values = _values(tail) if isinstance(tail, s.ShapeStructInfo) else ()
     apart = [
-        _Given(f"tir_vars[{n}]", s.PrimStructInfo(value.dtype, value), call.args[2])
+        _Given(f"tir_vars[{n}]", s.PrimStructInfo(INT64, value), call.args[2])
         for n, value in enumerate(values)
     ]
     scalars_last = bool(params) and isinstance(params[-1], s.PrimStructInfo)
     return [*found, *new, *apart] if scalars_last else [*found, *apart, *new]
+
+
+def _values(shape: s.ShapeStructInfo) -> Sequence[p.PrimExpr | None]:
+    return shape.values if shape.values is not None else [None] * shape.ndim
 
 
 def _say_count(report: Report, call: e.Call, given: Sequence[_Given], needed: int) -> None:
@@ -113,11 +122,11 @@ def _one(
 ) -> bool:
     """Report what is wrong with one parameter; whether the call still has a meaning.
 
-    `dims` are the values of the PrimFunc's shape variables, `known` those that do not come from outputs.
+    `dims` are the values of the PrimFunc's shape variables, `known` those that come from tensors that are passed.
     """
     want = substitute_info(param, dims)
     verdict = conversion(have.info, want)
-    if verdict is Conversion.FITS or _is_number(have.info, want, dims):
+    if verdict is Conversion.FITS:
         return True
     places = (Label(have.place, f"this is {have.info}"),) if have.place is not None else ()
     text = f"{have.what} is {have.info}, parameter {number} of {_name(call)} is {want}"
@@ -144,26 +153,26 @@ def _one(
 
 
 def _fix(have: _Given, want: s.StructInfo) -> str:
-    return f"state in out_ty what the PrimFunc fills: {want}" if have.is_output else f"pass {want}"
-
-
-def _is_number(have: s.StructInfo, want: s.StructInfo, dims: Dims) -> bool:
-    """Whether any scalar of the dtype does: the parameter is one, and nothing gives it a value before it runs."""
-    if not isinstance(have, s.PrimStructInfo) or not isinstance(want, s.PrimStructInfo):
-        return False
-    return have.dtype is want.dtype and (have.value is None or want.value is None)
+    if have.is_output:
+        return f"state in out_ty what the PrimFunc fills: {want}"
+    value = want.value if isinstance(want, s.PrimStructInfo) else None
+    return f"pass {value}, a {want}" if isinstance(value, p.IntImm) else f"pass {want}"
 
 
 def _conflict(
     have: s.StructInfo, param: s.StructInfo, dims: Dims
 ) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
     """The first axis whose lengths differ, with the length given and the one that the PrimFunc writes."""
-    if isinstance(have, s.PrimStructInfo) and isinstance(param, s.PrimStructInfo):
-        return (0, have.value, param.value) if have.value is not None and param.value is not None else None
-    for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(param), strict=False)):
+    for axis, (a, b) in enumerate(zip(_lengths(have), _lengths(param), strict=False)):
         if equal(a, p.substitute(b, dims)) is Answer.NO:
             return axis, a, b
     return None
+
+
+def _lengths(info: s.StructInfo) -> tuple[p.PrimExpr, ...]:
+    if isinstance(info, s.PrimStructInfo):
+        return () if info.value is None else (info.value,)
+    return s.lengths(info)
 
 
 def _say_maybe(report: Report, call: e.Call, text: str, have: _Given, want: s.StructInfo) -> None:

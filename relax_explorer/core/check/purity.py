@@ -38,6 +38,18 @@ def is_impure(expr: e.Expr, undeclared: bool = True, by_spec: bool = False) -> b
     return isinstance(info, s.FuncStructInfo) and not info.pure
 
 
+def has_effect(value: e.Expr) -> bool:
+    """Whether evaluating the value of a binding may do more than compute it; an If does what its branches do."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if is_impure(item):
+            return True
+        if type(item) is e.If:
+            stack.extend(b.value for seq in sequences(item) for block in seq.blocks for b in block.bindings)
+    return False
+
+
 def forced(fn: e.Function) -> bool:
     """Whether the function is declared pure whatever its body says."""
     return any(fn.attrs.get(name) for name in FORCE_PURE)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from relax_explorer.core.check.purity import is_impure
+from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ir.walk import any_expr, exprs, info_vars, sequences
+from relax_explorer.core.ir.walk import exprs, info_vars, sequences
 from relax_explorer.core.passes.decl import PassSite, check_errors, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -72,7 +72,7 @@ class _Live:
         self._collect(fn)
         self._mark(variables(fn.body.body))
         for binding in self.facts.bindings:
-            if type(binding) is not e.MatchCast and _has_effect(binding.value):
+            if type(binding) is not e.MatchCast and has_effect(binding.value):
                 self.keep(binding)
             if type(binding.value) is e.Function:  # its result is read when it is called
                 self._mark(variables(binding.value.body.body))
@@ -113,18 +113,6 @@ class _Live:
             number = self.facts.defs.get(var, -1)
             if number >= 0:
                 stack += self.facts.operands[number]
-
-
-def _has_effect(value: e.Expr) -> bool:
-    """Whether evaluating the value may do more than compute it; an If does what its branches do."""
-    if type(value) is e.If:
-        return any_expr(_wrap(value), is_impure)
-    return is_impure(value)
-
-
-def _wrap(value: e.If) -> e.Function:
-    holder = e.VarBinding(e.Var("_"), value)
-    return e.Function((), e.SeqExpr((e.BindingBlock((holder,)),), e.Tuple(())))
 
 
 def _reached(functions: Mapping[str, object], entries: tuple[str, ...]) -> set[str]:
