@@ -101,6 +101,63 @@ def test_what_follows_from_a_problem_is_quiet(name: str) -> None:
     assert [line for line, _ in errors(text)] == [at], rxe.check(text)
 
 
+CLOSURE = """
+@I.ir_module
+class Module:
+    @R.function
+    def bad(x: R.Tensor((2,), "float32")):
+        v = R.add(x, nope)
+        return v
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        @R.function
+        def good(z: R.Tensor((2,), "float32")):
+            return z
+        @R.function
+        def g(z: R.Tensor((2,), "float32")):
+            w = R.add(z, R.zeros((5,), "float32"))
+            return w
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("a = g(x)", False),
+        ("h = g\na = h(x)", False),
+        ("h = (x, g)\nk = h[1]\na = k(x)", False),
+        ("a = Module.bad(x)", False),
+        ("h = Module.bad\na = h(x)", False),
+        ("a = good(x)", True),
+        ("h = good\na = h(x)", True),
+    ],
+)
+def test_what_follows_from_a_function_of_unknown_result_is_quiet(call: str, told: bool) -> None:
+    lines = [*call.splitlines(), "b = a[0]", "return b"]
+    found = [code for _, code in errors(CLOSURE + "".join(f"        {line}\n" for line in lines))]
+    assert found == ["RX0014", "RX0204", *(["RX0201"] if told else [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ('def main(x: R.Bad(("n",), "float32")) -> R.Tensor(("n",), "float32"):\n    return x', ["RX0012"]),
+        (
+            'def main(x: R.Tensor((2,), "float32")):\n    n = T.int64()\n    y = R.match_cast(x, R.Bad((n,)))\n'
+            '    z = R.zeros(R.shape([n]), "float32")\n    return z',
+            ["RX0012"],
+        ),
+        (
+            'def main(x: R.Tensor((2,), "float32")):\n    n = T.int64()\n    z = R.zeros(R.shape([n]), "float32")\n    return z',
+            ["RX0105"],
+        ),
+    ],
+    ids=["in the head", "in a cast", "nowhere"],
+)
+def test_a_length_that_could_not_be_read_is_not_missed(text: str, codes: list[str]) -> None:
+    assert sorted({code for _, code in errors(f"@R.function\n{text}\n")}) == codes
+
+
 @pytest.mark.parametrize("broken", ["nope_", "R.add(nope_)", "(1 +", "lambda: 0"])
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_binding_that_cannot_be_read_is_the_only_problem(path: Path, broken: str) -> None:

@@ -24,6 +24,9 @@ class Module:
     def forever(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
         q: R.Tensor((2,), "float32") = Module.forever(p)
         return q
+    @R.function(private=True)
+    def claiming(p: R.Tensor(("k",), "float32")) -> R.Tensor((3,), "float32"):
+        return p
     @R.function
     def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"), z: R.Tensor((3,), "float32"),
              i: R.Tensor((2,), "int32"), w: R.Tensor(("n", "m"), "float32"), c: R.Tensor((), "bool"),
@@ -46,6 +49,7 @@ STOPS = {
     "a dtype that is not known": "R.exp(u)",
     "a parameter that may not fit": "cls.exact(x)",
     "a callee that may stop": "cls.dividing(i)",
+    "a callee whose result may not be as it says": "cls.claiming(x)",
     "a callee that never ends": "cls.forever(R.zeros(R.shape([2]), 'float32'))",
     "an unknown function": 'R.call_pure_packed("test.f", x, sinfo_args=R.Tensor((3,), "float32"))',
 }
@@ -143,6 +147,15 @@ def main(x: R.Tensor((2,), "float32"), c: {condition}):
 """
     module = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination")
     assert ("dead" in names(module)) is stays
+
+
+@pytest.mark.parametrize("errors", ["keep", "drop"])
+def test_an_effect_stays_whatever_becomes_of_errors(errors: str) -> None:
+    lines = "R.print(z)\nif c:\n    R.print(x)\n    r = z\nelse:\n    r = z\nt = R.call_packed('f', y, sinfo_args=R.Object)\nreturn z"
+    text = HEAD.replace("    @R.function\n    def main", "    @R.function(pure=False)\n    def main")
+    before = rxe.normalize(rxe.parse(text + "".join(f"        {line}\n" for line in lines.splitlines())))
+    after = rxe.apply_pass(before, "DeadCodeElimination", errors=errors)
+    assert after["main"] is before["main"]
 
 
 def test_a_wrong_choice_is_refused() -> None:

@@ -107,6 +107,31 @@ class M:
         assert [array.tolist() for array in rxe.run(module, "main", given)] == [[2, 2], [2, 2, 2]]
 
 
+def test_what_stays_beside_it_keeps_its_effect() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def inner(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.exp(x)
+        return y
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        y = R.{}
+        z = M.inner(y)
+        return z
+"""
+    for call in (
+        'call_dps_packed("f", (x,), out_ty=R.Tensor((2,), "float32"))',
+        'call_packed("f", x, sinfo_args=R.Tensor((2,), "float32"))',
+        "sin(x)",
+    ):
+        before = rxe.normalize(rxe.parse(text.format(call)))
+        after = rxe.apply_pass(before, "InlinePrivateFunctions")
+        assert after["main"].struct_info is before["main"].struct_info
+        assert after["main"].struct_info.pure is (call == "sin(x)")
+
+
 def test_what_needs_no_inlining_is_the_same_object(program: IRModule) -> None:
     once = rxe.apply_pass(program, "InlinePrivateFunctions")
     assert once["down"] is program["down"]

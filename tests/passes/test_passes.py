@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,30 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import explain, run_step, steps
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from tests.support.roundtrip import SAMPLES, function
+
+
+class Counted(rxe.ops.Op, name="test.counted"):
+    """Counts its calls somewhere, and gives its operand."""
+
+    x: Tensor = rxe.ops.operand("any tensor")  # type: ignore[name-defined]  # noqa: F821  # a word of declarations
+    pure = False
+
+    @staticmethod
+    def infer(at: Any, x: Any) -> Any:
+        """The operand's."""
+        return x
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        """The operand."""
+        return x
+
+
+class Pure(Counted, name="test.pure"):
+    """The same, and does not count."""
+
+    pure = True
+
 
 DATAFLOW = """
 with R.dataflow():
@@ -120,6 +145,35 @@ def test_what_an_effect_reads_stays() -> None:
     assert [line.split("(")[0] for line in lines] == ["a = R.exp", "b = R.sin", "R.print", "return x"]
 
 
+@pytest.mark.parametrize(
+    ("body", "once"),
+    [
+        ("t = (x, R.exp(x))\na = t[0]\nb = t[1]\nreturn R.add(a, b)", False),
+        ("t = (x, R.exp(x))\na = t[1]\nb = t[1]\nreturn R.add(a, b)", True),
+        ("a = (x, x)\nb = (x, R.exp(x))\nreturn (a, b)", False),
+        ("a = R.permute_dims(x, axes=[0, 1])\nb = R.permute_dims(x, axes=[1, 0])\nreturn (a, b)", False),
+        ("a = R.reshape(x, R.shape([6]))\nb = R.reshape(x, R.shape([6]))\nreturn (a, b)", True),
+        ("a = R.reshape(x, R.shape([6]))\nb = R.reshape(x, R.shape([3, 2]))\nreturn (a, b)", False),
+        ("a = R.add(x, R.const(1.0))\nb = R.add(x, R.const(2.0))\nreturn (a, b)", False),
+        ("a = R.add(x, R.const(1.0))\nb = R.add(x, R.const(1.0))\nreturn (a, b)", True),
+        ('a = R.add(x, metadata["ir.GenericConst"][0])\nb = R.add(x, metadata["ir.GenericConst"][1])\nreturn (a, b)', False),
+        ('a = R.add(x, metadata["ir.GenericConst"][0])\nb = R.add(x, metadata["ir.GenericConst"][0])\nreturn (a, b)', True),
+        ("a = R.full((2, 3), R.const(1.0), 'float32')\nb = R.full((2, 3), R.const(1.0), 'float16')\nreturn (a, b)", False),
+        ("a = F('f', x)\nb = F('g', x)\nreturn (a, b)", False),
+        ("a = F('f', R.str('a'))\nb = F('f', R.str('b'))\nreturn (a, b)", False),
+        ("a = F('f', R.dtype('int8'))\nb = F('f', R.dtype('int16'))\nreturn (a, b)", False),
+        ("a = F('f', R.prim_value(1))\nb = F('f', R.prim_value(2))\nreturn (a, b)", False),
+        ("a = F('f', R.prim_value(2))\nb = F('f', R.prim_value(2))\nreturn (a, b)", True),
+    ],
+)  # fmt: skip
+def test_only_equal_expressions_are_computed_once(body: str, once: bool) -> None:
+    lines = re.sub(r"F\((.*)\)$", r"R.call_pure_packed(\1, sinfo_args=R.Object)", body, flags=re.MULTILINE)
+    before = rxe.normalize(rxe.parse(function(lines)))
+    after = rxe.apply_pass(before, "EliminateCommonSubexpr")
+    copies = [b.var.name for b in bindings(after["main"]) if type(b.value).__name__ == "Var"]
+    assert copies == (["b"] if once else [])
+
+
 def test_private_functions_that_nothing_calls_are_dropped() -> None:
     module = after(rxe.load(SAMPLES[3]).script(), "DeadCodeElimination")
     assert "scale" in module.functions
@@ -146,6 +200,29 @@ def test_shapes_and_scalars_are_constants_too() -> None:
     assert [
         line for line in body(after(text, "FoldConstant")) if "R.const" not in line and "metadata" not in line
     ] == ["return (b, d)"]
+
+
+@pytest.mark.parametrize(
+    ("value", "folded"),
+    [
+        ('R.zeros(R.shape([2]), "float32")', True),
+        ('R.zeros(R.shape([n]), "float32")', False),
+        ('R.full(R.shape([2, 2]), R.const(1.0), "float32")', True),
+        ("R.concat((R.const([1.0]), R.const([2.0])), axis=0)", True),
+        ("R.concat((R.const([1.0]), y), axis=0)", False),
+        ('R.call_pure_packed("f", R.const(1.0), sinfo_args=R.Tensor((), "float32"))', False),
+        ('R.op("test.counted", R.const(1.0))', False),
+        ('R.op("test.pure", R.const(1.0))', True),
+    ],
+)
+def test_what_is_folded(value: str, folded: bool) -> None:
+    rxe.ops.register(Counted)
+    rxe.ops.register(Pure)
+    text = f'@R.function(pure=False)\ndef main(y: R.Tensor(("n",), "float32")):\n    n = T.int64()\n    a = {value}\n    return a\n'
+    (binding,) = bindings(after(text, "FoldConstant")["main"])
+    rxe.ops.unregister(Counted.name)
+    rxe.ops.unregister(Pure.name)
+    assert (type(binding.value).__name__ == "Constant") is folded
 
 
 def test_dataflow_and_back() -> None:

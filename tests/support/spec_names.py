@@ -12,6 +12,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import dtype, expr, prim, struct_info
 from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.properties import WELL_FORMED
 from tests.support import spec_dims, spec_lattice, spec_trees
 
 
@@ -36,6 +37,7 @@ _API = {
     "parse": rxe.parse,
     "normalize": rxe.normalize,
     "check": rxe.check,
+    "WELL_FORMED": WELL_FORMED,
     "structural_equal": rxe.structural_equal,
     "structural_hash": rxe.structural_hash,
     "bindings": bindings,

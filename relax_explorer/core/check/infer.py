@@ -170,8 +170,8 @@ class Inferrer:
         return good
 
     def _function(self, call: e.Call, callee: s.StructInfo) -> s.StructInfo:
-        named = type(call.op) is e.GlobalVar
-        if (named and call.op.name in self.unread) or (not named and call.op in self.poisoned_results):  # type: ignore[attr-defined]  # as `named` says
+        meant = self.callees.of(call.op)
+        if meant in self.poisoned_results or (type(meant) is e.GlobalVar and meant.name in self.unread):
             self.poisoned.add(call)
         if not isinstance(callee, s.FuncStructInfo):
             missing = type(call.op) is e.GlobalVar and self.signature(call.op.name) is None  # said by itself

@@ -55,14 +55,7 @@ def check(
     if len(given) != len(callee.params):
         _say_count(report, call, given, len(callee.params))
         return False
-    dims: Dims = {}
-    known: Dims = {}
-    for outputs in (False, True):  # an output is held against what the arguments say
-        for want, have in zip(callee.params, given, strict=True):
-            if have.is_output is outputs:
-                match_dims(want, have.info, dims)
-                if not outputs and isinstance(want, s.TensorStructInfo):
-                    match_dims(want, have.info, known)
+    dims, known = _dims(callee.params, given)
     good = True
     for number, (want, have) in enumerate(zip(callee.params, given, strict=True), 1):
         if have.info is want or have.place in poisoned:
@@ -71,6 +64,19 @@ def check(
             continue
         good = _one(report, call, number, want, have, dims, known) and good
     return good
+
+
+def _dims(params: Sequence[s.StructInfo], given: Sequence[_Given]) -> tuple[Dims, Dims]:
+    """The values of the PrimFunc's shape variables; and apart, those that come from tensors that are passed."""
+    dims: Dims = {}
+    known: Dims = {}
+    for outputs in (False, True):  # an output is held against what the arguments say
+        for want, have in zip(params, given, strict=True):
+            if have.is_output is outputs:
+                match_dims(want, have.info, dims)
+                if not outputs and isinstance(want, s.TensorStructInfo):
+                    match_dims(want, have.info, known)
+    return dims, known
 
 
 def _given(
@@ -122,7 +128,7 @@ def _one(
 ) -> bool:
     """Report what is wrong with one parameter; whether the call still has a meaning.
 
-    `dims` are the values of the PrimFunc's shape variables, `known` those that come from tensors that are passed.
+    `dims` and `known` are what `_dims` gives.
     """
     want = substitute_info(param, dims)
     verdict = conversion(have.info, want)

@@ -104,7 +104,7 @@ class _Scopes:
         for param in fn.params:
             if type(param) is e.DataflowVar:
                 self._say(codes.DATAFLOW_VAR_PLACE, f"parameter {param.name!r} is a dataflow variable", fn)
-            if param in self.parameters:
+            if param in self.parameters and param not in self.bound:
                 text = f"{param.name!r} is already a parameter of another function"
                 self._say(codes.BOUND_TWICE, text, param if param.span else fn)
             self.parameters[param] = None
