@@ -33,3 +33,19 @@ def test_a_chain_has_four_steps_at_most() -> None:
     (first, _) = notes(*lines, "return R.matmul(a6, w)")
     assert first.count("`a") == 4
     assert first.endswith("`a3 = R.exp(a2)` (line 5)")
+
+
+def test_a_length_that_is_a_sum_is_named() -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n", 4), "float32"), u: R.Tensor((1, 4), "float32")):
+    n = T.int64()
+    a = R.concat((x, u), axis=0)
+    b = R.concat((a, u), axis=0)
+    c = R.permute_dims(b)
+    return R.matmul(c, a)
+"""
+    (problem,) = [item for item in rxe.check(text) if item.is_error]
+    assert list(problem.notes) == [
+        "n + 1 + 1 because `c = R.permute_dims(b)` (line 6), `b = R.concat((a, u), axis=0)` (line 5)",
+        "n + 1 because `a = R.concat((x, u), axis=0)` (line 4)",
+    ]

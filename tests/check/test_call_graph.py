@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from relax_explorer.core.check.call_graph import mentioned
+import relax_explorer as rxe
+from relax_explorer.core.check.call_graph import mentioned, reached
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 
@@ -46,3 +47,55 @@ def test_mentions_come_in_the_order_of_the_text() -> None:
     names = [e.GlobalVar(name) for name in ("c", "a", "b")]
     blocks = [e.VarBinding(e.Var("y"), e.Call(name, (X,))) for name in names]
     assert mentioned(function(e.SeqExpr((e.BindingBlock(tuple(blocks)),), X))) == ("c", "a", "b")
+
+
+PROGRAM = """
+@I.ir_module
+class M:
+    @T.prim_func
+    def kernel(A: T.Buffer((2,), "float32")):
+        A[0] = T.float32(1)
+    @R.function
+    def alone(x: R.Object) -> R.Object:
+        return x
+    @R.function
+    def last(x: R.Object) -> R.Object:
+        y = M.alone
+        return y
+    @R.function
+    def even(x: R.Object) -> R.Object:
+        y: R.Object = M.odd(x)
+        return y
+    @R.function
+    def odd(x: R.Object) -> R.Object:
+        y: R.Object = M.even(x)
+        z = M.last(y)
+        return z
+    @R.function
+    def main(x: R.Object, c: R.Tensor((), "bool")) -> R.Object:
+        if c:
+            y = M.alone(x)
+        else:
+            @R.function
+            def g(z: R.Object) -> R.Object:
+                return M.last
+            y = g(x)
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("alone", {"alone"}),
+        ("last", {"last", "alone"}),
+        ("even", {"even", "odd", "last", "alone"}),
+        ("main", {"main", "alone", "last"}),
+        ("kernel", {"kernel"}),
+    ],
+)
+def test_what_a_call_may_run(name: str, found: set[str]) -> None:
+    module = rxe.parse(PROGRAM)
+    for each in (module, rxe.normalize(module)):
+        assert reached(each, name)[0] == name
+        assert set(reached(each, name)) == found

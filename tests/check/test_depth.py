@@ -25,6 +25,17 @@ def test_nested_calls_become_bindings() -> None:
     assert normal(nest("tuples")).body.blocks
 
 
+def test_nested_tuples_stay_one_operand() -> None:
+    """Each level is looked at once: the tuple of a tuple of … is a leaf."""
+    x = var("x")
+    value: e.Expr = x
+    for _ in range(700):
+        value = e.Tuple((value, x))
+    twice = e.Tuple((value, call("exp", x)))
+    (block_,) = normal(function([x], seq([], e.Call(e.ExternFunc("f"), (value, twice))))).body.blocks
+    assert [type(b.value.op).__name__ for b in block_.bindings] == ["OpRef", "ExternFunc"]
+
+
 def test_deep_trees_are_compared_and_hashed() -> None:
     one, other = program(main=nest("calls")), program(main=nest("calls"))
     assert rxe.structural_equal(one, other)

@@ -56,6 +56,19 @@ def test_what_is_doubtful_is_told(body: str, code: str) -> None:
     assert codes(body) == [code]
 
 
+@pytest.mark.parametrize(
+    ("loop", "name"),
+    [
+        ("T.parallel(4)", "parallel"),
+        ('T.thread_binding(4, thread="threadIdx.x")', "threadIdx.x"),
+        ("T.thread_binding(4)", "thread"),
+    ],
+)
+def test_the_loop_is_named(loop: str, name: str) -> None:
+    (found,) = rxe.check(f"{HEAD}    for i in {loop}:\n        B[0] = A[i, 0]\n")
+    assert f"every iteration of the {name} loop over i" in found.message
+
+
 @pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
 def test_what_is_right_is_not(body: str) -> None:
     assert codes(body) == []

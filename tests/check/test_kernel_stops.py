@@ -6,6 +6,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.kernel_stops import kernel_may_stop
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.tir import stmt as t
 
 HEAD = """
 @T.prim_func(s_tir=True)
@@ -55,8 +57,10 @@ STOP = {
 }
 
 
-def kernel(body: str, extent: str = "n") -> object:
-    return rxe.parse(HEAD.format(body=body, extent=extent))["kernel"]
+def kernel(body: str, extent: str = "n") -> t.PrimFunc:
+    found = rxe.parse(HEAD.format(body=body, extent=extent))["kernel"]
+    assert isinstance(found, t.PrimFunc)
+    return found
 
 
 @pytest.mark.parametrize("name", RETURN)
@@ -80,6 +84,24 @@ def test_functions_of_numbers_return(name: str) -> None:
     more = ", A[v, T.int64(1)]" if name in ("pow", "copysign", "hypot", "atan2") else ""
     body = f"B[v, T.int64(0)] = T.Cast('float32', T.{name}(A[v, T.int64(0)]{more}))"
     assert not kernel_may_stop(kernel(body))
+
+
+def test_a_part_of_a_buffer_may_not_fit() -> None:
+    body = "C = T.match_buffer(A[v, T.int64(0):T.int64(4)], (T.int64(9),), 'float32')\n            B[v, T.int64(0)] = C[0]"
+    assert kernel_may_stop(kernel(body))
+
+
+def test_too_few_indices_may_stop() -> None:
+    """No text says so; a program may be made so."""
+    whole = kernel(RETURN["an element of each"])
+    assert not kernel_may_stop(whole)
+    assert kernel_may_stop(replace(whole, body=without_an_index(whole.body)))
+
+
+def without_an_index(node: t.Stmt) -> t.Stmt:
+    if isinstance(node, t.BufferStore):
+        return replace(node, indices=node.indices[:1])
+    return replace(node, body=without_an_index(node.body))
 
 
 def test_a_loop_that_runs_too_far_may_stop() -> None:

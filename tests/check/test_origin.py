@@ -6,7 +6,9 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.origin import origin
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
+from tests.support.spec_trees import bind, block, function, normal, seq, var
 
 PROGRAM = """
 @I.ir_module
@@ -64,3 +66,9 @@ FOUND = {binding.var.name: binding for binding in bindings(MAIN) if binding.var 
 @pytest.mark.parametrize("name", WANTED)
 def test_how_it_is_known(name: str) -> None:
     assert origin(FOUND[name]) == WANTED[name]
+
+
+def test_a_field_of_what_has_no_name() -> None:
+    x = var("x")
+    fn = normal(function([x], seq([block(bind(e.Var("y"), e.TupleGetItem(e.Tuple((x, x)), 1)))], x)))
+    assert [origin(b) for b in bindings(fn)] == ["what is written"]

@@ -39,10 +39,8 @@ def problem(op: type[Op], attrs: Attrs) -> str:
 
 def completed(op: type[Op], attrs: Attrs) -> Attrs:
     """The attributes with the defaults of those that a program, rather than a text, left out."""
-    missing = [q for q in op.attributes if q.name not in attrs and not q.required]
-    if not missing:
-        return attrs
-    given = {**dict(attrs), **{q.name: q.default for q in missing}}
+    missing = {q.name: q.default for q in op.attributes if q.name not in attrs and not q.required}
+    given = {**dict(attrs), **missing}
     order = {q.name: place for place, q in enumerate(op.attributes)}
     return Attrs(sorted(given.items(), key=lambda item: order.get(item[0], len(order))))
 

@@ -38,14 +38,12 @@ class Callees:
 
     def of(self, callee: e.Expr) -> e.Expr:
         """The function that a callee is; the callee itself where that is not known."""
-        first = callee
-        while True:
+        if not isinstance(callee, e.Var):
+            return callee
+        first, value = callee, self._values.get(callee)
+        while value is not None and type(value) is not e.Tuple:
+            self._values[first] = callee = value  # so that a chain of copies is followed once
             value = self._values.get(callee) if isinstance(callee, e.Var) else None
-            if value is None or type(value) is e.Tuple:
-                break
-            callee = value
-        if isinstance(first, e.Var) and callee is not first:
-            self._values[first] = callee  # so that a chain of copies is followed once
         return callee
 
     def fields(self, whole: e.Expr) -> tuple[e.Expr, ...] | None:

@@ -59,7 +59,7 @@ class Inferrer:
         return known if known is not None else _INFO[type(expr)](self, expr)
 
     def informed(self, leaf: e.Expr) -> e.Expr:
-        """A leaf with the StructInfo that it has by itself; a variable, an operator or a constant without data as it is."""
+        """A leaf with the StructInfo that it has by itself; a variable or an operator as it is."""
         rule = _OWN.get(type(leaf))
         return leaf if rule is None else replace(leaf, struct_info=rule(self, leaf))
 
@@ -291,7 +291,7 @@ _INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.GlobalVar: lambda i, x: i.signature(x.name) or s.OBJECT,
     e.ExternFunc: lambda i, x: EXTERN,
     e.OpRef: lambda i, x: s.OBJECT,
-    e.Constant: lambda i, x: s.OBJECT,
+    e.Constant: lambda i, x: s.OBJECT if x.data is None else s.constant_info(x.data),
     e.ShapeExpr: lambda i, x: s.ShapeStructInfo(x.values),
     e.PrimValue: lambda i, x: s.PrimStructInfo(x.value.dtype, x.value),
     e.StringImm: lambda i, x: s.OBJECT,
@@ -304,5 +304,6 @@ _INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.SeqExpr: lambda i, x: s.OBJECT,
 }
 _OWN: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
-    kind: _INFO[kind] for kind in (e.ExternFunc, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm)
+    kind: _INFO[kind]
+    for kind in (e.ExternFunc, e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm)
 }

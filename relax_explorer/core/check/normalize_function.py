@@ -160,8 +160,6 @@ class FunctionNormalizer:
             if wanted is not binding.annotation:
                 binding = replace(binding, annotation=wanted)
         derived = self.infer.info(value)
-        if isinstance(value, e.Var) and value in self.infer.poisoned:
-            self.infer.poisoned.add(binding.value)
         poisoned = value in self.infer.poisoned
         info = derived if binding.annotation in (None, derived) else self._annotated(binding, value, derived)  # type: ignore[arg-type]  # as above
         var = self._var(binding.var, info)  # type: ignore[arg-type]  # a VarBinding has a variable
@@ -268,7 +266,7 @@ class FunctionNormalizer:
         rule = _VALUES.get(type(expr))
         if rule is None:
             return self._informed(expr) if type(expr) is e.ExternFunc else self.leaf(expr)
-        return rule(self, self._unnested(expr) if _is_nested(expr) else expr)
+        return rule(self, self._unnested(expr) if self._is_nested(expr) else expr)
 
     def leaf(self, expr: e.Expr) -> e.Expr:
         """An operand: a variable, a constant or a tuple of leaves; anything else is bound to a new variable first."""
@@ -291,6 +289,21 @@ class FunctionNormalizer:
         """An operand of a completed call, which may be new; the operator itself as it is."""
         return leaf if type(leaf) is e.OpRef else self.leaf(leaf)
 
+    def _is_nested(self, expr: e.Expr) -> bool:
+        """Whether an operand is itself computed, or a tuple that holds more than leaves."""
+        parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
+        for operand in parts:
+            kind = type(operand)
+            if (
+                kind in _NESTING
+                and operand not in self.tuples
+                and (
+                    kind is not e.Tuple or any(type(field) in _NESTING for field in operand.fields)  # type: ignore[attr-defined]
+                )
+            ):
+                return True
+        return False
+
     def _unnested(self, expr: e.Expr) -> e.Expr:
         """`expr` over leaves: what is nested in it is bound, depth first and left to right, without recursion."""
         stack: list[tuple[e.Expr, Iterator[e.Expr], list[e.Expr]]] = [(expr, iter(operands(expr)), [])]
@@ -304,7 +317,7 @@ class FunctionNormalizer:
                 if not stack:
                     return new
                 stack[-1][2].append(self.leaf(new))
-            elif type(operand) in _NESTING:
+            elif type(operand) in _NESTING and operand not in self.tuples:
                 stack.append((operand, iter(operands(operand)), []))
             else:
                 done.append(self._operand(node, operand, len(done)))
@@ -485,18 +498,6 @@ def _mentions(fn: e.Function, var: e.Var) -> bool:
 
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
 _VARIABLES = frozenset({e.Var, e.DataflowVar})
-
-
-def _is_nested(expr: e.Expr) -> bool:
-    """Whether an operand is itself computed, or a tuple that holds more than leaves."""
-    parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
-    for operand in parts:
-        kind = type(operand)
-        if kind in _NESTING and (
-            kind is not e.Tuple or any(type(field) in _NESTING for field in operand.fields)  # type: ignore[attr-defined]
-        ):
-            return True
-    return False
 
 
 _VALUES: dict[type, Callable[[FunctionNormalizer, Any], e.Expr]] = {

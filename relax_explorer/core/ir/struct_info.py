@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.prim import PrimExpr
+from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
+from relax_explorer.core.ir.prim import IntImm, PrimExpr
 
 if TYPE_CHECKING:
     from relax_explorer.core.ir.expr import Var
@@ -185,6 +185,11 @@ def lengths(info: StructInfo | None) -> tuple[PrimExpr, ...]:
     if isinstance(info, TensorStructInfo):
         return info.lengths or ()
     return info.values or () if isinstance(info, ShapeStructInfo) else ()
+
+
+def constant_info(array: Any) -> TensorStructInfo:
+    """The StructInfo of a constant with the data of a numpy array."""
+    return TensorStructInfo(tuple([IntImm(int(n), INT64) for n in array.shape]), from_numpy(array.dtype))
 
 
 OBJECT = ObjectStructInfo()

@@ -104,8 +104,8 @@ class _Inliner:
 
 def _is_graph(fn: e.Function) -> bool:
     info = fn.struct_info
-    pure = isinstance(info, s.FuncStructInfo) and info.pure
-    return pure and all(type(binding.value) not in (e.If, e.Function) for binding in bindings(fn))
+    assert isinstance(info, s.FuncStructInfo)  # the module is normalized
+    return info.pure and all(type(binding.value) not in (e.If, e.Function) for binding in bindings(fn))
 
 
 class _Copy(Substitution):

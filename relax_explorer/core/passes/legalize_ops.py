@@ -96,7 +96,8 @@ def _lower_any(
 
     if op.packed:
         args = (e.ExternFunc(op.packed, EXTERN), *call.args)
-        info = call.struct_info or s.OBJECT
+        info = call.struct_info
+        assert info is not None  # the module is normalized
         packed = e.op_ref("relax.call_pure_packed")
         return (), e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
     emit = Emitter(add, dataflow, call.span)

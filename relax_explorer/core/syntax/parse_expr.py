@@ -21,7 +21,6 @@ from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
 from relax_explorer.core.syntax.parse_forms import (
-    constant_info,
     scalar_constant,
 )
 from relax_explorer.core.syntax.parse_info import (
@@ -179,7 +178,7 @@ class ExprReader:
             item = items[index]
             if isinstance(item, e.Expr):
                 return e.replace_span(item, span)
-            return e.Constant(item, constant_info(item), "", span)
+            return e.Constant(item, s.constant_info(item), "", span)
         if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
         if not self.ctx.misses_data:  # said once: whoever left out one left out all

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY
-from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.parse_attributes import default_attrs, keywords, struct_infos
 from relax_explorer.core.syntax.parse_info import dotted
@@ -167,7 +167,7 @@ def scalar_constant(reader: ExprReader, value: Any, wanted: DType | None, node: 
     if wanted is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
         array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
     array.setflags(write=False)
-    return e.Constant(array, constant_info(array), "", reader.ctx.span(node))
+    return e.Constant(array, s.constant_info(array), "", reader.ctx.span(node))
 
 
 def executes(reader: ExprReader, node: ast.Call) -> Any:
@@ -200,11 +200,6 @@ def emit_typed(reader: ExprReader, node: ast.Call) -> Any:
     op = find_op(name)
     attrs = default_attrs(op) if op is not None else EMPTY
     return e.Call(e.op_ref(name), args.fields, attrs, infos, None, reader.ctx.span(node))
-
-
-def constant_info(array: Any) -> s.StructInfo:
-    """The StructInfo of a constant."""
-    return s.TensorStructInfo(tuple([p.IntImm(int(n), INT64) for n in array.shape]), from_numpy(array.dtype))
 
 
 FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
