@@ -49,3 +49,21 @@ def test_a_misspelled_argument_is_told_from_its_neighbour() -> None:
     text = PROGRAM.format('R.call_inplace_packed("f", x, inplace_indexes=[0], ty_args=(R.Object,))')
     with pytest.raises(rxe.ParseError, match="did you mean inplace_indices"):
         rxe.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [("1e999", '"inf"'), ("-1e999", '"-inf"'), ("float('inf')", '"inf"'), ("float('nan')", '"nan"')],
+)
+def test_numbers_without_a_literal_stay_numbers(written: str, printed: str) -> None:
+    program = PROGRAM.format(f"R.nn.leakyrelu(x, alpha={written})").replace(
+        "        B[0]", f"        T.func_attr({{'a': {written}, 'b': [{written}]}})\n        B[0]"
+    )
+    module = rxe.parse(program)
+    text = module.script()
+    assert f"alpha=float({printed})" in text
+    assert f'"a": float({printed}), "b": [float({printed})]' in text
+    again = rxe.parse(text)
+    assert type(again["k"].attrs["a"]) is float
+    assert rxe.structural_equal(again, module)
+    assert again.script() == text

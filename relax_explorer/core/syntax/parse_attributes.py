@@ -14,7 +14,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.decl import Op, Parameter
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
-from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, verbatim
+from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, odd_float, verbatim
 
 if TYPE_CHECKING:
     from relax_explorer.core.syntax.parse_expr import ExprReader
@@ -107,6 +107,9 @@ def constant(reader: ExprReader, node: ast.expr) -> Any:
         and isinstance(node.operand.value, (int, float))
     ):
         return -node.operand.value
+    odd = odd_float(node)
+    if odd is not None:
+        return odd
     if isinstance(node, ast.Lambda):
         return index_maps.read(reader.info, node)
     return _named(reader, node, dotted(node.func) if isinstance(node, ast.Call) else dotted(node))

@@ -77,6 +77,14 @@ def dtype_of_prefix(name: str) -> DType | None:
         return None
 
 
+def odd_float(node: ast.expr) -> float | None:
+    """`float("inf")`, `float("-inf")` or `float("nan")`, which have no literal; None for anything else."""
+    if not isinstance(node, ast.Call) or dotted(node.func) != "float" or len(node.args) != 1 or node.keywords:
+        return None
+    value = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+    return float(value) if value in ("inf", "-inf", "nan") else None
+
+
 def verbatim(node: ast.expr) -> str:
     """The text of what is kept as it is written; the range of a device mesh is written so that TVM reads it back."""
     return re.sub(r"\b[RT]\.Range\(", "I.Range(", ast.unparse(node))

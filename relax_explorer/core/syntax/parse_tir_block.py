@@ -7,7 +7,7 @@ from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import EMPTY, Verbatim, freeze
-from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, odd_float
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
@@ -61,6 +61,9 @@ def constant(node: ast.expr, expr: TirExprReader) -> Any:
         and isinstance(node.operand.value, (int, float))
     ):
         return -node.operand.value
+    odd = odd_float(node)
+    if odd is not None:
+        return odd
     if isinstance(node, ast.Call) and dtype_of_prefix(dotted(node.func)) is not None:
         return expr.read(node)
     if isinstance(node, ast.Name) and isinstance(expr.names.get(node.id), Buffer):

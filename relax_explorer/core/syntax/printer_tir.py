@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
@@ -213,6 +214,8 @@ class _Printer:
             return str(value)
         if isinstance(value, str):
             return quoted(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
         return self.text.write(value) if isinstance(value, p.PrimExpr) else str(value)
 
     def _root(self) -> None:
