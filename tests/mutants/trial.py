@@ -125,17 +125,21 @@ class Tests:
 
 
 def apply(mutant: Mutant, functions: dict[Function, list[FunctionType]]) -> None:
-    """Change this process into one that runs the mutant."""
+    """Change this process into one that runs the mutant; raises NotApplied when its source is no more what was imported."""
     changed = tree(mutant)
     if not mutant.function:
         _table(mutant, changed)
         return
     file = str(PACKAGE / mutant.path)
+    done = False
     for code in _codes(compile(changed, file, "exec", dont_inherit=True)):
         if code.co_qualname == mutant.function:
             for function in functions[mutant.path, mutant.function]:
                 if function.__code__.co_firstlineno == code.co_firstlineno:
                     function.__code__ = code
+                    done = True
+    if not done:
+        raise NotApplied(str(mutant))
 
 
 def _table(mutant: Mutant, changed: ast.Module) -> None:
