@@ -28,6 +28,15 @@ def test_it_ends_where_the_length_is_made() -> None:
     )
 
 
+def test_lengths_that_the_message_names_are_explained() -> None:
+    text = """@R.function
+def main(x: R.Tensor(("m + 4", "m * 4"), "float32"), w: R.Tensor(("m * 4 + 1", "m + 8"), "float32"), m: R.Tensor(("m",))):
+    return R.matmul(x, w)
+"""
+    (problem,) = [item for item in rxe.check(text) if item.code.id in ("RX0203", "RX0240")]
+    assert [note.split(" because")[0] for note in problem.notes] == ["m * 4", "m * 4 + 1"]
+
+
 def test_a_chain_has_four_steps_at_most() -> None:
     lines = [f"a{n + 1} = R.exp({'x' if n == 0 else f'a{n}'})" for n in range(6)]
     (first, _) = notes(*lines, "return R.matmul(a6, w)")

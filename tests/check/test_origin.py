@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.origin import origin
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
@@ -17,7 +18,7 @@ class M:
     def f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
         return x
     @R.function(pure=False)
-    def main(x: R.Tensor((2,), "float32"), u: R.Tensor(dtype="float32", ndim=1), c: R.Tensor((), "bool"), h: R.Callable):
+    def main(x: R.Tensor((2,), "float32"), u: R.Tensor(dtype="float32", ndim=1), c: R.Tensor((), "bool"), h: R.Callable, o: R.Object):
         derived = R.add(x, x)
         called = M.f(x)
         packed = R.call_packed("g", x, sinfo_args=R.Tensor((2,), "float32"))
@@ -32,6 +33,7 @@ class M:
         unknown = R.nobody.knows(x)
         extern = R.ExternFunc("g")
         named = extern(x)
+        odd = o(x)
         @R.function
         def inner(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
             return z
@@ -56,10 +58,11 @@ WANTED = {
     "unknown": "nothing is known of relax.nobody.knows",
     "extern": "what is written",
     "named": "what is known of extern",
+    "odd": "what is known of o",
     "inner": "its signature",
     "both": "what both branches have in common",
 }
-MAIN = rxe.normalize(rxe.parse(PROGRAM))["main"]
+MAIN = normalize_with(rxe.parse(PROGRAM))[0]["main"]
 FOUND = {binding.var.name: binding for binding in bindings(MAIN) if binding.var is not None}
 
 

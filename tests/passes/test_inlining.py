@@ -132,6 +132,33 @@ class M:
         assert after["main"].struct_info.pure is (call == "sin(x)")
 
 
+def test_a_function_inside_is_copied_with_its_name() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def start(n: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
+        @R.function
+        def down(k: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
+            stop = R.less(k, R.const(1, "int32"))
+            if stop:
+                r = k
+            else:
+                r = down(R.subtract(k, R.const(2, "int32")))
+            return r
+        m = down(n)
+        return m
+    @R.function
+    def main(a: R.Tensor((), "int32"), b: R.Tensor((), "int32")):
+        return (M.start(a), M.start(b))
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions")
+    assert list(after.functions) == ["main"]
+    assert rxe.check(after) == []
+    given = [np.array(4, np.int32), np.array(5, np.int32)]
+    assert [int(value) for value in rxe.run(after, "main", given)] == [0, -1]
+
+
 def test_what_needs_no_inlining_is_the_same_object(program: IRModule) -> None:
     once = rxe.apply_pass(program, "InlinePrivateFunctions")
     assert once["down"] is program["down"]

@@ -178,6 +178,34 @@ def test_what_nothing_overwrites_is_computed_once(name: str) -> None:
     assert values(after) == values(before)
 
 
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("a = R.broadcast_to(x, s2)\nINC(a)\nb = R.broadcast_to(x, s)\nreturn (a, b)", "broadcast_to"),
+        ("v = R.broadcast_to(x, s2)\na = R.sum(v)\nINC(v)\nb = R.sum(v)\nreturn (a, b)", "sum"),
+    ],
+)
+def test_a_shape_of_another_name_hides_no_write(body: str, name: str) -> None:
+    before = program(HELD + body)
+    after = rxe.apply_pass(before, "EliminateCommonSubexpr")
+    assert calls(after, "shape_of") == 1
+    assert calls(after, name) == calls(before, name)
+
+
+def test_what_a_callee_overwrites_is_asked_anew_after_an_edit() -> None:
+    head = HEAD.replace(
+        "def bump",
+        "def silent(p: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n"
+        "        _ = R.print(p)\n        return p\n    @R.function(private=True, pure=False)\n    def bump",
+    )
+    lines = ("a = R.add(x, x)", "_ = cls.silent(x)", "b = R.add(x, x)", "return (a, b)")
+    old = rxe.normalize(rxe.parse(head + "".join(f"        {line}\n" for line in lines)))
+    assert calls(rxe.apply_pass(old, "EliminateCommonSubexpr"), "add") == 1
+    new = old.having({**old.functions, "silent": old["bump"]})
+    assert new["main"] is old["main"]
+    assert calls(rxe.apply_pass(new, "EliminateCommonSubexpr"), "add") == 2
+
+
 def test_a_module_that_overwrites_nothing_shares_as_before() -> None:
     text = (
         HEAD

@@ -123,6 +123,33 @@ def test_common_subexpressions_are_computed_once() -> None:
     assert "gv = R.add(a, a)" in lines
 
 
+def test_memory_is_asked_for_twice_and_constants_are_compared() -> None:
+    alloc = 'R.builtin.alloc_tensor(R.shape([2]), R.dtype("float32"), R.prim_value(0))'
+    lines = body(after(function(f"a = {alloc}\nb = {alloc}\nreturn (a, b)"), "EliminateCommonSubexpr"))
+    assert sum("alloc_tensor" in line for line in lines) == 2
+    for size, left in ((1, 1), (16, 1), (17, 2)):
+        one = f"R.const({[1.0] * size}, 'float32')"
+        text = function(f"a = R.exp({one})\nb = R.exp({one})\nreturn (a, b)")
+        assert sum("R.exp" in line for line in body(after(text, "EliminateCommonSubexpr"))) == left
+
+
+def test_a_function_from_outside_stays() -> None:
+    text = PRIVATE.replace("    @R.function", '    other = R.ExternFunc("test.other")\n    @R.function', 1)
+    assert set(after(text, "DeadCodeElimination").functions) == {"other", "main"}
+
+
+PRIVATE = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def unused(x: R.Tensor((2,), "float32")):
+        return x
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        return x
+"""
+
+
 def test_dead_code_goes_and_effects_stay() -> None:
     lines = body(after(function(DATAFLOW), "DeadCodeElimination"))
     assert not any("R.sin" in line for line in lines)

@@ -9,7 +9,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core import passes
-from relax_explorer.core.passes.decl import Pass
+from relax_explorer.core.passes.decl import Pass, PassSite, function_pass
+from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.passes.properties import phase
 
 
@@ -23,6 +24,26 @@ def test_every_file_with_a_pass_is_listed() -> None:
     }
     assert set(found) == set(passes.FILES)
     assert set(found.values()) == set(passes.names())
+
+
+def test_the_pipelines_by_name() -> None:
+    simplify = ["CanonicalizeBindings", "EliminateCommonSubexpr", "FoldConstant", "DeadCodeElimination"]
+    assert [step.of.name for step in steps("simplify")] == simplify
+    assert [step.of.name for step in steps("default")] == [*simplify, "LegalizeOps", "ToNonDataflow"]
+
+
+def test_a_pass_of_a_function_is_run_on_each() -> None:
+    seen = []
+
+    @function_pass("Look")
+    def look(fn: object, at: PassSite) -> object:
+        """Change nothing."""
+        seen.append(at.function)
+        return fn
+
+    module = rxe.normalize(rxe.parse(PROGRAM))
+    assert look.apply(module)[0] is module
+    assert seen == ["main"]
 
 
 PROGRAM = """

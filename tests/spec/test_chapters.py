@@ -37,6 +37,8 @@ def test_chapter(path: Path, case: Case) -> None:
 
 
 def _hold(case: Case, module: IRModule | None, problems: list[Diagnostic]) -> None:
+    for problem in problems:
+        assert [label.primary for label in problem.labels].count(True) == 1, problem
     revealed = {} if module is None or _has_errors(problems, "RX00") else _revealed(module)
     found: dict[tuple[int, str, str], str] = {}
     for problem in problems:

@@ -50,5 +50,5 @@ def _of_call(call: e.Call) -> str:
     if isinstance(op, e.ExternFunc):
         return "as this call says; the packed function is not asked" if call.sinfo_args else "nothing is said"
     name = getattr(op, "name", "the function")
-    opaque = isinstance(op.struct_info, s.FuncStructInfo) and op.struct_info.params is None
-    return f"what is known of {name}" if opaque else f"from the signature of {name}"
+    known = isinstance(op.struct_info, s.FuncStructInfo) and op.struct_info.params is not None
+    return f"from the signature of {name}" if known else f"what is known of {name}"
