@@ -182,3 +182,27 @@ def test_a_loop_past_the_last_number_of_its_dtype(kind: str, start: int, extent:
     )
     module = IRModule({"f": replace(fn, body=loop)})
     assert rxe.structural_equal(rxe.parse(module.script()), module)
+
+
+@pytest.mark.parametrize("value", ["B", "[A, 1]", '{"x": A}', "n", "1"])
+@pytest.mark.parametrize("name", ["tvm-0.27", "tvm-0.19"])
+def test_attributes_that_name_buffers_read_back(name: str, value: str) -> None:
+    module = rxe.parse(NAMED.format(value))
+    again = rxe.parse(module.script(dialect=name))
+    assert rxe.structural_equal(again, module)
+    found = again["k"].attrs["a"]
+    assert isinstance(found, type(module["k"].attrs["a"]))
+
+
+NAMED = """
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def k(A: T.Buffer((n,), "int32"), B: T.Buffer((n,), "int32")):
+        T.func_attr({{"a": {}}})
+        for i in range(n):
+            with T.sblock("B"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v]
+"""
