@@ -201,6 +201,10 @@ class Oracle:
         """The parameters of TVM's Python functions by the operators' names: names, and defaults as text; None without function."""
         return self._ask("python_signatures", QUESTION_SECONDS, names=list(names))
 
+    def purities(self, names: Sequence[str]) -> Answer[dict[str, bool | None]]:
+        """Whether TVM's operators of these names are pure; None where TVM does not say."""
+        return self._ask("purities", QUESTION_SECONDS, names=list(names))
+
     def lattice(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[list[Relation]]:
         """Relate the types of the last two parameters of every Relax function, functions by name."""
         answer: Answer[list[dict[str, str]]] = self._ask("lattice", seconds, program=self._wire(program))

@@ -220,6 +220,11 @@ def _python_signature(name: str) -> list[list[str | None]] | None:
     ]
 
 
+def ask_purities(names: list[str]) -> dict[str, bool | None]:
+    found = {name: tvm.ir.Op.get(name).get_attr("FPurity") for name in names}
+    return {name: None if pure is None else bool(pure) for name, pure in found.items()}
+
+
 def ask_well_formed(program: dict[str, str]) -> dict[str, Any]:
     module = PROGRAMS.get(program)
     if relax.analysis.check_well_formed(module):
@@ -306,6 +311,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_types,
         ask_signatures,
         ask_python_signatures,
+        ask_purities,
         ask_well_formed,
         ask_apply,
         ask_run,
