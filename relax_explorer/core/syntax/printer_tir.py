@@ -49,13 +49,6 @@ def print_prim_func(
     return _Printer(fn, dialect, chosen, taken).print(function_name(name), name)
 
 
-def _is_named(value: Any) -> bool:
-    """Whether an attribute, or something in it, is a buffer or an expression over variables."""
-    if isinstance(value, (Attrs, tuple)):
-        return any(map(_is_named, value.values() if isinstance(value, Attrs) else value))
-    return isinstance(value, p.PrimExpr) and not isinstance(value, (p.IntImm, p.FloatImm, p.PrimString))
-
-
 def _has_blocks(fn: t.PrimFunc) -> bool:
     return any(type(item) is t.SBlock for item in statements(fn.body))
 
@@ -113,7 +106,7 @@ class _Printer:
         self.line(0, f"def {name}({params}){ret}:")
         for var in own:
             self.line(1, f"{self.names(var)} = T.{var.dtype}()")
-        named = bool(late) and _is_named(fn.attrs)  # what they name comes first
+        named = late and _in_constant(fn.attrs)  # what they name comes first
         if not named:
             self._attrs(symbol)
         for text in late:
