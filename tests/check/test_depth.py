@@ -29,7 +29,7 @@ def test_nested_tuples_stay_one_operand() -> None:
     """Each level is looked at once: the tuple of a tuple of … is a leaf."""
     x = var("x")
     value: e.Expr = x
-    for _ in range(700):
+    for _ in range(400):
         value = e.Tuple((value, x))
     twice = e.Tuple((value, call("exp", x)))
     (block_,) = normal(function([x], seq([], e.Call(e.ExternFunc("f"), (value, twice))))).body.blocks

@@ -21,6 +21,7 @@ class Counted(rxe.ops.Op, name="test.counted"):
 
     x: Tensor = rxe.ops.operand("any tensor")  # type: ignore[name-defined]  # noqa: F821  # a word of declarations
     pure = False
+    writes = ()
 
     @staticmethod
     def infer(at: Any, x: Any) -> Any:

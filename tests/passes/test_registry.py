@@ -9,9 +9,13 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core import passes
-from relax_explorer.core.passes.decl import Pass, PassSite, function_pass
-from relax_explorer.core.passes.pipeline import steps
-from relax_explorer.core.passes.properties import phase
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.decl import Pass, PassSite, function_pass, module_pass
+from relax_explorer.core.passes.pipeline import run_step, steps
+from relax_explorer.core.passes.properties import NORMALIZED, phase
 
 
 def test_every_file_with_a_pass_is_listed() -> None:
@@ -85,3 +89,70 @@ def main(x: R.Tensor((2,), "float32")):
     return y
 """
     assert phase(rxe.normalize(rxe.parse(text))).name == "lowered"
+
+
+TWO = """
+@I.ir_module
+class M:
+    @T.prim_func(private=True, s_tir=True)
+    def kernel(A: T.Buffer((2,), "float32")):
+        A[0] = T.float32(1)
+    @R.function
+    def f(x: R.Tensor((2,), "float32")):
+        a = R.exp(x)
+        b = R.sin(a)
+        c = R.cos(b)
+        return c
+    @R.function
+    def g(x: R.Tensor((2,), "float32")):
+        a = R.exp(x)
+        return a
+"""
+
+
+def test_a_pass_that_is_declared_gets_each_relax_function() -> None:
+    seen: list[str] = []
+
+    @function_pass("Look")
+    def look(fn: e.Function, at: PassSite, *, deep: bool = False) -> e.Function:
+        """Look at a function."""
+        assert fn is at.module[at.function]
+        seen.append(at.function)
+        return fn
+
+    @module_pass("LookAtAll")
+    def look_at_all(module: rxe.IRModule, at: PassSite) -> rxe.IRModule:
+        """Look at the module."""
+        seen.append(", ".join(module.functions))
+        return module
+
+    module = rxe.normalize(rxe.parse(TWO))
+    assert look.apply(module, {"deep": True})[0] is module
+    assert look_at_all.apply(module)[0] is module
+    assert seen == ["f", "g", "kernel, f, g"]
+    assert [option.name for option in look.options] == ["deep"]
+
+
+def test_the_binding_that_is_not_derived_is_named() -> None:
+    module = rxe.normalize(rxe.parse(TWO))
+    fn = module["f"]
+    first, old, last = fn.body.blocks[0].bindings
+    wrong = replace(old, value=replace(old.value, struct_info=s.OBJECT))
+    block = replace(fn.body.blocks[0], bindings=(first, wrong, last))
+    broken = module.having({**module.functions, "f": replace(fn, body=replace(fn.body, blocks=(block,)))})
+    found = NORMALIZED.violation(broken)
+    assert found is not None
+    assert found[0] is wrong
+    assert NORMALIZED.violation(module) is None
+
+
+@pytest.mark.parametrize("name", ["ConvertToDataflow", "ToNonDataflow"])
+def test_a_pass_that_moves_bindings_says_which_became_which(name: str) -> None:
+    before = rxe.normalize(rxe.parse(TWO if name == "ConvertToDataflow" else PROGRAM))
+    outcome = run_step(steps(name)[0], before)
+    old, new = (
+        [b for fn in m.relax_functions.values() for b in bindings(fn)] for m in (before, outcome.module)
+    )
+    moved = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
+    assert moved
+    assert [(*item.before, *item.after) for item in outcome.rewrites] == moved
