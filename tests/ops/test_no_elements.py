@@ -35,3 +35,23 @@ def test_what_computes_something_does(name: str) -> None:
     values = [np.ones(2, "int32"), np.full(1, BAD[name], "int32")]
     with pytest.raises(rxe.Failure):
         rxe.run(module, "main", values)
+
+
+READS = {
+    "R.take(x, i, axis=0, mode='fast')": (2,),
+    "R.take(x, i, axis=-2, mode='nan')": (2,),
+    "R.gather_nd(x, i)": (2, 1),
+    "R.index_tensor(x, (i,))": (2,),
+    "R.scatter_nd(x, i, R.zeros((2, 0), 'float32'))": (2, 1),
+}
+
+
+@pytest.mark.parametrize("call", READS)
+def test_what_reads_nothing_does_not_stop(call: str) -> None:
+    head = f"@R.function\ndef main(x: R.Tensor((3, 0), 'float32'), i: R.Tensor({READS[call]}, 'int64')):\n"
+    module = rxe.normalize(
+        rxe.parse(f"{head}    with R.dataflow():\n        z = {call}\n        R.output(z)\n    return z\n")
+    )
+    values = [np.ones((3, 0), "float32"), np.full(READS[call], 7)]
+    shapes = {rxe.run(one, "main", values).shape for one in (module, rxe.apply_pass(module, "LegalizeOps"))}
+    assert shapes == {(3, 0) if "scatter" in call else (2, 0)}

@@ -111,13 +111,14 @@ class GatherNd(Op, name="relax.gather_nd"):
         """One index for each axis; the places themselves along the axes in common."""
         depth = indices.shape[-1]
         need_room(indices.shape, data.shape, range(batch_dims))
+        others = data.shape[batch_dims + depth :]
+        if 0 in others:  # nothing is read, wherever the indices point
+            return np.empty((*indices.shape[:-1], *others), data.dtype)
         batch = list(np.indices(indices.shape[:-1], sparse=True)[:batch_dims])
         rest = [inside(indices[..., n], data.shape, batch_dims + n, last=f", {n}") for n in range(depth)]
         if not (batch or rest):
             return np.broadcast_to(data, (*indices.shape[:-1], *data.shape)).copy()
-        return np.asarray(data[tuple(batch + rest)]).reshape(
-            (*indices.shape[:-1], *data.shape[batch_dims + depth :])
-        )
+        return np.asarray(data[tuple(batch + rest)]).reshape((*indices.shape[:-1], *others))
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
@@ -180,6 +181,9 @@ class IndexTensor(Op, name="relax.index_tensor"):
     @staticmethod
     def evaluate(data: Any, indices: tuple[Any, ...]) -> Any:
         """numpy indexing."""
+        others = data.shape[len(indices) :]
+        if 0 in others:  # nothing is read, wherever the indices point
+            return np.empty((*np.broadcast_shapes(*[index.shape for index in indices]), *others), data.dtype)
         found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
         return np.asarray(data[tuple(found)])
 

@@ -75,8 +75,10 @@ class Take(Op, name="relax.take"):
     @staticmethod
     def evaluate(x: Any, indices: Any, axis: int | None, mode: str) -> Any:
         """numpy.take, never outside."""
-        place, given = axis or 0, np.asarray(indices)
-        length = x.shape[place]
+        place, given = (axis or 0) % x.ndim, np.asarray(indices)
+        length, others = x.shape[place], (x.shape[:place], x.shape[place + 1 :])
+        if 0 in others[0] + others[1]:  # nothing is read, wherever the indices point
+            return np.empty((*others[0], *given.shape, *others[1]), x.dtype)
         if mode == "fast" or not length:
             given = inside(given, x.shape, place, of="x", from_end=False)
         index = given.astype(np.int64)

@@ -142,6 +142,8 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     @staticmethod
     def evaluate(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
         """One index for each of the first axes."""
+        if not updates.size:  # nothing is written, wherever the indices point
+            return np.array(data)
         found = [inside(indices[..., n], data.shape, n, last=f", {n}") for n in range(indices.shape[-1])]
         return combined(data, tuple(found), updates, reduction)
 
