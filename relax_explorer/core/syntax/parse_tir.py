@@ -540,6 +540,8 @@ class _FunctionReader:
 
     def _where(self, call: ast.Call) -> None:
         self._need_block(call)
+        if len(call.args) != 1:
+            raise self.ctx.fail(codes.BAD_CALL, "T.where takes one condition", call)
         self.blocks[-1].predicate = self.expr.truth(call.args[0])
 
     def _block_attr(self, call: ast.Call) -> None:

@@ -426,6 +426,8 @@ class TirExprReader:
 
     def _intrinsic(self, node: ast.Call, name: str) -> p.PrimExpr:
         args = tuple([self.read(arg) for arg in node.args])
+        if name == "ret" and len(args) != 1:
+            raise self.bad(node)
         if f"T.{name}" in OF_ONE_DTYPE and len(args) == 2:
             args = self.align(*args)
         keywords = tuple([(name, self._keyword(value)) for name, value in self.keywords(node).items()])
