@@ -101,6 +101,11 @@ def test_what_follows_from_a_problem_is_quiet(name: str) -> None:
     assert [line for line, _ in errors(text)] == [at], rxe.check(text)
 
 
+@pytest.mark.parametrize("text", ["x = = 1\n", "@R.function\ndef main(:\n", ""])
+def test_a_text_of_which_nothing_can_be_read_has_its_problem(text: str) -> None:
+    assert [item.code.id[:4] for item in rxe.check(text)] == ["RX00"]
+
+
 CLOSURE = """
 @I.ir_module
 class Module:

@@ -40,6 +40,7 @@ RIGHT = {
     ),
     "memory of each iteration": 'for i in T.parallel(4):\n    with T.sblock("b"):\n        v = T.axis.spatial(4, i)\n'
     '        C = T.sblock_alloc_buffer((1,), "int32")\n        C[0] = A[v, 0]\n        B[v] = C[0]',
+    "a buffer of each iteration": 'for i in T.parallel(4):\n    C = T.alloc_buffer((1,), "int32")\n    C[0] = A[i, 0]\n    B[i] = C[0]',
     "loops one after the other": "for i in range(4):\n    B[i] = 1\nfor i in range(4):\n    B[i] = 2",
 }
 

@@ -251,6 +251,7 @@ def test_what_is_folded(value: str, folded: bool) -> None:
     rxe.ops.unregister(Counted.name)
     rxe.ops.unregister(Pure.name)
     assert (type(binding.value).__name__ == "Constant") is folded
+    assert not (folded and binding.value.data.flags.writeable)
 
 
 def test_dataflow_and_back() -> None:
