@@ -25,6 +25,10 @@ RETURN = {
     "an element of each": "B[v, T.int64(0)] = A[v, T.int64(3)]",
     "a computed index": "B[v, v % T.int64(4)] = A[v * T.int64(2) // T.int64(2), T.int64(1)]",
     "a choice": "B[v, T.int64(0)] = T.if_then_else(A[v, T.int64(0)] > T.float32(0), T.exp(A[v, T.int64(1)]), T.float32(1))",
+    "conditions joined": (
+        "B[v, T.int64(0)] = T.Select(T.Not(A[v, T.int64(0)] < T.float32(1) or A[v, T.int64(1)] >= T.float32(2) and v != T.int64(3)), "
+        "T.min(A[v, T.int64(0)], T.float32(1)) - T.max(A[v, T.int64(1)], T.float32(2)), T.Cast('float32', v * T.int64(2)))"
+    ),
     "a choice of statements": (
         "if A[v, T.int64(0)] > T.float32(0):\n                B[v, T.int64(0)] = T.float32(1)\n"
         "            else:\n                B[v, T.int64(3)] = T.float32(1)"

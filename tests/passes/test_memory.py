@@ -24,6 +24,14 @@ class Module:
     def bump(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
         _ = R.call_packed("test.inc_inplace", p, sinfo_args=R.Tuple())
         return p
+    @R.function(private=True, pure=False)
+    def far_bump(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        q = Module.bump(p)
+        return q
+    @R.function(private=True, pure=False)
+    def farther_bump(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        q = Module.far_bump(p)
+        return q
     @T.prim_func(private=True)
     def inc(a: T.Buffer((2,), "float32")):
         for i in range(2):
@@ -99,6 +107,7 @@ OVERWRITTEN = {
         "if c:\n    z = x\nelse:\n    z = y\na = R.add(x, x)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
     ),
     "by a function": ("a = R.add(x, x)\n_ = cls.bump(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "by a function of a function": ("a = R.add(x, x)\n_ = cls.farther_bump(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
     "what a function gave back": ("a = R.add(x, x)\nz = cls.bump(y)\nINC(z)\nreturn (a, y)", [0, 3]),
     "by a function that calls a PrimFunc": (
         "a = R.add(x, x)\n_ = cls.lowered_bump(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],

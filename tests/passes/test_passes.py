@@ -151,6 +151,27 @@ class Module:
 """
 
 
+def test_fields_are_of_their_tuple_and_tuples_count_unless_told_otherwise() -> None:
+    text = function("t = (x, u)\nw = (u, x)\nv = (x, u)\na = t[0]\nb = w[0]\nreturn (t, w, v, a, b)", UNKNOWN)
+    lines = body(after(text, "EliminateCommonSubexpr"))
+    assert [line for line in lines if line.startswith(("v =", "b ="))] == ["v = t", "b = w[0]"]
+    assert "v = (x, u)" in body(after(text, "EliminateCommonSubexpr{call_only=True}"))
+
+
+def test_what_is_reached_from_the_entries_stays() -> None:
+    text = PRIVATE.replace("main", "other") + PRIVATE.split("    @R.function\n")[1].join(
+        ["    @R.function\n", ""]
+    )
+    assert set(after(text, "DeadCodeElimination").functions) == {"other", "main"}
+    assert set(after(text, 'DeadCodeElimination{entry_functions="main"}').functions) == {"main"}
+
+
+def test_a_million_elements_are_folded_and_no_more() -> None:
+    for length, folded in ((1 << 20, True), ((1 << 20) + 1, False)):
+        module = after(function(f'a = R.zeros(R.shape([{length}]), "int8")\nreturn a'), "FoldConstant")
+        assert (type(next(bindings(module["main"])).value).__name__ == "Constant") is folded
+
+
 def test_dead_code_goes_and_effects_stay() -> None:
     lines = body(after(function(DATAFLOW), "DeadCodeElimination"))
     assert not any("R.sin" in line for line in lines)
