@@ -21,6 +21,9 @@ CALLS = [
     "R.add(x, x, other=3)",
     "R.tuple(x, other=3)",
     "R.nn.softmax(x, other=3)",
+    "cls.f(x, other=3)",
+    "cls.f(x, 3, other=3)",
+    "g(x, other=3)",
 ]
 PROGRAM = """
 @I.ir_module
@@ -28,9 +31,13 @@ class M:
     @T.prim_func
     def k(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
         B[0] = A[0]
+    @R.function
+    def f(x: R.Tensor((2,), "float32")):
+        return x
     @R.function(pure=False)
     def main(x: R.Tensor((2,), "float32")):
         cls = M
+        g = cls.f
         y = {}
         return y
 """

@@ -51,6 +51,10 @@ def read_call(reader: ExprReader, node: ast.Call) -> Any:
     callee = reader.as_expr(reader.read(func), func)
     args = tuple([reader.value(arg) for arg in node.args])
     attrs, infos = keywords(reader, node, "")
+    if attrs:
+        text = f"a call of a function has no argument {next(iter(attrs))!r}"
+        help = "functions of the module and values take their arguments by position"
+        raise reader.ctx.fail(codes.BAD_CALL, text, node, help=help)
     return e.Call(callee, args, attrs, infos, None, reader.ctx.span(node))
 
 

@@ -206,13 +206,14 @@ def _call(out: ExprText, expr: e.Call) -> str:
         first = quoted(op.name)
         rest = _arguments(out, expr)
         return f"R.call_packed({first}, {rest})" if rest else f"R.call_packed({first})"
-    numbers = any(type(arg) is e.PrimValue for arg in expr.args)
-    return f"{out.write(op)}({_spelled(out, expr.args) if numbers else _arguments(out, expr)})"
+    return f"{out.write(op)}({_arguments(out, expr)})"
 
 
-def _is_number_for_shape(expr: e.Call) -> bool:
-    """Whether a number stands where a bare one would be read as a shape of one length."""
-    op = find_op(expr.op.name) if type(expr.op) is e.OpRef else None
+def _spells_numbers(expr: e.Call) -> bool:
+    """Whether a bare number would be read as something else: as a shape of one length, or, by TVM, not at all."""
+    if type(expr.op) is not e.OpRef:
+        return type(expr.op) is not e.ExternFunc
+    op = find_op(expr.op.name)
     return op is not None and any(
         type(arg) is e.PrimValue and q.kind.startswith("Shape")
         for arg, q in zip(expr.args, op.operands, strict=False)
@@ -220,7 +221,7 @@ def _is_number_for_shape(expr: e.Call) -> bool:
 
 
 def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
-    """Arguments of a function: TVM reads no bare number there."""
+    """Arguments whose numbers say that they are."""
     return ", ".join(
         [
             f"R.prim_value({out.prim.write(arg.value)})" if type(arg) is e.PrimValue else out.write(arg)
@@ -230,7 +231,7 @@ def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
 
 
 def _arguments(out: ExprText, expr: e.Call) -> str:
-    spelled = e.PrimValue in map(type, expr.args) and _is_number_for_shape(expr)
+    spelled = e.PrimValue in map(type, expr.args) and _spells_numbers(expr)
     text = _spelled(out, expr.args) if spelled else out.listed(expr.args)
     if expr.attrs:
         text += out.attrs(expr.attrs)
@@ -329,7 +330,18 @@ def _sequence_text(out: ExprText, value: tuple[Any, ...]) -> str:
 
 
 def _mapping_text(out: ExprText, value: Attrs) -> str:
-    return "{" + ", ".join([f"{quoted(key)}: {out.constant(value[key])}" for key in sorted(value)]) + "}"
+    return "{" + ", ".join([f"{quoted(key)}: {_free(out, value[key])}" for key in sorted(value)]) + "}"
+
+
+def _free(out: ExprText, value: Any) -> str:
+    """A constant that no declaration says the kind of: a dtype says that it is no string."""
+    if isinstance(value, DType):
+        return f'R.dtype("{value}")'
+    return (
+        f"[{', '.join([_free(out, item) for item in value])}]"
+        if type(value) is tuple
+        else out.constant(value)
+    )
 
 
 def _float_constant(out: ExprText, value: float) -> str:
