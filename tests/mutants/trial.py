@@ -16,15 +16,17 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
+from zlib import crc32
 
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.mutants.sites import PACKAGE, Mutant, tree
+from tests.mutants.sites import PACKAGE, ROOT, Mutant, tree
 
 SECONDS = 4  # for one test, unless who asks has more
 BUDGET = 8  # seconds for the tests of one mutant
@@ -51,12 +53,14 @@ class Tests:
     def learn(self, kept: Path | None = None) -> None:
         """Run every test once, in a child, or read what an earlier run kept; slow tests and failing ones are left out."""
         rows = json.loads(kept.read_text(encoding="utf-8")) if kept and kept.exists() else []
-        rows = [row for row in rows if row[1] or row[2] >= SECONDS]  # one that failed may pass today
+        # What failed may pass today, and an edited test may run something else.
+        rows = [row for row in rows if (row[1] or row[2] >= SECONDS) and row[4:] == [_digest(row[0])]]
         known = {nodeid for nodeid, *_ in rows}
-        rows += _child(self._profiled([nodeid for nodeid in self.items if nodeid not in known]), 3600)
+        new = _child(self._profiled([nodeid for nodeid in self.items if nodeid not in known]), 3600)
+        rows += [[*row, _digest(row[0])] for row in new]
         if kept is not None:
             kept.write_text(json.dumps(rows), encoding="utf-8")
-        for nodeid, passed, seconds, functions in rows:
+        for nodeid, passed, seconds, functions, _ in rows:
             if nodeid in self.items and passed and seconds < self.limit / 2:
                 self.seconds[nodeid] = seconds
                 for path, name in functions:
@@ -122,6 +126,17 @@ class Tests:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         return all(report.passed for report in reports)
+
+
+@cache
+def _digest_of(path: Path) -> int:
+    """A number for the text of a test, and of all chapters for theirs."""
+    return crc32(b"".join(part.read_bytes() for part in (path, *sorted(path.parent.glob("*.md")))))
+
+
+def _digest(nodeid: str) -> int:
+    path = ROOT / nodeid.partition("::")[0]
+    return _digest_of(path) if path.exists() else 0
 
 
 def apply(mutant: Mutant, functions: dict[Function, list[FunctionType]]) -> None:
