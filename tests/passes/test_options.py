@@ -66,3 +66,21 @@ def test_the_halves_of_many_tensors_are_the_right_ones(name: str) -> None:
     args = [np.full(n % 3 if name == "concat" else 2, n, np.float32) for n in range(40)]
     expected = rxe.run(module, "main", args)
     np.testing.assert_array_equal(rxe.run(rxe.apply_pass(module, "LegalizeOps"), "main", args), expected)
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ("helper", "entry_functions names no public function"),
+        ("nobody", "entry_functions names 'nobody', which is no function"),
+    ],
+)
+def test_entries_that_nothing_outside_could_call_are_refused(entries: str, said: str) -> None:
+    helper = PROGRAM.replace("@R.function", "@R.function(private=True)").replace("main", "helper")
+    lines = "".join(f"    {line}\n" for line in (helper + PROGRAM).splitlines())
+    module = rxe.parse(f"@I.ir_module\nclass M:\n{lines}")
+    with pytest.raises(Failure, match=said) as caught:
+        rxe.apply_pass(module, "DeadCodeElimination", entry_functions=entries)
+    assert "main" in (caught.value.diagnostics[0].help or "")
+    both = rxe.apply_pass(module, "DeadCodeElimination", entry_functions=("helper", "main"))
+    assert set(both.functions) == {"helper", "main"}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.module import IRModule
@@ -26,15 +27,30 @@ def eliminate_dead_code(
     With `errors="keep"` a binding outside a dataflow block stays if it may stop the run, as the specification says.
     `errors="drop"` drops it, as TVM does. A match_cast stays, unless it stands in a dataflow block and binds no shape variable.
     `entry_functions` count as called; without them every public function does.
-    One sweep from the end of each function decides what lives: linear in bindings.
+    One sweep from the end of each function decides what lives: linear in bindings. Raises Failure for `entry_functions` of
+    which one is no function of the module, or none is public: then nothing could be called from outside.
     """
     check_errors(errors)
+    _check_entries(module, entry_functions)
     functions = {
         name: _function(fn, at, errors == "keep") if type(fn) is e.Function else fn
         for name, fn in module.functions.items()
     }
     reached = _reached(functions, entry_functions)
     return module.having({name: fn for name, fn in functions.items() if name in reached})
+
+
+def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
+    unknown = [name for name in names if name not in module.functions]
+    problem = f"names {unknown[0]!r}, which is no function of the module" if unknown else ""
+    public = [name for name, fn in module.functions.items() if "global_symbol" in getattr(fn, "attrs", ())]
+    if names and public and set(names).isdisjoint(public):
+        problem = problem or "names no public function"
+    if problem:
+        help = (
+            f"the public functions are {', '.join(public)}" if public else "the module has no public function"
+        )
+        raise Failure(Diagnostic(codes.BAD_OPTION, f"entry_functions {problem}", help=help))
 
 
 def _function(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
