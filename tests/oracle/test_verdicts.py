@@ -53,6 +53,7 @@ WE_ACCEPT = {
     "A cast to a tuple, a shape, a scalar and a function": "E-32: likewise",
     "A nested function captures the shape variables around it": "as for a local function that holds itself, below",
     "What a function binds is not what its caller calls so": "TVM's return annotations name no variable of their own as text",
+    "Each function has shape variables of its own": "TVM calls a function of the module by the module's name only",
     "No recursion and no If in a dataflow block": "TVM's reader knows a local function in its body only as what is called there",
 }
 TVM_ACCEPTS = {
@@ -70,6 +71,7 @@ TVM_ACCEPTS = {
     "An If over two functions is as pure as the less pure of them": "TVM takes the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {
+    "A cast that always fails, or never": "TVM gives a local function the result of its body, whatever its annotation says",
     "An If is unified from what both branches give outside": "TVM keeps a length that only the branches have",
     "A call says what the function that it returns takes": "TVM forgets lengths that the caller knows, and binds the callee's anew",
     "Lengths that a variable is known to hold are written": "TVM says the variable; the lengths say more",

@@ -217,7 +217,7 @@ CALLS = tuple(
 0 check {surrogate} --output-format sarif
 0 show {surrogate} --format json
 0 show {surrogate}
-1 run {zero}
+0 run {zero}
 0 run {zero} -p default
 0 show {latin}
 0 graph {latin} --format ascii
