@@ -12,17 +12,19 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
     """The signature of a PrimFunc: buffers are tensors; mostly nothing is returned, and calling it fills what it was given."""
-    params = tuple([_param_info(param) for param in fn.params])
+    dims = [dim for param in fn.params if isinstance(param, Buffer) for dim in param.shape]
+    lengths = frozenset(p.free_vars(*dims))
+    params = tuple([_param_info(param, lengths) for param in fn.params])
     returns = (
         fn.ret_type is not None and fn.ret_type is not s.VOID
     )  # a PrimFunc without is called to fill buffers
     return s.FuncStructInfo(params, fn.ret_type or s.VOID, returns and not has_effect(fn))
 
 
-def _param_info(param: Buffer | p.PrimVar) -> s.StructInfo:
+def _param_info(param: Buffer | p.PrimVar, lengths: frozenset[p.PrimVar]) -> s.StructInfo:
     if isinstance(param, Buffer):
         dims = tuple([p.as_dim(dim) if dim.dtype.is_int else dim for dim in param.shape])
         return s.TensorStructInfo(dims, param.dtype)
     if param.dtype is HANDLE:
         return s.OBJECT  # a pointer to a tensor, of which the kernel says no more
-    return s.PrimStructInfo(param.dtype, param)
+    return s.PrimStructInfo(param.dtype, param if param in lengths else None)  # its name says nothing else
