@@ -98,10 +98,12 @@ def _in_function(function: ast.FunctionDef) -> Iterator[Site]:
 
 def _walk(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """The nodes of a function, but `strict=` of a zip left out: what it asserts, every caller keeps."""
+    left_out: set[ast.AST] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip":
-            node.keywords.clear()
-        yield node
+            left_out.update(keyword.value for keyword in node.keywords)
+        if node not in left_out:
+            yield node
 
 
 def _statements(block: list[ast.stmt], function: ast.FunctionDef, may_leave: bool) -> Iterator[Site]:

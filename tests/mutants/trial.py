@@ -152,9 +152,33 @@ def apply(mutant: Mutant, functions: dict[Function, list[FunctionType]]) -> None
             for function in functions[mutant.path, mutant.function]:
                 if function.__code__.co_firstlineno == code.co_firstlineno:
                     function.__code__ = code
+                    _set_defaults(function, changed)
                     done = True
     if not done:
         raise NotApplied(str(mutant))
+
+
+def _set_defaults(function: FunctionType, changed: ast.Module) -> None:
+    """Give a function the truth values that are its defaults in a changed module; the code has no part in them."""
+    for node in ast.walk(changed):
+        if isinstance(node, ast.FunctionDef) and _first_line(node) == function.__code__.co_firstlineno:
+            old = function.__defaults__ or ()
+            function.__defaults__ = tuple(
+                [_truth(new, value) for new, value in zip(node.args.defaults, old, strict=True)]
+            )
+            named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            for parameter, new in named:
+                if new is not None and function.__kwdefaults__:
+                    name = parameter.arg
+                    function.__kwdefaults__[name] = _truth(new, function.__kwdefaults__[name])
+
+
+def _first_line(node: ast.FunctionDef) -> int:
+    return min([node.lineno, *[decorator.lineno for decorator in node.decorator_list]])
+
+
+def _truth(node: ast.expr, value: Any) -> Any:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, bool) else value
 
 
 def _table(mutant: Mutant, changed: ast.Module) -> None:
