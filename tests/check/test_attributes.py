@@ -15,6 +15,13 @@ RIGHT = (
 WRONG = (
     ('R.memory.view(x, R.shape([2]), "float32", R.shape([2]))', "relative_byte_offset is R.Shape([2])"),
     ('R.memory.view(x, R.shape([2]), "float32", (x,))', "relative_byte_offset is R.Tuple("),
+    (
+        'R.memory.view(x, R.shape([2]), "float32", (R.prim_value(0),))',
+        "relative_byte_offset is R.Tuple(T.int64), it must be a scalar",
+    ),
+    ("R.clip(x, (x,), R.prim_value(1))", "min is R.Tuple("),
+    ("R.clip(x, R.prim_value(0), R.shape([4]))", "max is R.Shape([4]), it must be a scalar"),
+    ('R.eye(R.shape([4]), 3, 0, "float32")', "n is R.Shape([4]), it must be a scalar"),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.check.call_graph import mentioned, reached
+from relax_explorer.core.check.call_graph import components, mentioned, reached
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 
@@ -99,3 +99,18 @@ def test_what_a_call_may_run(name: str, found: set[str]) -> None:
     for each in (module, rxe.normalize(module)):
         assert reached(each, name)[0] == name
         assert set(reached(each, name)) == found
+
+
+def test_functions_that_call_each_other_in_a_ring_are_one_group() -> None:
+    graph = {"a": ("b",), "b": ("c", "leaf"), "c": ("a",), "leaf": (), "main": ("a",)}
+    assert components(graph) == [("leaf",), ("a", "b", "c"), ("main",)]
+
+
+def test_a_ring_of_three_functions_is_recursive_for_each_of_them() -> None:
+    ring = "".join(
+        f"    @R.function\n    def {name}(x: R.Object):\n        y = M.{other}(x)\n        return y\n"
+        for name, other in ("ab", "bc", "ca")
+    )
+    found = rxe.check(f"@I.ir_module\nclass M:\n{ring}")
+    said = [item.message for item in found if item.code.id == "RX0140"]
+    assert said == [f"{name!r} is recursive, and does not say what it returns" for name in "abc"]

@@ -26,6 +26,10 @@ class Module:
                 v, w = T.axis.remap("SS", [i, j])
                 B[v, w] = A[v, w // T.int64(2)]
 
+    @T.prim_func(private=True)
+    def nothing():
+        T.evaluate(0)
+
     @R.function
     def other(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
         return x
@@ -49,6 +53,8 @@ WRONG = [
     ('cls.double, (x,), out_ty=R.Tensor((12,), "float32")', "RX0213", "out_ty is R.Tensor((12,)"),
     ('cls.double, (x,), out_ty=R.Tensor((2, 5), "float32")', "RX0213", "out_ty, dimension 1 is 5, parameter 2 of double needs m * 2 = 6"),
     ('cls.double, (x,), out_ty=R.Tensor((2, 6), "float32"), tir_vars=R.shape([2])', "RX0212", "the call gives 2 and allocates 1"),
+    ('cls.double, (x, x), out_ty=R.Tensor((2, 6), "float32"), tir_vars=R.shape([])', "RX0212", "the call gives 2 and allocates 1"),
+    ('cls.nothing, (x,), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "nothing takes 0 parameters; the call gives 1 and allocates 1"),
     ('cls.other, (x,), out_ty=R.Tensor((2, 6), "float32")', "RX0214", "func is other, a Relax function; a PrimFunc"),
 ]  # fmt: skip
 

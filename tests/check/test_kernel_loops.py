@@ -73,3 +73,9 @@ def test_the_loop_is_named(loop: str, name: str) -> None:
 @pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
 def test_what_is_right_is_not(body: str) -> None:
     assert codes(body) == []
+
+
+def test_loops_in_loops_are_looked_at_once() -> None:
+    depth = 40
+    loops = "".join(f"{'    ' * n}for i{n} in range(1):\n" for n in range(depth))
+    assert codes(f"{loops}{'    ' * depth}B[0] = 1") == []

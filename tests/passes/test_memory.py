@@ -50,6 +50,7 @@ class Module:
 def _packed() -> None:
     packed_functions.register()
     rxe.packed_function("test.keep")(keep)
+    rxe.packed_function("test.own")(own)
     rxe.packed_function("test.overwrite_kept")(overwrite_kept)
 
 
@@ -59,6 +60,12 @@ _KEPT: list[Any] = []
 def keep(array: Any) -> None:
     """Remembers a tensor."""
     _KEPT.append(array)
+
+
+def own() -> Any:
+    """A new tensor, remembered."""
+    _KEPT.append(np.zeros(2, np.float32))
+    return _KEPT[-1]
 
 
 def overwrite_kept() -> None:
@@ -141,6 +148,10 @@ OVERWRITTEN = {
     "what a closure was called with": (
         "@R.function(pure=False)\ndef g(z: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n    a = R.add(z, z)\n    INC(x)\n"
         "    b = R.add(z, z)\n    d = R.subtract(b, a)\n    return d\nw = g(x)\nreturn w", [2],
+    ),
+    "by who had made it": (
+        "s = R.call_packed('test.own', sinfo_args=R.Tensor((2,), 'float32'))\na = R.add(s, s)\n"
+        "_ = R.call_packed('test.overwrite_kept', sinfo_args=R.Tuple())\nb = R.add(s, s)\nreturn (a, b)", [0, 2],
     ),
     "what a callee kept": (
         "_ = R.call_packed('test.keep', x, sinfo_args=R.Tuple())\na = R.add(x, x)\n_ = R.call_packed('test.overwrite_kept', sinfo_args=R.Tuple())\n"
@@ -237,3 +248,18 @@ def test_a_reshape_whose_memory_is_overwritten_is_kept_with_a_reason() -> None:
         program("a = R.reshape(y, R.shape([1, 2]))\nb = R.add(a, a)\nreturn b"), "LegalizeOps"
     )
     assert calls(skipped, "reshape") == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "op"), [('R.Prim("float32")', "clip(x, n, n)"), ("R.Shape([1, 2])", "reshape(x, n)")]
+)
+def test_scalars_and_shapes_are_never_overwritten(kind: str, op: str) -> None:
+    head = f'@R.function(pure=False)\ndef main(x: R.Tensor((2,), "float32"), n: {kind}):\n'
+    lines = (
+        f"a = R.{op}",
+        f'm = R.call_packed("test.f", n, sinfo_args={kind})',
+        f"b = R.{op}",
+        "return (a, b, m)",
+    )
+    before = rxe.normalize(rxe.parse(head + "".join(f"    {line}\n" for line in lines)))
+    assert calls(rxe.apply_pass(before, "EliminateCommonSubexpr"), op[: op.index("(")]) == 1

@@ -80,7 +80,9 @@ class Aliases:
             return False
         start, end = self._number[first], self._number[second]
         for leaf in read:
-            places = () if _has_no_memory(leaf) else self._writes.get(self._find(leaf), ())
+            if _has_no_memory(leaf):
+                continue
+            places = self._writes.get(self._find(leaf), ())
             if bisect_right(places, start) < bisect_right(places, end - 1) or self._is_new(leaf):
                 return True
         return False

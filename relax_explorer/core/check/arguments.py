@@ -26,6 +26,8 @@ from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.places import operand_spans
 
+SHOWN = 40  # characters at most of an operand that a hint repeats
+
 Dims = dict[p.PrimVar, p.PrimExpr]
 
 
@@ -160,7 +162,8 @@ class _Argument:
 
     @property
     def _cast(self) -> str:
-        return f"cast it first: R.match_cast({_shown(self.call.args[self.number])}, {self.want})"
+        written = _shown(self.call.args[self.number], self._span)
+        return f"cast it first: R.match_cast({written}, {self.want})"
 
     def _edits(self) -> tuple[Edit, ...]:
         return cast_operand(self.call.args[self.number], self._span, self.call.span, self.want)
@@ -176,5 +179,9 @@ def _conflict(
     return None
 
 
-def _shown(expr: e.Expr) -> str:
-    return expr.name if isinstance(expr, e.Var) else "…"
+def _shown(expr: e.Expr, used: Span | None) -> str:
+    """The name of a variable; where a longer expression is written, that one, for no name stands in the text."""
+    if used is None or used.text.isidentifier():
+        return expr.name if isinstance(expr, e.Var) else "…"
+    written = " ".join(used.text.split())
+    return written if len(written) <= SHOWN else "…"

@@ -140,7 +140,7 @@ def overlaps(a: s.StructInfo, b: s.StructInfo) -> bool:
             return False
         # Either may be the one that takes any length.
         return overlaps(instantiate(a, b.params)[1], b.ret) or overlaps(a.ret, instantiate(b, a.params)[1])
-    return b is s.OBJECT or fits(a, b) is not NO
+    return fits(a, b) is not NO
 
 
 def never_fits(have: s.StructInfo, want: s.StructInfo) -> bool:

@@ -58,7 +58,7 @@ class Effects:
             for callee in mentioned(fn):
                 self.called.add(callee)
                 callers.setdefault(callee, []).append(name)
-            if any(self._writes_itself(binding.value) for binding in bindings(fn)):
+            if any(self._is_seen_to_write(binding.value) for binding in bindings(fn)):
                 self.writers.add(name)
         stack = list(self.writers)
         while stack:
@@ -72,12 +72,9 @@ class Effects:
         """Whether anything in the module may overwrite memory; if not, nobody can tell what shares memory."""
         return bool(self.writers)
 
-    def _writes_itself(self, value: e.Expr) -> bool:
-        """Whether a value writes by other means than a call of a Relax function of the module."""
-        if type(value) is not e.Call:
-            return False
-        own = type(value.op) is e.GlobalVar and value.op.name in self.functions
-        return not own and bool(self.of(value).writes)
+    def _is_seen_to_write(self, value: e.Expr) -> bool:
+        """Whether a value is known to write, as far as the writers found so far tell; callers follow later."""
+        return type(value) is e.Call and bool(self._call(value).writes)
 
     def of(self, value: e.Expr) -> Effect:
         """The effect of the value of a binding; that of an If is the effects of its branches."""

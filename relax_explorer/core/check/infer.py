@@ -285,25 +285,24 @@ def _name(op: e.Expr) -> str:
     return getattr(op, "name", "the function")
 
 
-_INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
-    e.Var: lambda i, x: s.OBJECT,
-    e.DataflowVar: lambda i, x: s.OBJECT,
-    e.GlobalVar: lambda i, x: i.signature(x.name) or s.OBJECT,
+# Of leaves by themselves, and of the other expressions.
+_OWN: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.ExternFunc: lambda i, x: EXTERN,
-    e.OpRef: lambda i, x: s.OBJECT,
     e.Constant: lambda i, x: s.OBJECT if x.data is None else s.constant_info(x.data),
     e.ShapeExpr: lambda i, x: s.ShapeStructInfo(x.values),
     e.PrimValue: lambda i, x: s.PrimStructInfo(x.value.dtype, x.value),
     e.StringImm: lambda i, x: s.OBJECT,
     e.DataTypeImm: lambda i, x: s.OBJECT,
+}
+_INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
+    **_OWN,
+    e.Var: lambda i, x: s.OBJECT,
+    e.DataflowVar: lambda i, x: s.OBJECT,
+    e.GlobalVar: lambda i, x: i.signature(x.name) or s.OBJECT,
+    e.OpRef: lambda i, x: s.OBJECT,
     e.Tuple: lambda i, x: s.TupleStructInfo(tuple([i.info(field) for field in x.fields])),
     e.TupleGetItem: Inferrer.item,
     e.Call: Inferrer.call,
     e.Function: lambda i, x: x.struct_info or s.OBJECT,
     e.If: lambda i, x: s.OBJECT,
-    e.SeqExpr: lambda i, x: s.OBJECT,
-}
-_OWN: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
-    kind: _INFO[kind]
-    for kind in (e.ExternFunc, e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm)
 }
