@@ -159,6 +159,29 @@ class M:
     assert [int(value) for value in rxe.run(after, "main", given)] == [0, -1]
 
 
+def test_a_function_that_is_handed_over_is_still_called() -> None:
+    wanted = 'R.Callable((R.Tensor(("n",), "float32"),), R.Tensor(("n",), "float32"), True)'
+    text = f"""
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def inner(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        y = R.add(x, x)
+        return y
+    @R.function(private=True)
+    def apply(g: {wanted}, x: R.Tensor((2,), "float32")):
+        y = g(x)
+        return y
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        z = M.apply(M.inner, x)
+        return z
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions")
+    assert list(after.functions) == ["inner", "main"]
+    assert rxe.run(after, "main", [np.ones(2, np.float32)]).tolist() == [2, 2]
+
+
 def test_what_needs_no_inlining_is_the_same_object(program: IRModule) -> None:
     once = rxe.apply_pass(program, "InlinePrivateFunctions")
     assert once["down"] is program["down"]

@@ -263,3 +263,11 @@ def test_scalars_and_shapes_are_never_overwritten(kind: str, op: str) -> None:
     )
     before = rxe.normalize(rxe.parse(head + "".join(f"    {line}\n" for line in lines)))
     assert calls(rxe.apply_pass(before, "EliminateCommonSubexpr"), op[: op.index("(")]) == 1
+
+
+def test_a_mark_whose_memory_is_overwritten_is_its_operand() -> None:
+    before = program("a = R.grad.no_grad(x)\nINC(x)\nreturn a")
+    outcome = run_step(steps("LegalizeOps")[0], before)
+    assert outcome.problems == ()
+    assert calls(outcome.module, "grad.no_grad") == 0
+    assert values(outcome.module) == values(before) == [1]

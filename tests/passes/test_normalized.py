@@ -59,18 +59,58 @@ def test_a_pass_that_leaves_something_to_derive_breaks_its_contract() -> None:
     from relax_explorer.core.ir import expr as e
     from relax_explorer.core.ir.node import replace
     from relax_explorer.core.ir.walk import map_blocks
+    from relax_explorer.core.passes.decl import PassSite
 
-    def forget(fn: e.Function, at: object) -> e.Function:
-        """Make every call anew, without StructInfo."""
+    def forget(fn: e.Function, at: PassSite) -> e.Function:
+        """Make every call of `main` anew, without StructInfo."""
+        if at.function != "main":
+            return fn
         return replace(
             fn, body=map_blocks(fn.body, lambda b: replace(b, value=replace(b.value, struct_info=None)))
         )
 
-    module = rxe.normalize(
-        rxe.parse('@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.exp(x)\n    return y\n')
-    )
-    step = steps("LegalizeOps")[0]
-    broken = type(step)(Pass("Forget", forget, False))
-    outcome = run_step(broken, module)
-    assert [item.code.id for item in outcome.problems] == ["RX0403"]
-    assert "NORMALIZED" in outcome.problems[0].message
+    forgetting = type(steps("LegalizeOps")[0])(Pass("Forget", forget, False))
+    says_so = PLAIN.replace("@R.function", "@R.function(pure=False)")
+    for text in (
+        PLAIN,
+        PLAIN + EFFECT,
+        says_so,
+    ):  # functions that have an effect, or may have one, hide nothing
+        outcome = run_step(forgetting, rxe.normalize(rxe.parse(text)))
+        assert [item.code.id for item in outcome.problems] == ["RX0403"]
+        assert "NORMALIZED" in outcome.problems[0].message
+
+
+PLAIN = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        y = R.exp(x)
+        return y
+"""
+EFFECT = """
+    @R.function
+    def other(x: R.Tensor((2,), "float32")):
+        _ = R.print(x)
+        return x
+"""
+
+
+LOSING = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        with R.dataflow():
+            unused = R.call_dps_packed("f", (x,), out_ty=R.Tensor((2,), "float32"))
+            y = R.exp(x)
+            R.output(y)
+        return y
+"""
+
+
+def test_a_function_that_loses_its_effect_and_says_nothing_is_pure() -> None:
+    before = rxe.normalize(rxe.parse(LOSING))
+    after = rxe.apply_pass(before, "DeadCodeElimination")
+    assert [fn["main"].struct_info.pure for fn in (before, after)] == [False, True]

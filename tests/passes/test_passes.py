@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.prim import IntImm
+from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import explain, run_step, steps
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -38,6 +41,22 @@ class Pure(Counted, name="test.pure"):
     """The same, and does not count."""
 
     pure = True
+
+
+class Lengths(rxe.ops.Op, name="test.lengths"):
+    """The lengths of a shape, as a tensor."""
+
+    shape: Shape = rxe.ops.operand("the lengths")  # type: ignore[name-defined]  # noqa: F821  # a word of declarations
+
+    @staticmethod
+    def infer(at: Any, shape: Any) -> Any:
+        """One length."""
+        return TensorStructInfo((IntImm(1),), dtype("int64"))
+
+    @staticmethod
+    def evaluate(shape: Any) -> Any:
+        """The lengths."""
+        return np.array(shape)
 
 
 DATAFLOW = """
@@ -96,6 +115,16 @@ def test_a_match_cast_that_says_less_of_its_output_is_no_copy() -> None:
     )
     module = after(text, "CanonicalizeBindings")
     assert sum("R.match_cast(lv" in line for line in body(module)) == 1
+    assert rxe.well_formed(module)
+
+
+def test_a_match_cast_of_what_no_variable_holds_keeps_its_name() -> None:
+    shape, cast = (
+        "R.match_cast(R.shape([2, 3]), R.Shape([2, 3]))",
+        'R.match_cast(x, R.Tensor(s, dtype="float32"))',
+    )
+    module = after(function(f"s = {shape}\ny = {cast}\nreturn y"), "CanonicalizeBindings")
+    assert body(module) == [f"s = {shape}", f"y = {cast}", "return y"]
     assert rxe.well_formed(module)
 
 
@@ -211,6 +240,8 @@ def test_what_an_effect_reads_stays() -> None:
         ("a = F('f', x)\nb = F('g', x)\nreturn (a, b)", False),
         ("a = F('f', R.str('a'))\nb = F('f', R.str('b'))\nreturn (a, b)", False),
         ("a = F('f', R.dtype('int8'))\nb = F('f', R.dtype('int16'))\nreturn (a, b)", False),
+        ("a = F('f', R.shape([1]))\nb = F('f', R.shape([2]))\nreturn (a, b)", False),
+        ("a = F('f', R.shape([2]))\nb = F('f', R.shape([2]))\nreturn (a, b)", True),
         ("a = F('f', R.prim_value(1))\nb = F('f', R.prim_value(2))\nreturn (a, b)", False),
         ("a = F('f', R.prim_value(2))\nb = F('f', R.prim_value(2))\nreturn (a, b)", True),
     ],
@@ -241,6 +272,17 @@ def test_constants_are_folded() -> None:
     assert 'two = R.const(2.0, "float32")' in body(after(text, "FoldConstant"))
 
 
+def test_a_constant_in_a_variable_is_folded_like_one_without() -> None:
+    text = function('one = R.const(1.0, "float32")\ntwo = R.add(one, one)\ny = R.multiply(x, two)\nreturn y')
+    assert 'two = R.const(2.0, "float32")' in body(after(text, "FoldConstant"))
+
+
+def test_a_constant_whose_length_only_the_run_knows_is_no_operand_to_fold() -> None:
+    lines = 'c: R.Tensor((n,), "float32") = R.const([1.0, 2.0], "float32")\nb = R.exp(c)\nreturn b'
+    text = function(f"n = T.int64()\n{lines}", 'y: R.Tensor(("n",), "float32")')
+    assert "b = R.exp(c)" in body(after(text, "FoldConstant"))
+
+
 def test_shapes_and_scalars_are_constants_too() -> None:
     text = function(
         'a = R.full(R.shape([2]), R.const(3.0, "float32"))\nb = R.reshape(a, R.shape([1, 2]))\n'
@@ -257,6 +299,8 @@ def test_shapes_and_scalars_are_constants_too() -> None:
         ('R.zeros(R.shape([2]), "float32")', True),
         ('R.zeros(R.shape([n]), "float32")', False),
         ('R.full(R.shape([2, 2]), R.const(1.0), "float32")', True),
+        ('R.op("test.lengths", R.shape([2]))', True),
+        ('R.op("test.lengths", R.shape([T.Cast("int64", T.Cast("int32", n))]))', False),
         ("R.concat((R.const([1.0]), R.const([2.0])), axis=0)", True),
         ("R.concat((R.const([1.0]), y), axis=0)", False),
         ('R.call_pure_packed("f", R.const(1.0), sinfo_args=R.Tensor((), "float32"))', False),
@@ -267,10 +311,12 @@ def test_shapes_and_scalars_are_constants_too() -> None:
 def test_what_is_folded(value: str, folded: bool) -> None:
     rxe.ops.register(Counted)
     rxe.ops.register(Pure)
+    rxe.ops.register(Lengths)
     text = f'@R.function(pure=False)\ndef main(y: R.Tensor(("n",), "float32")):\n    n = T.int64()\n    a = {value}\n    return a\n'
     (binding,) = bindings(after(text, "FoldConstant")["main"])
     rxe.ops.unregister(Counted.name)
     rxe.ops.unregister(Pure.name)
+    rxe.ops.unregister(Lengths.name)
     assert (type(binding.value).__name__ == "Constant") is folded
     assert not (folded and binding.value.data.flags.writeable)
 
@@ -323,6 +369,25 @@ def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
         np.testing.assert_array_equal(
             rxe.run(after, "main", [x, condition]), rxe.run(before, "main", [x, condition])
         )
+
+
+def test_legalize_keeps_what_the_program_says_of_a_value() -> None:
+    module = after(function('a: R.Tensor("float32", ndim=2) = R.exp(x)\nreturn a'), "LegalizeOps")
+    (binding,) = bindings(module["main"])
+    assert binding.value.op.name == "relax.call_tir"
+    assert str(binding.var.struct_info) == 'R.Tensor(dtype="float32", ndim=2)'
+
+
+def test_what_several_kernels_compute_shares_them() -> None:
+    names = ("b", "e", "s")
+    params = ", ".join(
+        ["u: R.Tensor((4,), 'float32')", *[f"{name}: R.Tensor((1,), 'int64')" for name in names]]
+    )
+    call = f"R.dynamic_strided_slice(u, {', '.join(names)})"
+    module = after(function(f"v = {call}\nw = {call}\nreturn (v, w)", params), "LegalizeOps")
+    assert sorted(module.functions) == ["dynamic_strided_slice", "main", "shape_func"]
+    given = [np.arange(4, dtype=np.float32), *[np.array([n], np.int64) for n in (1, 3, 1)]]
+    assert [array.tolist() for array in rxe.run(module, "main", given)] == [[1, 2], [1, 2]]
 
 
 def test_legalize_shares_kernels_and_can_skip() -> None:

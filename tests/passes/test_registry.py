@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as with_fields
 from importlib import import_module
 from pathlib import Path
 
@@ -14,8 +15,16 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.decl import Pass, PassSite, function_pass, module_pass
-from relax_explorer.core.passes.pipeline import run_step, steps
-from relax_explorer.core.passes.properties import NORMALIZED, phase
+from relax_explorer.core.passes.pipeline import Step, run_step, steps
+from relax_explorer.core.passes.properties import (
+    CANONICAL_BINDINGS,
+    NO_DATAFLOW,
+    NO_HIGH_LEVEL_OPS,
+    NORMALIZED,
+    WELL_FORMED,
+    Property,
+    phase,
+)
 
 
 def test_every_file_with_a_pass_is_listed() -> None:
@@ -131,6 +140,56 @@ def test_a_pass_that_is_declared_gets_each_relax_function() -> None:
     assert look_at_all.apply(module)[0] is module
     assert seen == ["f", "g", "kernel, f, g"]
     assert [option.name for option in look.options] == ["deep"]
+
+
+def test_a_pass_is_described_by_its_docstring() -> None:
+    @function_pass("Silent")
+    def silent(fn: e.Function, at: PassSite) -> e.Function:
+        return fn
+
+    assert silent.doc == ""
+    for name in passes.names():
+        assert passes.get(name).doc.splitlines()[0].endswith("."), name
+
+
+CLAIMED = """
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        same = x
+        unused = R.sin(same)
+        y = R.exp(same)
+        R.output(y)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"), [(CANONICAL_BINDINGS, "same"), (NO_HIGH_LEVEL_OPS, "y"), (NO_DATAFLOW, "")]
+)
+def test_what_a_pass_claims_is_looked_at_after_it(wanted: Property, place: str) -> None:
+    claiming = with_fields(passes.get("DeadCodeElimination"), establishes=(wanted,))
+    outcome = run_step(Step(claiming), rxe.normalize(rxe.parse(CLAIMED)))
+    (problem,) = outcome.problems
+    assert problem.code.id == "RX0403"
+    assert wanted.name in problem.message
+    found = problem.labels[0].place
+    if place:
+        assert found.var.name == place
+    else:
+        assert type(found) is e.DataflowBlock
+
+
+def test_the_place_that_breaks_a_rule_of_the_language_is_named() -> None:
+    module = rxe.normalize(rxe.parse(TWO))
+    fn = module["f"]
+    first, _, last = fn.body.blocks[0].bindings
+    block = replace(fn.body.blocks[0], bindings=(first, last))
+    broken = module.having({**module.functions, "f": replace(fn, body=replace(fn.body, blocks=(block,)))})
+    found = WELL_FORMED.violation(broken)
+    assert found is not None
+    assert found[0] is last
+    assert "'b'" in found[1]
 
 
 def test_the_binding_that_is_not_derived_is_named() -> None:

@@ -75,7 +75,7 @@ def _value(walk: Rewriter, arg: e.Expr) -> Any:
     if type(arg) is e.Constant:
         return arg.data
     if type(arg) is e.ShapeExpr:
-        values = [getattr(value, "value", None) for value in arg.values]
+        values = [value.value if isinstance(value, p.IntImm) else None for value in arg.values]
         return None if None in values else tuple(values)
     if type(arg) is e.PrimValue:
         return scalar_value(arg.value) if isinstance(arg.value, (p.IntImm, p.FloatImm)) else None

@@ -136,15 +136,16 @@ def _inlined(
     assert isinstance(call, e.Call)  # the caller looked
     dims: dict[p.PrimVar, p.PrimExpr] = {}
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
-    match_params(params, tuple([arg.struct_info or s.OBJECT for arg in call.args]), dims)
+    given = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+    match_params(params, given, dims)
     bound = {dim for b in bindings(fn) if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)}
     unmatched = {dim for info in params for dim in defined_dims(info)} - dims.keys()
     dims.update({dim: p.PrimVar(dim.name, dim.dtype) for dim in (bound | unmatched) - dims.keys()})
     copy = _Copy(dims, inside)
     casts: list[e.Binding] = []
-    for param, info, arg in zip(fn.params, params, call.args, strict=True):
+    for param, info, arg, have in zip(fn.params, params, call.args, given, strict=True):
         want = substitute_info(info, dims)
-        if always_fits(arg.struct_info or s.OBJECT, want):
+        if always_fits(have, want):
             copy.variables[param] = arg
         else:
             cast = (e.DataflowVar if inside else e.Var)(param.name, want, call.span)
