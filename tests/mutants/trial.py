@@ -148,14 +148,19 @@ def apply(mutant: Mutant, functions: dict[Function, list[FunctionType]]) -> None
     file = str(PACKAGE / mutant.path)
     done = False
     for code in _codes(compile(changed, file, "exec", dont_inherit=True)):
-        if code.co_qualname == mutant.function:
-            for function in functions[mutant.path, mutant.function]:
-                if function.__code__.co_firstlineno == code.co_firstlineno:
-                    function.__code__ = code
-                    _set_defaults(function, changed)
-                    done = True
+        for function in functions[mutant.path, mutant.function]:
+            if _takes_the_place(code, function.__code__):
+                function.__code__ = code
+                _set_defaults(function, changed)
+                done = True
     if not done:
         raise NotApplied(str(mutant))
+
+
+def _takes_the_place(new: CodeType, old: CodeType) -> bool:
+    """Whether code is that of a function that exists, also of one that another made when its module was imported."""
+    same = new.co_qualname == old.co_qualname and new.co_firstlineno == old.co_firstlineno
+    return same and new.co_freevars == old.co_freevars and new.co_name != "<lambda>"
 
 
 def _set_defaults(function: FunctionType, changed: ast.Module) -> None:
