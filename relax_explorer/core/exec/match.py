@@ -30,7 +30,8 @@ from relax_explorer.core.exec.values import (
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import substitute_info
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.walk import info_holders, substitute_info
 
 Path = tuple[int, ...]
 
@@ -110,7 +111,17 @@ class _Matching:
                 raise Mismatch(path, f"{where}{text}, got {length}")
         for position, path, have, want in self.functions:
             self.position = position
-            self._compare(path, have, _with_lengths(want, self.dims))
+            self._compare(path, have, _with_lengths(want, self.dims, self._shapes(want)))
+
+    def _shapes(self, function: s.FuncStructInfo) -> dict[e.Var, e.Expr]:
+        """The shapes that variables hold which the parameters or the result of a function type name."""
+        parts = (*(function.params or ()), function.ret)
+        held = {var: self.scope.variable(var) for part in parts for var in info_holders(part)}
+        return {
+            var: e.ShapeExpr(tuple([p.IntImm(int(n), INT64) for n in shape]))
+            for var, shape in held.items()
+            if isinstance(shape, Shape)
+        }
 
     def _lengths(self, lengths: tuple[int, ...], wanted: tuple[p.PrimExpr, ...], path: Path) -> None:
         for number, (length, dim) in enumerate(zip(lengths, wanted, strict=True)):
@@ -228,10 +239,12 @@ def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
     return _with_lengths(s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, pure), dims)
 
 
-def _with_lengths(info: s.FuncStructInfo, dims: Dims) -> s.FuncStructInfo:
+def _with_lengths(
+    info: s.FuncStructInfo, dims: Dims, shapes: dict[e.Var, e.Expr] | None = None
+) -> s.FuncStructInfo:
     known: dict[p.PrimVar, p.PrimExpr] = {var: p.IntImm(value, var.dtype) for var, value in dims.items()}
-    params = tuple([substitute_info(param, known) for param in info.params or ()])
-    return s.FuncStructInfo(params, substitute_info(info.ret, known), info.pure)
+    params = tuple([substitute_info(param, known, shapes) for param in info.params or ()])
+    return s.FuncStructInfo(params, substitute_info(info.ret, known, shapes), info.pure)
 
 
 _MATCHERS: dict[type, Callable[[_Matching, Any, Any, Path], None]] = {
