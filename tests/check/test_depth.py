@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings
 from tests.support.spec_trees import bind, block, call, function, normal, program, seq, var
 
@@ -23,6 +24,15 @@ def test_nested_calls_become_bindings() -> None:
     fn = normal(nest("calls"))
     assert len(list(bindings(fn))) == DEEP
     assert normal(nest("tuples")).body.blocks
+
+
+def test_fields_of_fields_become_bindings() -> None:
+    value: e.Expr = var("x", s.OBJECT)
+    x = value
+    for _ in range(DEEP):
+        value = e.TupleGetItem(value, 0)
+    assert isinstance(x, e.Var)
+    assert len(list(bindings(normal(function([x], seq([], value)))))) == DEEP
 
 
 def test_nested_tuples_stay_one_operand() -> None:

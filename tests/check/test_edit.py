@@ -116,6 +116,39 @@ def test_an_effect_that_stays_is_known_after_the_edit() -> None:
         assert not module["main"].struct_info.pure
 
 
+@pytest.mark.parametrize(
+    ("line", "impure"),
+    [
+        ("if c:\n            _ = R.print(x)\n            r = x\n        else:\n            r = x", True),
+        ("_ = R.match_cast(x, R.Tensor((m,), 'float32'))", False),
+    ],
+)  # fmt: skip
+def test_what_has_bindings_or_binds_lengths_is_looked_at_again(line: str, impure: bool) -> None:
+    text = f"""@R.function
+def main(x: R.Tensor(ndim=1, dtype="float32"), c: R.Tensor((), "bool")):
+        m = T.int64()
+        {line}
+        g = R.exp(x)
+        return g
+"""
+    old = rxe.normalize(rxe.parse(text))
+    new = rxe.normalize(edited(old, "g", lambda call: e.Call(e.op_ref("relax.sin"), call.args)), old)
+    assert new["main"].struct_info.pure is not impure
+    assert rxe.structural_equal(new, rxe.normalize(rxe.parse(new.script())))
+
+
+def test_a_binding_may_move_into_a_value() -> None:
+    old = rxe.normalize(rxe.parse(TEXT))
+    graph, rest = old["main"].body.blocks
+    first, second, *others = graph.bindings
+    value = e.SeqExpr((e.DataflowBlock((first,)),), second.value)
+    blocks = (replace(graph, bindings=(replace(second, value=value), *others)), rest)
+    main = replace(old["main"], body=replace(old["main"].body, blocks=blocks))
+    new = rxe.normalize(old.having({"main": main}), old)
+    assert rxe.well_formed(new, normalized=True)
+    assert rxe.structural_equal(new, old)
+
+
 def test_a_call_that_is_not_as_the_text_has_it_gets_no_edit() -> None:
     text = """
 @I.ir_module

@@ -109,6 +109,12 @@ def test_what_only_the_specification_refuses(row: tuple[str, ...]) -> None:
     assert (level("spec", *row), level("tvm", *row)) == ("error", "warning")
 
 
+def test_a_function_that_says_nothing_is_held_to_effects_of_both() -> None:
+    late = "z = R.call_dps_packed('f', (y,), out_sinfo=R.Tensor((2,), 'float32'))\nreturn z"
+    assert level("tvm", late, "RX0113", "R.Object") is None
+    assert level("tvm", "z = R.print(x)\nreturn x", "RX0113", "R.Object") == "error"
+
+
 @pytest.mark.parametrize("row", EVERYWHERE.values(), ids=EVERYWHERE)
 def test_what_both_refuse(row: tuple[str, ...]) -> None:
     assert (level("spec", *row), level("tvm", *row)) == ("error", "error")

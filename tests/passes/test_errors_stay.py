@@ -6,6 +6,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.stopping import stopping
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import run_step, steps
 
@@ -66,6 +67,10 @@ RETURNS = {
     "a parameter that fits": "cls.exact(z)",
     "a tuple": "(x, y)",
     "a copy": "x",
+    "a constant": "R.const([1.0], 'float32')",
+    "a string": 'R.str("a")',
+    "a dtype": 'R.dtype("int8")',
+    "a function": "cls.exact",
 }
 
 
@@ -119,6 +124,15 @@ def test_only_what_cannot_stop_moves_into_a_dataflow_block(name: str, moves: boo
     assert ("dead" in inside) is moves
     dropped = rxe.apply_pass(before, "ConvertToDataflow", min_size=1, errors="drop")
     assert "R.dataflow" in dropped.script()
+
+
+@pytest.mark.parametrize("name", ["x", "z"])
+def test_a_match_cast_that_may_fail_stays_outside_a_dataflow_block(name: str) -> None:
+    lines = f"dead = R.match_cast({name}, R.Tensor((3,), 'float32'))\n        return z\n"
+    module = rxe.apply_pass(
+        rxe.normalize(rxe.parse(f"{HEAD}        {lines}")), "ConvertToDataflow", min_size=1
+    )
+    assert [type(block) is e.DataflowBlock for block in module["main"].body.blocks] == [name == "z"]
 
 
 def test_the_first_three_are_named() -> None:

@@ -60,6 +60,7 @@ class FunctionNormalizer:
         self.out: list[e.Binding] = []
         self.blocks: list[e.BindingBlock] = []  # of the sequence, before the block that `out` is of
         self.dataflow = False
+        self.ending = False  # whether the scope of what is bound ends with the value that it is part of
         self.used: set[str] | None = None
         self.fresh: dict[str, int] = {}  # numbers given to new names so far
         self.fn: e.Function | None = None
@@ -180,9 +181,11 @@ class FunctionNormalizer:
         """Take a known binding as it is; False when something that it reads is another now, or it has bindings of its own."""
         if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function, e.SeqExpr):
             return False
+        if self.ending:
+            return False
         if not (self.all_stands or self._reads_the_same(binding)):
             return False
-        if not self.has_effect and type(binding.value) is e.Call:
+        if not self.has_effect:
             self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
         var = self._var(binding.var, binding.var.struct_info)  # type: ignore[arg-type]  # a known binding has one
         self.infer.definitions[var] = binding.value
@@ -243,7 +246,8 @@ class FunctionNormalizer:
     def _var(self, var: e.Var, info: s.StructInfo) -> e.Var:
         if self.dataflow and type(var) is e.Var:
             info = held.lasting(info)
-        new = var if var.struct_info is info else type(var)(var.name, info, var.span)
+        stays = var.struct_info is info and not self.ending  # one that ends has the same name and is another
+        new = var if stays else type(var)(var.name, info, var.span)
         if var in self.bound:
             text = f"{var.name!r} is bound a second time"
             self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
@@ -294,12 +298,8 @@ class FunctionNormalizer:
         parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
         for operand in parts:
             kind = type(operand)
-            if (
-                kind in _NESTING
-                and operand not in self.tuples
-                and (
-                    kind is not e.Tuple or any(type(field) in _NESTING for field in operand.fields)  # type: ignore[attr-defined]
-                )
+            if kind in _NESTING and (
+                kind is not e.Tuple or any(type(field) in _NESTING for field in operand.fields)  # type: ignore[attr-defined]
             ):
                 return True
         return False
@@ -453,6 +453,7 @@ class FunctionNormalizer:
         return new
 
     def _seq(self, expr: e.SeqExpr) -> e.Expr:
+        before, self.ending = self.ending, True
         for block in expr.blocks:
             if self.dataflow and type(block) is not e.DataflowBlock and block.bindings:
                 fix = codes.ORDINARY_IN_DATAFLOW.fix
@@ -464,6 +465,7 @@ class FunctionNormalizer:
             for binding in block.bindings:
                 self.binding(binding)
         value = self.value(expr.body)
+        self.ending = before
         for block in expr.blocks:  # nothing outside may read what is bound inside
             for binding in block.bindings:
                 if binding.var is not None:
