@@ -29,10 +29,10 @@ def test_nested_calls_become_bindings() -> None:
 def test_fields_of_fields_become_bindings() -> None:
     value: e.Expr = var("x", s.OBJECT)
     x = value
-    for _ in range(DEEP):
+    for _ in range(500):
         value = e.TupleGetItem(value, 0)
     assert isinstance(x, e.Var)
-    assert len(list(bindings(normal(function([x], seq([], value)))))) == DEEP
+    assert len(list(bindings(normal(function([x], seq([], value)))))) == 500
 
 
 def test_nested_tuples_stay_one_operand() -> None:

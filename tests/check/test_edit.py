@@ -147,6 +147,8 @@ def test_a_binding_may_move_into_a_value() -> None:
     new = rxe.normalize(old.having({"main": main}), old)
     assert rxe.well_formed(new, normalized=True)
     assert rxe.structural_equal(new, old)
+    before = {b.var.name: b for b in bindings(old["main"])}
+    assert {b.var.name for b in bindings(new["main"]) if before[b.var.name] is b} == {"c", "d", "e", "f", "g"}
 
 
 def test_a_call_that_is_not_as_the_text_has_it_gets_no_edit() -> None:
