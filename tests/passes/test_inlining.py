@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,11 @@ def test_what_cannot_be_inlined_stays(program: IRModule) -> None:
     assert rxe.apply_pass(
         rxe.parse("@R.function\ndef f(x: R.Object):\n    return x\n"), "InlinePrivateFunctions"
     )["f"]
+
+
+def test_only_what_may_not_fit_is_cast(program: IRModule) -> None:
+    text = rxe.apply_pass(program, "InlinePrivateFunctions").script()
+    assert re.findall(r"match_cast\((\w+)", text) == ["q", "w", "w"]  # the length of `x` is known
 
 
 def test_each_copy_has_shape_variables_of_its_own() -> None:

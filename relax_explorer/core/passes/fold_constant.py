@@ -71,7 +71,7 @@ def _folded(walk: Rewriter, call: e.Expr) -> e.Constant | None:
 
 def _value(walk: Rewriter, arg: e.Expr) -> Any:
     if isinstance(arg, e.Var):
-        arg = walk.lookup(arg) or arg
+        arg = walk.lookup(arg)  # None where it is no constant
     if type(arg) is e.Constant:
         return arg.data
     if type(arg) is e.ShapeExpr:
