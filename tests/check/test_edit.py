@@ -137,6 +137,25 @@ def main(x: R.Tensor(ndim=1, dtype="float32"), c: R.Tensor((), "bool")):
     assert rxe.structural_equal(new, rxe.normalize(rxe.parse(new.script())))
 
 
+@pytest.mark.parametrize(
+    ("value", "pure"),
+    [
+        ("R.nobody_knows(x)", True),
+        ("R.call_dps_packed('f', (x,), out_sinfo=R.Tensor((2,), 'float32'))", False),
+    ],
+)
+def test_an_edit_elsewhere_leaves_a_call_as_pure_as_it_was(value: str, pure: bool) -> None:
+    text = f"""@R.function
+def main(x: R.Tensor((2,), "float32")):
+    _ = {value}
+    g = R.exp(x)
+    return g
+"""
+    old = rxe.normalize(rxe.parse(text))
+    new = rxe.normalize(edited(old, "g", lambda call: e.Call(e.op_ref("relax.sin"), call.args)), old)
+    assert old["main"].struct_info.pure is new["main"].struct_info.pure is pure
+
+
 def test_a_binding_may_move_into_a_value() -> None:
     old = rxe.normalize(rxe.parse(TEXT))
     graph, rest = old["main"].body.blocks
