@@ -55,7 +55,9 @@ def _sharper(mine: Any, theirs: Any) -> bool:
     if head not in ("tensor", "shape") or (sizes and sizes != mine[1]):
         return False
     ours, said = dict(mine[2]), dict(known)
-    ours.setdefault("ndim", len(mine[1][0]) if mine[1] else -1)
+    shape = mine[1][0] if mine[1] else None
+    named = isinstance(shape, int)  # a variable that holds a shape: its rank is not in this text
+    ours.setdefault("ndim", said.get("ndim") if named else -1 if shape is None else len(shape))
     return all(ours.get(name) == value for name, value in said.items())
 
 
