@@ -18,8 +18,8 @@ _HOMES = {
     "normalize": "core.check.normalize",
     "check": "core.check",
     "well_formed": "core.check",
-    "structural_equal": "core.ir.equal",
-    "structural_hash": "core.ir.equal",
+    "structural_equal": "core.program.equal",
+    "structural_hash": "core.program.equal",
     "apply_pass": "core.passes.pipeline",
     "run_pipeline": "core.passes.pipeline",
     "run": "core.exec.machine",
@@ -29,7 +29,7 @@ _HOMES = {
     "Failure": "core.diagnostics",
     "ParseError": "core.diagnostics",
     "Diagnostic": "core.diagnostics",
-    "IRModule": "core.ir.module",
+    "IRModule": "core.program.module",
     "packed_function": "core.exec.packed",
 }
 __all__ = ["__version__", "ops", "passes", *_HOMES]

@@ -36,6 +36,12 @@ def test_file_names_are_nouns_of_the_subject() -> None:
     assert not vague
 
 
+def test_module_names_do_not_repeat() -> None:
+    """So that a file's name alone says which file is meant."""
+    stems = [path.stem for path in MODULES if path.stem not in ("__init__", "__main__")]
+    assert sorted({stem for stem in stems if stems.count(stem) > 1}) == []
+
+
 def test_every_package_has_an_init() -> None:
     assert not {path.parent for path in MODULES if not (path.parent / "__init__.py").exists()}
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from relax_explorer.core.session.commands import COMMANDS
-from relax_explorer.ui import places
+from relax_explorer.ui import directories
 
 Settings = dict[str, dict[str, Any]]
 
@@ -133,7 +133,7 @@ def _files(start: Path) -> Iterator[tuple[Path, bool]]:
         if project.is_file():
             yield project, True
             break
-    user = places.config()
+    user = directories.config()
     if user.is_file():
         yield user, False
 

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 
 import relax_explorer
-from relax_explorer.ui import places
+from relax_explorer.ui import directories
 
 
 def write_report(error: BaseException) -> Path:
@@ -18,7 +18,7 @@ def write_report(error: BaseException) -> Path:
     text = "".join(traceback.format_exception(error))
     head = f"relax-explorer {relax_explorer.__version__}, Python {platform.python_version()}, {platform.platform()}\narguments: {sys.argv[1:]!r}\n\n"
     name = time.strftime("crash-%Y%m%d-%H%M%S.txt")
-    for folder in (places.state(), Path(tempfile.gettempdir())):
+    for folder in (directories.state(), Path(tempfile.gettempdir())):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(head + text, encoding="utf-8")

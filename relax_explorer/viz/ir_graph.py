@@ -9,7 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import variables
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import scalar_text
 from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Mark, Node

@@ -10,7 +10,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core import ops
 from relax_explorer.core.codes import internal
-from relax_explorer.core.ops.decl import REQUIRED, Op, attr, operand
+from relax_explorer.core.ops.kit.decl import REQUIRED, Op, attr, operand
 
 
 class Faulty(Op, name="test.faulty"):

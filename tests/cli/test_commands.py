@@ -214,7 +214,7 @@ def test_the_page_of_an_operator_is_about_all_of_it() -> None:
         "Dumoulin and Visin",
     ):
         assert fact in page
-    assert "core/ops/nn_conv.py:" in page
+    assert "core/ops/nn/conv.py:" in page
     assert not re.search(r"\b(Ints|Prims|REQUIRED|None \|)\b", page)
 
 

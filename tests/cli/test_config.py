@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from relax_explorer.core.session.commands import COMMANDS, Argument
-from relax_explorer.ui import places
+from relax_explorer.ui import directories
 from relax_explorer.ui.cli.main import group
 from relax_explorer.ui.config import BadConfig, settings
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     inside = tmp_path / "deep" / "er"
     inside.mkdir(parents=True)
     monkeypatch.chdir(inside)
-    monkeypatch.setattr(places, "config", lambda: tmp_path / "user.toml")
+    monkeypatch.setattr(directories, "config", lambda: tmp_path / "user.toml")
     return tmp_path
 
 

@@ -9,17 +9,8 @@ from pathlib import Path
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.codes import (
-    CODES,
-    internal,
-    operators,
-    passes,
-    runtime,
-    style,
-    syntax,
-    tir,
-    well_formed,
-)
+from relax_explorer.core.codes import CODES, internal, operators, passes, runtime, style, syntax, tir
+from relax_explorer.core.codes import well_formedness as well_formed
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.syntax.parser import read
 from relax_explorer.viz.problem import render

@@ -5,11 +5,11 @@ from __future__ import annotations
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import table
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
 from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import diff_modules
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli.diff_output import binding_text

@@ -13,7 +13,7 @@ import relax_explorer as rxe
 from relax_explorer.core import check
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read
 from relax_explorer.viz.problem import render
 from tests.fuzz import long_way

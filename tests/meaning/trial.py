@@ -13,8 +13,8 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.packed import packed_function
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.program.module import IRModule
 from tests.meaning.programs import PARAMS, Program
 
 LENGTHS = ((2, 2), (2, 3), (3, 2), (1, 2), (3, 3))

@@ -11,8 +11,9 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops import page, table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.kit import page
+from relax_explorer.core.ops.kit.decl import Op
 from tests.support.bad_calls import Bad, bad_calls
 from tests.support.op_examples import read
 from tests.support.perturbed_calls import perturbed_calls

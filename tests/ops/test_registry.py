@@ -14,8 +14,9 @@ from click.testing import CliRunner
 import relax_explorer as rxe
 from relax_explorer.core.check import attributes
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ops import FAMILIES, find, get, names, page, table
-from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.ops import FAMILIES, find, get, names, table
+from relax_explorer.core.ops.kit import page
+from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.ui.cli.main import group
 from tests.support.op_examples import read
 
@@ -127,7 +128,7 @@ def test_all_about_it_is_data(op: type[Op]) -> None:
     assert all("default" in item for item in found["attributes"] if not item["required"])
     assert found["evaluation"]["runs"] != bool(found["evaluation"]["reason"])
     assert found["legalization"]["lowered"] != bool(found["legalization"]["reason"])
-    assert re.fullmatch(r"relax_explorer/core/ops/\w+\.py(:\d+)?", found["declared"])
+    assert re.fullmatch(r"relax_explorer/core/ops/\w+/\w+\.py(:\d+)?", found["declared"])
 
 
 @pytest.mark.parametrize(

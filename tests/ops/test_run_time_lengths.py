@@ -10,7 +10,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.support.op_examples import Example, examples, read
 from tests.support.op_values import apart, as_tuple, setting
 from tests.support.own_lengths import Changed, changed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.ops.special import erf
+from relax_explorer.core.ops.kit.special import erf
 
 PLACES = np.concatenate([np.linspace(-7, 7, 20_001), np.logspace(-320, 3, 2_000), [-0.0, np.inf, -np.inf]])
 

@@ -11,7 +11,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.stopping import stopping
-from relax_explorer.core.ops.decl import Stops
+from relax_explorer.core.ops.kit.decl import Stops
 from tests.support.op_examples import Example, examples, read
 from tests.support.op_values import as_tuple, setting
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import relax_explorer as rxe
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.support.op_calls import differences, short, words
 from tests.support.op_examples import DTYPES as KINDS
 from tests.support.op_examples import Example, examples, module

@@ -16,7 +16,7 @@ from random import Random
 
 import relax_explorer as rxe
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.oracle.instead import is_refused_instead
 from tests.support import type_texts
 from tests.support.changed_calls import changed

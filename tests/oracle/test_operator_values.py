@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.oracle.operator_values import DIFFER, UNEXPLAINED, as_written
 from tests.support.op_calls import Difference, differences, picked
 from tests.support.op_examples import examples

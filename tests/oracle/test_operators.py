@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.oracle.operators import NOT_ASKED, UNEXPLAINED, Outcome, another, ask, tally
 from tests.support.op_calls import Difference, calls, differences, families, picked, words
 from tests.support.op_examples import Example

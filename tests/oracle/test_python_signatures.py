@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
-from relax_explorer.core.ops.page import default_words
+from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.ops.kit.page import default_words
 from tests.support.oracle import Oracle
 
 OTHERWISE = {

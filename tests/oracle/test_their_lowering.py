@@ -10,7 +10,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.oracle.operator_values import UNEXPLAINED
 from tests.oracle.their_lowering import REASONS, Reason, examples_of, outcome
 from tests.support.oracle import Oracle

@@ -9,7 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.passes.pipeline import run_step, steps
 from tests.support.op_calls import calls, short, words
 from tests.support.op_examples import Example, read

@@ -14,7 +14,7 @@ from typing import Any
 
 import relax_explorer as rxe
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.oracle.operator_values import (
     AGREE,
     DIFFER,

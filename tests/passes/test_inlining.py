@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from tests.support.oracle import Oracle
 
 PROGRAM = """

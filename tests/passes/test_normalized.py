@@ -11,7 +11,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.passes.decl import Pass
+from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import PROPERTIES
 from tests.support.random_programs import random_program
@@ -59,7 +59,7 @@ def test_a_pass_that_leaves_something_to_derive_breaks_its_contract() -> None:
     from relax_explorer.core.ir import expr as e
     from relax_explorer.core.ir.node import replace
     from relax_explorer.core.ir.walk import map_blocks
-    from relax_explorer.core.passes.decl import PassSite
+    from relax_explorer.core.passes.contract import PassSite
 
     def forget(fn: e.Function, at: PassSite) -> e.Function:
         """Make every call of `main` anew, without StructInfo."""

@@ -424,7 +424,7 @@ def test_the_order_is_explained_before_anything_runs() -> None:
 
 def test_a_pass_that_breaks_its_contract_is_named() -> None:
     from relax_explorer.core.ir import expr as e
-    from relax_explorer.core.passes.decl import Pass
+    from relax_explorer.core.passes.contract import Pass
     from relax_explorer.core.passes.pipeline import Step
     from relax_explorer.core.passes.properties import WELL_FORMED
 

@@ -39,7 +39,7 @@ def _edit(bindings: int) -> tuple[str, Work]:
 
 def _legalize(bindings: int) -> tuple[str, Work]:
     import relax_explorer
-    from relax_explorer.core.ops import legalize
+    from relax_explorer.core.ops.kit import legalize
 
     text = transformer(bindings)
     module = relax_explorer.normalize(relax_explorer.parse(text))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import map_blocks
-from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
 from relax_explorer.core.passes.properties import WELL_FORMED
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.placed import placed
 from relax_explorer.core.syntax.printer import printed_module

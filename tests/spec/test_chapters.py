@@ -10,8 +10,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read as read_program
 from tests.support import spec_coverage, spec_names
 from tests.support.mdtest import Case, read

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.ops.kit.decl import Op, Parameter
 from tests.support.op_examples import TENSOR, Example, read
 
 _KINDS = (

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from random import Random
 
-from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.ops.kit.decl import Op, Parameter
 from tests.support.op_calls import calls, words
 from tests.support.op_examples import DTYPES, NUMBER, TENSOR, TYPES, Example, split
 

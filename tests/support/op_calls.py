@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.support.op_examples import Example, examples, read
 
 FOLDER = Path(__file__).resolve().parent.parent / "oracle" / "op_calls"

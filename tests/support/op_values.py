@@ -18,8 +18,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, DType
 from relax_explorer.core.ir.prim import IntImm, PrimExpr, free_vars
-from relax_explorer.core.ops import legalize, table
-from relax_explorer.core.ops.decl import NotLowered
+from relax_explorer.core.ops import table
+from relax_explorer.core.ops.kit import legalize
+from relax_explorer.core.ops.kit.decl import NotLowered
 from tests.support.op_examples import Example
 from tests.support.op_places import PLACES
 

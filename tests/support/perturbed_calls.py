@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from tests.support.bad_calls import Bad
 from tests.support.op_examples import DTYPES, NUMBER, TENSOR, Example, read, split
 

@@ -22,7 +22,7 @@ from relax_explorer.core.check.compatible import (
 )
 from relax_explorer.core.check.derive import default_derive, derive_function, derived, empty_derive
 from relax_explorer.core.check.erase import erase
-from relax_explorer.core.check.types import glb, is_subtype, lub
+from relax_explorer.core.check.subtypes import glb, is_subtype, lub
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.machine import Machine
@@ -35,7 +35,7 @@ from relax_explorer.core.ir import types as t
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.ir.expr import Var
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 
 F32, F16, I32, I64, BOOL = map(dtype, ("float32", "float16", "int32", "int64", "bool"))
 

@@ -10,9 +10,9 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import dtype, expr, prim, struct_info
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.properties import WELL_FORMED
+from relax_explorer.core.program.module import IRModule
 from tests.support import spec_dims, spec_lattice, spec_trees
 
 

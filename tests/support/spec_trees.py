@@ -9,8 +9,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import dtype
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.prim import as_prim
+from relax_explorer.core.program.module import IRModule
 
 
 def tensor(

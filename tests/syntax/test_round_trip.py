@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read as read_program
 from tests.support.mdtest import read
 from tests.support.random_programs import random_program

@@ -10,7 +10,7 @@ import textwrap
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read
 from tests.support.oracle import Oracle
 

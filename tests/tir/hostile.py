@@ -25,9 +25,9 @@ import numpy as np
 import relax_explorer as rxe
 from relax_explorer.core.exec.tir_numba import Kernel
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.equal import prim_func_hash
 from relax_explorer.core.tir.intervals import limits
 from tests.support.direct_interpreter import Interpreter, TooLong, Trap
 from tests.support.hostile_kernels import Maker

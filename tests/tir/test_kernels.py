@@ -12,7 +12,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.tir_codegen import generate
 from relax_explorer.core.exec.tir_numba import Kernel, compile_prim_func
-from relax_explorer.core.tir.equal import prim_func_equal, prim_func_hash
+from relax_explorer.core.program.prim_func_equal import prim_func_equal, prim_func_hash
 from tests.support.roundtrip import STAGES, module
 
 

@@ -7,9 +7,9 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
-from relax_explorer.core.ir.equal import structural_equal
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.program.equal import structural_equal
+from relax_explorer.core.program.module import IRModule
 from tests.support.oracle import Oracle
 
 FUNCTIONS = {

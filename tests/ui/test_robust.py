@@ -48,7 +48,7 @@ async def test_an_error_of_our_own_is_told_and_kept(
     def broken(*_: object) -> None:
         raise LookupError("nobody \x1b]52;c;aGk=\x07 thought of it")
 
-    monkeypatch.setattr("relax_explorer.ui.places.state", lambda: tmp_path)
+    monkeypatch.setattr("relax_explorer.ui.directories.state", lambda: tmp_path)
     monkeypatch.setattr(Session, place, broken)
     app = Explorer(PRINTS)
     async with app.run_test(size=(100, 24)) as pilot:

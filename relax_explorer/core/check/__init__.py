@@ -9,12 +9,12 @@ from relax_explorer.core.check import missing, normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
-from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.ir.expr import UNREAD, op_ref
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building
 from relax_explorer.core.ir.walk import any_expr
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.parser import parse
 

@@ -14,8 +14,8 @@ from relax_explorer.core.check.effects import Effect, Effects, effects, leaves
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.program.module import IRModule
 
 _WITHOUT_MEMORY = (s.ShapeStructInfo, s.PrimStructInfo)
 _CACHE: WeakKeyDictionary[e.Function, tuple[Effects, Aliases]] = WeakKeyDictionary()

@@ -24,7 +24,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.source import Span
-from relax_explorer.core.syntax.places import operand_spans
+from relax_explorer.core.syntax.part_spans import operand_spans
 
 SHOWN = 40  # characters at most of an operand that a hint repeats
 

@@ -11,8 +11,8 @@ from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim import PrimExpr
-from relax_explorer.core.ops.decl import Op, Parameter
-from relax_explorer.core.ops.page import kind_phrase
+from relax_explorer.core.ops.kit.decl import Op, Parameter
+from relax_explorer.core.ops.kit.page import kind_phrase
 
 LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import operands
+from relax_explorer.core.program.module import IRModule
 
 Graph = dict[str, tuple[str, ...]]
 

@@ -23,7 +23,7 @@ from relax_explorer.core.check.conversion import (
 from relax_explorer.core.check.matching import pinned
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import operators as op_codes
-from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p

@@ -22,7 +22,7 @@ from relax_explorer.core.check.matching import (
     shape_var_mapping,
 )
 from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specific, signatures
-from relax_explorer.core.check.types import is_subtype
+from relax_explorer.core.check.subtypes import is_subtype
 from relax_explorer.core.check.unify import unify
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.erasure import erase_struct_info

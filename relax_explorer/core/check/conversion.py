@@ -8,7 +8,7 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.witness import disagreement
 from relax_explorer.core.check.compatible import fits
 from relax_explorer.core.check.matching import captured
-from relax_explorer.core.check.types import is_subtype
+from relax_explorer.core.check.subtypes import is_subtype
 from relax_explorer.core.diagnostics import Edit
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s

@@ -13,10 +13,10 @@ from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.decl import ANY_OPERAND, Op
+from relax_explorer.core.ops.kit.decl import ANY_OPERAND, Op
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 

@@ -23,10 +23,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.call import CallKernel
-from relax_explorer.core.ops.decl import InferFailure, Op, Site
-from relax_explorer.core.ops.distributed import check_distributed, placed
-from relax_explorer.core.ops.rules import on_device
+from relax_explorer.core.ops.distributed.division import check_distributed, placed
+from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
+from relax_explorer.core.ops.kit.rules import on_device
+from relax_explorer.core.ops.machine.call import CallKernel
 
 _NO_DIMS: frozenset[p.PrimVar] = frozenset()
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relax_explorer.core.check.callee import Callees
-from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.tir.effects import has_effect
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.side_effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
 
 # Only lowered programs allocate by operators of these families.

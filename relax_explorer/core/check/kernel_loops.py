@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 from relax_explorer.core.codes import tir as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.walk import children
+from relax_explorer.core.tir.traverse import children
 
 _AT_ONCE = frozenset({"parallel", "thread_binding"})
 _KNOWN: WeakKeyDictionary[t.PrimFunc, tuple[Diagnostic, ...]] = WeakKeyDictionary()

@@ -15,8 +15,8 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.expr import BufferLoad
-from relax_explorer.core.tir.walk import expressions, subexpressions
+from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.traverse import expressions, subexpressions
 
 Interval = tuple[p.PrimExpr, p.PrimExpr]
 Domains = dict[p.PrimVar, Interval]

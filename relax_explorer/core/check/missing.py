@@ -8,8 +8,8 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings, operands, sequences
+from relax_explorer.core.program.module import IRModule
 
 _FAR = 100  # values between a claim and the constant that it rests on
 

@@ -11,13 +11,13 @@ from typing import Any
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_sequence, function_info
 from relax_explorer.core.check.purity import stated
-from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building, replace
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 

@@ -17,7 +17,7 @@ from relax_explorer.core.check.infer import Inferrer, Signature
 from relax_explorer.core.check.matching import holds_function
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.check.normal_form import calls_first
-from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -26,7 +26,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
 from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, merged_blocks, operands
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 
 
 def function_info(fn: e.Function, pure: bool) -> s.FuncStructInfo:

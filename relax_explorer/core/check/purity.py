@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s

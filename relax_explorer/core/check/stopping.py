@@ -17,11 +17,11 @@ from relax_explorer.core.check.matching import match_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import info_vars, sequences, substitute_info
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.call import CallTir
-from relax_explorer.core.ops.decl import InferFailure, Op, Site, Stops
+from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site, Stops
+from relax_explorer.core.ops.machine.call import CallTir
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 

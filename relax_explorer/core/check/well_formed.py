@@ -13,15 +13,15 @@ from relax_explorer.core.check.call_graph import call_graph, components, is_recu
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
 from relax_explorer.core.check.matching import free_dims
-from relax_explorer.core.codes import well_formed as codes
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
 
 
 def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagnostic]:

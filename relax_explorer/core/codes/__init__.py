@@ -6,7 +6,8 @@ RX05 run time · RX09 internal.
 
 from __future__ import annotations
 
-from relax_explorer.core.codes import internal, operators, passes, runtime, style, syntax, tir, well_formed
+from relax_explorer.core.codes import internal, operators, passes, runtime, style, syntax, tir
+from relax_explorer.core.codes import well_formedness as well_formed
 from relax_explorer.core.diagnostics import Code
 
 CODES: dict[str, Code] = {

@@ -15,8 +15,8 @@ from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, descri
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.prim import PrimVar
-from relax_explorer.core.ops.ccl import Collective
-from relax_explorer.core.ops.places import is_spread
+from relax_explorer.core.ops.distributed.ccl import Collective
+from relax_explorer.core.ops.kit.devices import is_spread
 from relax_explorer.core.tir.stmt import PrimFunc
 
 Builtin = Callable[[Any, Any, Any, list[Any]], Any]

@@ -13,7 +13,7 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Frame, Machine
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 
 Predicate = Callable[[Event], bool]
 

@@ -9,7 +9,7 @@ from typing import Any
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Failure
 from relax_explorer.core.exec.kernels import at_call
-from relax_explorer.core.ops.special import BadValue, NotDefined
+from relax_explorer.core.ops.kit.special import BadValue, NotDefined
 
 _CODES: tuple[tuple[type[Exception], Code], ...] = (
     (MemoryError, codes.TOO_LARGE),

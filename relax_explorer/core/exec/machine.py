@@ -39,9 +39,9 @@ from relax_explorer.core.exec.values import (
 )
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
 from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 DEPTH_LIMIT = 10_000

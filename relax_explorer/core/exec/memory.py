@@ -13,8 +13,8 @@ from relax_explorer.core.exec.kernels import MEMORY_LIMIT
 from relax_explorer.core.exec.values import UNKNOWN, Shape, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops.view import view_of
-from relax_explorer.core.tir.effects import has_effect
+from relax_explorer.core.ops.machine.view import view_of
+from relax_explorer.core.tir.side_effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
 
 

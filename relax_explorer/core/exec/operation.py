@@ -17,8 +17,8 @@ from relax_explorer.core.exec.scalars import evaluate
 from relax_explorer.core.exec.values import UNKNOWN, Shape, negative_dimension
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops.decl import Op
-from relax_explorer.core.ops.special import BadValue
+from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.ops.kit.special import BadValue
 
 
 def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 
 Packed = Callable[..., Any]
 _REGISTRY: dict[str, Packed] = {}

@@ -20,7 +20,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.walk import info_holders
-from relax_explorer.core.ops.special import scalar_value
+from relax_explorer.core.ops.kit.special import scalar_value
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Interval, Intervals, limits, wrapped
-from relax_explorer.core.tir.walk import statements
+from relax_explorer.core.tir.traverse import statements
 
 HEADER = """import math
 import numpy as np

@@ -18,8 +18,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.expr import BufferLoad, BufferPtr, Let, PointerType
 from relax_explorer.core.tir.intervals import Intervals
+from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let, PointerType
 
 DEEPEST = 64  # loops that a note has room for
 _MATH: dict[str, str] = {

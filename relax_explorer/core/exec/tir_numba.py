@@ -21,8 +21,8 @@ from relax_explorer.core.exec.tir_memory import described
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
+from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.equal import prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
 
 VERSION = tir_cache.VERSION
@@ -217,7 +217,7 @@ class Kernel:
 
 def _written(fn: PrimFunc) -> set[Any]:
     from relax_explorer.core.tir.stmt import BufferStore, Evaluate
-    from relax_explorer.core.tir.walk import memory, statements
+    from relax_explorer.core.tir.traverse import memory, statements
 
     nodes, views = list(statements(fn.body)), memory(fn.body)
     filled = {buffer for node in nodes if type(node) is Evaluate for buffer in tir_packed.written(node.value)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.walk import children
+from relax_explorer.core.tir.traverse import children
 
 SMALL = 1 << 22  # statements that may run without a look
 HEAVY = 1 << 10  # so many of them make a look cheap

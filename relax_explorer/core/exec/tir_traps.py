@@ -10,7 +10,7 @@ from relax_explorer.core.exec.tir_codegen import translate
 from relax_explorer.core.exec.tir_expr import DEEPEST, Site
 from relax_explorer.core.exec.tir_support import NOTE
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.expr import BufferLoad
+from relax_explorer.core.tir.prim_expr import BufferLoad
 
 NOTE_LENGTH = NOTE + DEEPEST
 TEXT_LIMIT = 80

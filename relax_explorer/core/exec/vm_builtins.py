@@ -16,7 +16,7 @@ from relax_explorer.core.exec.memory import new_storage, tensor_in
 from relax_explorer.core.exec.values import NULL, Closure, Lifted, Shape, describe, scalar_dtype
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import DType, from_numpy
-from relax_explorer.core.ops.view import EnsureZeroOffset, view_of
+from relax_explorer.core.ops.machine.view import EnsureZeroOffset, view_of
 
 VmBuiltin = Callable[[Any, Any, list[Any]], Any]
 

@@ -1,1 +1,1 @@
-"""The IR of Relax, in reading order: node, dtype, prim, struct_info, types, attrs, expr, module, walk, facts, equal, builder."""
+"""The IR of Relax, in reading order: node, dtype, prim, struct_info, types, attrs, expr, walk, facts."""

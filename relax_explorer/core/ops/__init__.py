@@ -9,7 +9,8 @@ import re
 from functools import cache
 from importlib import import_module
 
-from relax_explorer.core.ops.decl import PHASES, REQUIRED, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import PHASES, REQUIRED, Fusion, Op, Site, Stops, attr, operand
 
 __all__ = [
     "FAMILIES",
@@ -25,64 +26,65 @@ __all__ = [
     "names",
     "operand",
     "register",
+    "rules",
     "table",
     "unregister",
 ]
 
-# One module per family; the listing of this folder is the index of operators.
+# The modules of the families, in reading order.
 FAMILIES: tuple[str, ...] = (
-    "elementwise",
-    "binary",
-    "ternary",
-    "linalg",
-    "einsum",
-    "manipulate",
-    "joining",
-    "sequences",
-    "layout",
-    "index",
-    "dynamic_slice",
-    "gather",
-    "scatter",
-    "sort",
-    "create",
-    "create_pattern",
-    "reduction",
-    "median",
-    "collapse",
-    "scan",
-    "sampling",
-    "vision_roi",
-    "vision_box",
-    "vision_nms",
-    "vision_all_class",
-    "qdq",
-    "grid",
-    "nn_activation",
-    "nn_softmax",
-    "nn_norm",
-    "nn_batch_norm",
-    "nn_conv",
-    "nn_conv_transpose",
-    "nn_pool",
-    "nn_adaptive_pool",
-    "nn_pad",
-    "nn_attention",
-    "nn_attention_var_len",
-    "nn_loss",
-    "image",
-    "image_affine",
-    "image_sample",
-    "grad",
-    "grad_pool",
-    "call",
-    "shape",
-    "effect",
-    "memory",
-    "view",
-    "inspect",
-    "ccl",
-    "dist",
+    "tensor.elementwise",
+    "tensor.binary",
+    "tensor.ternary",
+    "tensor.linalg",
+    "tensor.einsum",
+    "tensor.manipulate",
+    "tensor.joining",
+    "tensor.sequences",
+    "tensor.layout_transform",
+    "tensor.index",
+    "tensor.dynamic_slice",
+    "tensor.gather",
+    "tensor.scatter",
+    "tensor.sort",
+    "tensor.create",
+    "tensor.create_pattern",
+    "tensor.reduction",
+    "tensor.median",
+    "tensor.collapse",
+    "tensor.scan",
+    "tensor.sampling",
+    "vision.roi",
+    "vision.box",
+    "vision.nms",
+    "vision.all_class_nms",
+    "tensor.qdq",
+    "tensor.grid",
+    "nn.activation",
+    "nn.softmax",
+    "nn.norm",
+    "nn.batch_norm",
+    "nn.conv",
+    "nn.conv_transpose",
+    "nn.pool",
+    "nn.adaptive_pool",
+    "nn.pad",
+    "nn.attention",
+    "nn.attention_var_len",
+    "nn.loss",
+    "image.resize",
+    "image.affine",
+    "image.sample",
+    "grad.gradients",
+    "grad.poolings",
+    "machine.call",
+    "machine.shape",
+    "machine.effect",
+    "machine.storages",
+    "machine.view",
+    "machine.inspect",
+    "distributed.ccl",
+    "distributed.tensors",
 )
 
 
@@ -141,7 +143,7 @@ def register(op: type[Op]) -> type[Op]:
     A class with mistakes that would show only later (a name that is taken, an operand of no known kind, a rule that does not
     take what it will be given) is refused with ValueError. Usable as a decorator.
     """
-    from relax_explorer.core.ops.page import problems
+    from relax_explorer.core.ops.kit.page import problems
 
     if not (isinstance(op, type) and issubclass(op, Op)):
         raise TypeError(f"an operator is a class derived from Op, not {op!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from relax_explorer.core.passes.decl import Pass
+from relax_explorer.core.passes.contract import Pass
 
 # (module, function): the file's name is the function's name.
 FILES: tuple[str, ...] = (

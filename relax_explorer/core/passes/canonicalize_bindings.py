@@ -6,7 +6,7 @@ from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 

@@ -10,7 +10,7 @@ from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ops import find
-from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 

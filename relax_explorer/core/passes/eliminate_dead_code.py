@@ -10,11 +10,11 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import exprs, info_vars, sequences
-from relax_explorer.core.passes.decl import PassSite, check_errors, module_pass
+from relax_explorer.core.passes.contract import PassSite, check_errors, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 

@@ -12,8 +12,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.special import scalar_value
-from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.ops.kit.special import scalar_value
+from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 

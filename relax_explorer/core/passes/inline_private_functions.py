@@ -8,12 +8,12 @@ from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, sequences, substitute_info
-from relax_explorer.core.passes.decl import PassSite, module_pass
+from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.program.module import IRModule
 
 
 @module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])

@@ -10,13 +10,14 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ops import find, get, legalize
-from relax_explorer.core.ops.decl import InferFailure, NotLowered, Op, Site
-from relax_explorer.core.ops.legalize import Emitter
-from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.ops import find, get
+from relax_explorer.core.ops.kit import legalize
+from relax_explorer.core.ops.kit.decl import InferFailure, NotLowered, Op, Site
+from relax_explorer.core.ops.kit.legalize import Emitter
+from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.tir.equal import prim_func_hash
+from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir.stmt import PrimFunc
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.passes.decl import PassSite, module_pass
+from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.program.module import IRModule
 
 
 @module_pass("Normalize", establishes=[NORMAL_FORM])

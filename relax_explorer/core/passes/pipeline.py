@@ -14,10 +14,10 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir.expr import Expr, If
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings, sequences
-from relax_explorer.core.passes.decl import Pass, Rewrite
+from relax_explorer.core.passes.contract import Pass, Rewrite
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property
+from relax_explorer.core.program.module import IRModule
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from relax_explorer.core.check.normal_form import violations as normal_form_viol
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations as well_formed_violations
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, map_block, merged_blocks, sequences
-from relax_explorer.core.passes.decl import PassSite
+from relax_explorer.core.passes.contract import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
 

@@ -7,7 +7,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import map_block, sequences
-from relax_explorer.core.passes.decl import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import record_in_order
 

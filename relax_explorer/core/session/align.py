@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings, operands
+from relax_explorer.core.program.module import IRModule
 
 KINDS = ("added", "removed", "changed", "type", "renamed", "moved", "same")
 _GAP_LIMIT = 2000  # a larger gap between anchors is not aligned further: its ends are added and removed
@@ -83,7 +83,7 @@ def _function(name: str, a: Any, b: Any) -> FunctionDiff:
     if type(a) is type(b) is e.Function:
         unchanged = all(pair.kind == "same" for pair in pairs) and _heads_equal(a, b)
     else:
-        from relax_explorer.core.ir.equal import structural_equal
+        from relax_explorer.core.program.equal import structural_equal
 
         unchanged = type(a) is type(b) and structural_equal(a, b)
     return FunctionDiff(name, "same" if unchanged else "changed", old, new, tuple(pairs))
@@ -238,7 +238,7 @@ def _same_value(a: e.Expr, b: e.Expr, variables: dict[Any, Any]) -> bool:
         return False
     left, right = operands(a), operands(b)
     if not left:
-        from relax_explorer.core.ir.equal import structural_equal
+        from relax_explorer.core.program.equal import structural_equal
 
         return structural_equal(a, b, map_free_vars=True)
     return len(left) == len(right) and all(

@@ -13,9 +13,9 @@ from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.exec.debugger import Debugger, debug
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.passes.pipeline import Step, explain, run_step, steps
 from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
 from relax_explorer.core.session.provenance import Trace, history
 from relax_explorer.core.session.snapshot import Snapshot

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.passes.decl import Rewrite
+from relax_explorer.core.passes.contract import Rewrite
 from relax_explorer.core.passes.properties import phase
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.doc import Printed
 from relax_explorer.core.syntax.placed import placed
 from relax_explorer.core.syntax.printer import printed_module

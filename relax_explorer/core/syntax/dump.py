@@ -17,15 +17,15 @@ import numpy as np
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir import expr, prim, struct_info
-from relax_explorer.core.ir import module as modules
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, dtype
 from relax_explorer.core.ir.index_map import IndexMap, index_map
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program import module as modules
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.metadata import tensor_from_text, tensor_text
 from relax_explorer.core.tir import buffer, stmt
-from relax_explorer.core.tir import expr as tir_expr
+from relax_explorer.core.tir import prim_expr as tir_expr
 
 FORMAT = "relax-explorer 1"
 _ROOMS = (expr, prim, struct_info, modules, buffer, stmt, tir_expr)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.parser import parse
 

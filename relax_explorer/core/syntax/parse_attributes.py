@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.ops.decl import Op, Parameter
+from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, odd_float, verbatim

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import FLOAT64, DType
 from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
-from relax_explorer.core.ops.decl import Op
+from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
 from relax_explorer.core.syntax.parse_attributes import default_attrs

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from relax_explorer.core.codes import syntax as codes
-from relax_explorer.core.codes import well_formed
+from relax_explorer.core.codes import well_formedness as well_formed
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType, dtype, element_type

@@ -23,8 +23,8 @@ from relax_explorer.core.syntax.parse_tir_buffer import BufferReader, declaratio
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
-from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr
-from relax_explorer.core.tir.walk import subexpressions
+from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr
+from relax_explorer.core.tir.traverse import subexpressions
 
 LOOPS = {
     "serial": "serial",

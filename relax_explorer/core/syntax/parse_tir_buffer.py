@@ -15,8 +15,8 @@ from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.syntax.python_text import expression_tree
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
-from relax_explorer.core.tir.expr import BufferPtr
-from relax_explorer.core.tir.walk import Substitution
+from relax_explorer.core.tir.prim_expr import BufferPtr
+from relax_explorer.core.tir.traverse import Substitution
 
 _ORDER = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor")
 ONE = (p.IntImm(1, INT32),)

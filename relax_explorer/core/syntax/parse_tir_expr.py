@@ -36,7 +36,7 @@ from relax_explorer.core.syntax.parse_info import (
     truth,
 )
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
-from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
+from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
 
 _SHIFTS: dict[type, str] = {
     ast.LShift: "shift_left",

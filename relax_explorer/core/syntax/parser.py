@@ -15,8 +15,8 @@ from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.node import building
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax import long_lines, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip

@@ -9,9 +9,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import all_dims, exprs
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.dialects import REWRITER, Dialect, dialect
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata import write_metadata

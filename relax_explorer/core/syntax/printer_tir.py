@@ -17,8 +17,8 @@ from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names, function_name
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
-from relax_explorer.core.tir.expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, pointer_type
-from relax_explorer.core.tir.walk import expressions, statements, subexpressions
+from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, pointer_type
+from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
 INDENT = "    "
 _AXIS_KINDS = {"spatial": "S", "reduce": "R", "opaque": "O"}

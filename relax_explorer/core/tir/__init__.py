@@ -1,1 +1,1 @@
-"""PrimFuncs as data: buffer, expr, stmt, walk."""
+"""PrimFuncs as data: buffer, prim_expr, stmt, traverse."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.tir.expr import Let
+from relax_explorer.core.tir.prim_expr import Let
 
 Interval = tuple[int, int]
 

@@ -6,7 +6,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.effects import has_effect
+from relax_explorer.core.tir.side_effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
 
 

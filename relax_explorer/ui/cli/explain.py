@@ -12,9 +12,9 @@ from relax_explorer.core import ops, passes
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.diagnostics import Code, Severity
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops import page
-from relax_explorer.core.ops.decl import Op, Parameter
-from relax_explorer.core.passes.decl import Pass
+from relax_explorer.core.ops.kit import page
+from relax_explorer.core.ops.kit.decl import Op, Parameter
+from relax_explorer.core.passes.contract import Pass
 from relax_explorer.ui.cli import output
 
 NOTATION = "f32[n,4] is a tensor of dtype and lengths, f32[?,?] one of unknown lengths, (n,4) a shape or tuple, 2 a scalar"

@@ -12,7 +12,7 @@ from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui import places
+from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.run import run
@@ -21,7 +21,7 @@ from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 
 def open_session(path: str, passes: str | None) -> Session:
     """The session of a file with a pipeline run; errors of the program itself are reported and raised."""
-    session = Session(output.read(path), passes or (), path, places.kernel_cache())
+    session = Session(output.read(path), passes or (), path, directories.kernel_cache())
     session.run_all()
     said = output.of_passes(session)
     if any(item.code is pass_codes.BAD_OPTION for item in said):

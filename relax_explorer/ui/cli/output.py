@@ -14,7 +14,7 @@ import relax_explorer
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.codes import runtime, syntax
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.ir.module import IRModule
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load, read_stream
 from relax_explorer.core.syntax.parser import parse

@@ -22,14 +22,14 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.not_finite import on_not_finite
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.module import IRModule
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Span
 from relax_explorer.core.tir.stmt import PrimFunc
-from relax_explorer.ui import places
+from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.interruptible import interruptible
@@ -47,7 +47,7 @@ def run(
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("--output of run is a file: an .npz is nothing to print")
-    session = Session(output.read(input), passes or (), input, places.kernel_cache(), profile)
+    session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
     session.run_all()
     stage = session.stages[-1]
     errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from relax_explorer.core import ops, passes
-from relax_explorer.core.ir.module import IRModule
-from relax_explorer.core.ops import page
-from relax_explorer.core.ops.decl import Fusion, Op
-from relax_explorer.core.passes.decl import Pass
+from relax_explorer.core.ops.kit import page
+from relax_explorer.core.ops.kit.decl import Fusion, Op
+from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli import output
 
 

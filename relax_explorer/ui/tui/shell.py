@@ -26,7 +26,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.session import Session
-from relax_explorer.ui import places
+from relax_explorer.ui import directories
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.widgets.choice_list import ChoiceList
@@ -141,7 +141,7 @@ class Shell(App[int]):
         self.is_composed = True
         self.query_one("#search", Input).display = False
         home = self.query_one("#home", OptionList)
-        for sample in places.samples():
+        for sample in directories.samples():
             home.add_option(Option(Text(_sample_title(sample)), id=str(sample)))
         self.go("home")
         self.fit(self.size.width)

@@ -13,7 +13,7 @@ from relax_explorer.core.codes import internal
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
-from relax_explorer.ui import places
+from relax_explorer.ui import directories
 from relax_explorer.ui.crash import write_report
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.messages import CursorMoved, SessionOpened, StageAdded, WorkFailed
@@ -41,7 +41,7 @@ class Stages(Shell):
     def open(self, path: str) -> None:
         """Read a file and run its pipeline, away from the screen."""
         try:
-            session = Session(load(path), self.pipeline, path, places.kernel_cache(), self.profile)
+            session = Session(load(path), self.pipeline, path, directories.kernel_cache(), self.profile)
         except ParseError as failure:
             self.post_message(WorkFailed(problems(failure, self.profile)))
             return

@@ -1,0 +1,1 @@
+"""Operators on tensors that several workers or devices share: collectives, sharding."""

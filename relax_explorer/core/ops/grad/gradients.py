@@ -1,0 +1,269 @@
+"""Gradients: what the pass Gradient puts in for losses, poolings and take, and the marks that it obeys."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, Value, attr, operand
+from relax_explorer.core.ops.kit.legalize import Emitter
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.nn.loss import (
+    NllLoss,
+    class_of,
+    divided,
+    is_ignored,
+    need_kind_of_numbers,
+    need_numbers,
+)
+from relax_explorer.core.ops.tensor.gather import inside, need_int
+from relax_explorer.core.tir.stmt import Stmt
+
+
+class Mark(Op):
+    """Base of the marks: the operand as it is."""
+
+    shares = ("input",)
+    stops = Stops.NEVER
+    fusion = Fusion.ELEMENTWISE
+    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "i64[] -> i64[]")
+
+    @staticmethod
+    def evaluate(input: Any) -> Any:
+        """The operand."""
+        return input
+
+    @staticmethod
+    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+        """The operand itself: without gradients there is nothing to mark."""
+        return call.args[0]
+
+
+class NoGrad(Mark, name="relax.grad.no_grad"):
+    """The operand itself, and a mark that no gradient goes through it (TVM)."""
+
+    input: Value = operand("any value")
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
+        """What input is."""
+        return input
+
+
+class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
+    """The operand itself, and a mark that what is made of it is computed again for the gradient (Chen et al. 2016).
+
+    So memory is saved. It goes up to `grad.end_checkpoint`.
+    """
+
+    input: Value = operand("the value, held by a variable")
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
+        """What input is."""
+        return _of_variable(at, input)
+
+
+class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
+    """The operand itself, and a mark that here ends what `grad.start_checkpoint` began (Chen et al. 2016)."""
+
+    input: Value = operand("the value, held by a variable")
+
+    @staticmethod
+    def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
+        """What input is."""
+        return _of_variable(at, input)
+
+
+def _of_variable(at: Site, input: s.StructInfo) -> s.StructInfo:
+    if at.call is not None and type(at.call.args[0]).__name__ not in ("Var", "DataflowVar"):
+        hint = "bind the value to a variable first"
+        raise at.fail(codes.WRONG_KIND, "input is no variable", input="this is an expression", help=hint)
+    return input
+
+
+class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
+    """The gradient of `nn.nll_loss` by its predictions (torch.nn.functional.nll_loss)."""
+
+    output_grad: Tensor = operand("gradient by the loss, of the loss's shape")
+    predictions: Tensor = operand("logarithms of probabilities, [batch, classes, …] or [classes]")
+    targets: Tensor = operand("the right classes, [batch, …] or of rank 0: signed integers from 0 on")
+    weights: Tensor | None = operand(
+        "the weight of each class, in the dtype of predictions; 1 when left out", default=None
+    )
+    reduction: str = attr("mean", "none, sum or mean, as the loss has it")
+    ignore_index: int = attr(-100, "targets of this class don't count")
+    examples = (
+        "f32[] f32[n,5] i64[n] f32[5] -> f32[n,5]",
+        'f32[2,3] f32[2,5,3] i32[2,3] reduction="none" ignore_index=1 -> f32[2,5,3]',
+        'f32[] f32[5] i64[] f32[5] reduction="sum" -> f32[5]',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, output_grad: s.StructInfo, predictions: s.StructInfo, targets: s.StructInfo, weights: s.StructInfo | None, reduction: str,
+        ignore_index: int,
+    ) -> s.StructInfo:  # fmt: skip
+        """The shape and dtype of predictions."""
+        given = {"output_grad": output_grad, "predictions": predictions, "targets": targets}
+        maybe_tensors(at, **given, **({} if weights is None else {"weights": weights}))
+        if reduction not in ("none", "sum", "mean"):
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of none, sum, mean"
+            )
+        if s.OBJECT not in (predictions, targets, weights):
+            loss = NllLoss.infer(at, predictions, targets, weights, reduction, ignore_index)
+            need_shape_of(at, output_grad, loss, "the loss")
+        return predictions
+
+    @staticmethod
+    def evaluate(
+        output_grad: Any, predictions: Any, targets: Any, weights: Any, reduction: str, ignore_index: int
+    ) -> Any:
+        """Minus the weight of the class at each target, times the gradient of the loss."""
+        need_numbers(predictions)
+        place = min(predictions.ndim - 1, 1)
+        ignored = targets == ignore_index
+        index = class_of(targets, predictions.shape, place, ignored)
+        kind = wide(predictions).dtype
+        weight = np.ones(predictions.shape[place], kind) if weights is None else wide(weights)
+        if not weight.size:
+            return np.zeros_like(predictions)
+        counted = np.where(ignored, 0, weight[index]).astype(kind)
+        share = wide(output_grad).astype(kind)
+        if reduction == "mean":
+            share = divided(share, np.sum(counted, dtype=kind))
+        made = np.zeros(predictions.shape, kind)
+        values = np.asarray(-counted * share).astype(kind)
+        np.put_along_axis(made, np.expand_dims(index, place), np.expand_dims(values, place), place)
+        return made.astype(predictions.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te, output_grad: Tensor, predictions: Tensor, targets: Tensor, weights: Tensor | None, reduction: str, ignore_index: int
+    ) -> Tensor:  # fmt: skip
+        """The weights of the targets, their sum, then one element at a time."""
+        x, kind, zero = predictions, predictions.dtype, p.as_prim(0, predictions.dtype)
+        need_kind_of_numbers(kind)
+        place = min(x.ndim - 1, 1)
+
+        def weight(*i: p.PrimExpr) -> p.PrimExpr:
+            own = p.as_prim(1, kind) if weights is None else weights[cast(targets[i], INT64)]
+            return where(is_ignored(targets[i], ignore_index), zero, own)
+
+        counted = te.compute("all_weights", targets.shape, weight)
+        total = (
+            te.sum("weight_sum", (), targets.shape, lambda *i: counted[i], kind)
+            if reduction == "mean"
+            else None
+        )
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            others = (*i[:place], *i[place + 1 :])
+            grad = cast(output_grad[others if reduction == "none" else ()], kind)
+            grad = grad if total is None else p.Div(grad, total[()])
+            here = p.EQ(i[place], cast(targets[others], INT64))
+            return where(here, p.Mul(p.Sub(zero, counted[others]), grad), zero)
+
+        return te.compute("pred_grad", x.shape, element)
+
+
+class TakeBackward(Op, name="relax.grad.take_backward"):
+    """The gradient of `take` by its tensor: 0, and at each index the sum of the gradients of what was taken there (TVM)."""
+
+    output_grad: Tensor = operand("gradient by what was taken, of its shape")
+    x: Tensor = operand("the tensor that it was taken from, of which the shape alone counts")
+    indices: Tensor = operand("the indices, a vector of integers from 0 on; a run stops at one outside")
+    axis: int | None = attr(None, "the axis; negative counts from the last; only a vector needs none")
+    mode: str = attr("", "the mode of take, which is not used: no index may be outside")
+    examples = (
+        "f32[n,2] f32[n,5] i64[2] axis=1 -> f32[n,5]",
+        "f32[m] f32[n] i32[m] -> f32[n]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, output_grad: s.StructInfo, x: s.StructInfo, indices: s.StructInfo, axis: int | None, mode: str
+    ) -> s.StructInfo:  # fmt: skip
+        """The shape and dtype of x."""
+        maybe_tensors(at, output_grad=output_grad, x=x, indices=indices)
+        if not isinstance(x, s.TensorStructInfo):
+            return x
+        place = 0 if axis is None else rules.axis(at, axis, x.ndim)
+        if axis is None and x.ndim not in (-1, 1):
+            text = f"axis is None, which is for vectors; x has rank {x.ndim}"
+            raise at.fail(codes.RANK_WRONG, text, x=f"this is {x}", help="say along which axis was taken")
+        if isinstance(indices, s.TensorStructInfo):
+            need_int(at, indices, "indices", ("int", "uint"))
+            rules.need_rank(at, indices, 1, "indices")
+        if x.dims is not None and isinstance(indices, s.TensorStructInfo) and indices.dims is not None:
+            shape = (*x.dims[:place], *indices.dims, *x.dims[place + 1 :])
+            need_shape_of(
+                at, output_grad, s.TensorStructInfo(shape, x.dtype), f"what was taken along axis {place}"
+            )
+        elif isinstance(output_grad, s.TensorStructInfo) and x.ndim >= 0:
+            rules.need_rank(at, output_grad, x.ndim, "output_grad")
+        return x
+
+    @staticmethod
+    def evaluate(output_grad: Any, x: Any, indices: Any, axis: int | None, mode: str) -> Any:
+        """Additions along the axis."""
+        made = np.zeros(x.shape, wide(x).dtype)
+        place = axis or 0
+        index = inside(indices, x.shape, place, of="x", from_end=False)
+        np.add.at(np.moveaxis(made, place, 0), index, np.moveaxis(wide(output_grad), place, 0))
+        return made.astype(x.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te, output_grad: Tensor, x: Tensor, indices: Tensor, axis: int | None, mode: str
+    ) -> Tensor:
+        """Zeros, then one gradient after the other, for each place of the other axes."""
+        place = (axis or 0) % x.ndim
+        length, zero = x.shape[place], p.as_prim(0, x.dtype)
+        made = loops.tensor(te, "take_backward", x.shape, x.dtype)
+
+        def line(*i: p.PrimExpr) -> Stmt:
+            def at(n: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
+                return (*i[:place], n, *i[place:])
+
+            def put(k: p.PrimVar) -> Stmt:
+                index = cast(indices[k], length.dtype)
+                target = at(index)
+                adding = loops.store(made, target, p.Add(made[target], cast(output_grad[at(k)], x.dtype)))
+                return loops.seq(loops.check_index(index, length), adding)
+
+            clearing = loops.loop(length, lambda k: loops.store(made, at(k), zero))
+            return loops.seq(clearing, loops.loop(indices.shape[0], put))
+
+        loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (made,), line)
+        return made
+
+
+def maybe_tensors(at: Site, **given: s.StructInfo) -> None:
+    """Refuse what is known to be no tensor; an Object may be one, and TVM takes it here."""
+    for name, info in given.items():
+        if info is not s.OBJECT:
+            rules.tensor(at, info, name)
+
+
+def need_shape_of(at: Site, grad: s.StructInfo, made: s.StructInfo, what: str) -> None:
+    """Refuse a gradient that is known to have another shape than what it is the gradient of."""
+    if not isinstance(grad, s.TensorStructInfo) or not isinstance(made, s.TensorStructInfo):
+        return
+    if made.ndim >= 0:
+        rules.need_rank(at, grad, made.ndim, "output_grad")
+    pairs = zip(made.dims or (), grad.dims or (), strict=False)
+    if made.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
+        own = rules.text(grad.dims or ())
+        text = f"output_grad has the shape {own}, {rules.text(made.dims)} is needed, that of {what}"
+        raise at.fail(codes.DIMS_DIFFER, text, output_grad=f"this is {grad}")

@@ -1,0 +1,117 @@
+"""Grids of places for sampling images and volumes (spatial transformers)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, DType
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, attr, operand
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
+
+# A little less than the way from -1 to 1, so that rounding leaves the last place inside.
+_WAY = 2.0 - 1e-7
+
+
+class AffineGrid(Op, name="relax.image.affine_grid"):
+    """The places x, y (and z) that an affine map sends the points of a grid to (Jaderberg et al. 2015).
+
+    The points go from -1 to 1 along each axis. The result is what `image.grid_sample` takes; unlike torch's, the places stand
+    in its second axis.
+    """
+
+    data: Tensor = operand(
+        "a map for each image, floating point: [batch, 2, 3], or [batch, 3, 4] for volumes; the last column is added"
+    )
+    size: Shape = operand("height and width of the grid, or depth, height and width")
+    align_corners: bool = attr(
+        True, "whether -1 and 1 are the middles of the first and last element, or their outer borders"
+    )
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[n,2,3] (4,5) -> f32[n,2,4,5]",
+        "f32[n,3,4] (2,m,3) align_corners=False -> f32[n,3,2,m,3]",
+        "f32[n,2,3] (1,5) -> f32[n,2,1,5]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, size: s.StructInfo, align_corners: bool) -> s.StructInfo:
+        """[batch, 2, *size], or [batch, 3, *size] for volumes, the dtype of data."""
+        x = rules.tensor(at, data, "data")
+        rules.need_rank(at, x, 3, "data")
+        rules.need_float(at, x, "data")
+        if not isinstance(size, s.ShapeStructInfo) or size.ndim not in (-1, 2, 3):
+            text = f"size is {size}, a shape of 2 or 3 lengths is needed"
+            raise at.fail(codes.WRONG_KIND, text, size=f"this is {size}")
+        if any(isinstance(dim, p.IntImm) and dim.value < 0 for dim in size.values or ()):
+            text = f"size is {size}, lengths of at least 0 are needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, size=f"this is {size}")
+        rank = size.ndim
+        wanted = (rank, rank + 1)
+        for have, length in zip((x.dims or ())[1:], wanted, strict=False):
+            if rank > 0 and at.equal(have, p.IntImm(length)) is Answer.NO:
+                text = f"data has maps of shape {rules.text(x.dims[1:] if x.dims else ())}, ({wanted[0]}, {wanted[1]}) is needed for size"
+                raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {x}", size=f"{rank} lengths")
+        if x.dims is None or size.values is None:
+            return s.TensorStructInfo(None, x.dtype, rank + 2 if rank > 0 else -1)
+        return s.TensorStructInfo((x.dims[0], p.IntImm(rank), *size.values), x.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, size: tuple[int, ...], align_corners: bool) -> Any:
+        """The last column and the others times the points."""
+        maps, rank = wide(data), len(size)
+        made = np.broadcast_to(
+            maps[:, :, rank].reshape(*maps.shape[:2], *[1] * rank), (*maps.shape[:2], *size)
+        )
+        for n, length in enumerate(size):
+            first, step = _points(length, align_corners)
+            points = np.asarray(first, maps.dtype) + np.arange(length, dtype=maps.dtype) * np.asarray(
+                step, maps.dtype
+            )
+            column = maps[:, :, rank - 1 - n].reshape(*maps.shape[:2], *[1] * rank)
+            made = made + column * points.reshape([-1 if other == n else 1 for other in range(rank)])
+        return made.astype(data.dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, size: Any, align_corners: bool) -> Tensor:
+        """One place at a time."""
+        rank, kind = len(size), data.dtype
+
+        def element(n: p.PrimExpr, row: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
+            value: p.PrimExpr = data[n, row, rank]
+            for place, (index, length) in enumerate(zip(i, size, strict=True)):
+                first, step = _point_steps(length, align_corners, kind)
+                point = p.Add(cast(first, kind), p.Mul(cast(index, kind), cast(step, kind)))
+                value = p.Add(value, p.Mul(data[n, row, rank - 1 - place], point))
+            return value
+
+        return te.compute("affine_grid", (data.shape[0], p.IntImm(rank), *size), element)
+
+
+def _points(length: int, align_corners: bool) -> tuple[float, float]:
+    """The first point of an axis and the step to the next."""
+    if not align_corners:
+        return (1 / length - 1, 2 / length) if length else (0.0, 0.0)
+    return (-1.0, _WAY / (length - 1)) if length > 1 else (0.0, 0.0)
+
+
+def _point_steps(length: p.PrimExpr, align_corners: bool, kind: DType) -> tuple[p.PrimExpr, p.PrimExpr]:
+    """As `_points`, for any length, in float32 at least."""
+    kind = kind if kind is FLOAT64 else FLOAT32
+    if isinstance(length, p.IntImm):
+        first, step = _points(length.value, align_corners)
+        return p.FloatImm(first, kind), p.FloatImm(step, kind)
+    count, one = cast(length, kind), p.FloatImm(1.0, kind)
+    if not align_corners:
+        return p.Sub(p.Div(one, count), one), p.Div(p.FloatImm(2.0, kind), count)
+    several, none = p.LT(rules.ONE, length), p.FloatImm(0.0, kind)
+    way = p.Div(p.FloatImm(_WAY, kind), cast(simplify(p.Sub(length, rules.ONE)), kind))
+    return where(several, p.FloatImm(-1.0, kind), none), where(several, way, none)

@@ -1,0 +1,280 @@
+"""Resizing images and volumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
+from relax_explorer.core.ops.image.resize_places import (
+    excluded,
+    inside,
+    mixture,
+    place_of,
+    places_of,
+    region_ends,
+    rounded,
+    rounded_index,
+    weights_of,
+)
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.data_layout import (
+    by_axis,
+    dims_of,
+    lengths_of,
+    need_layout,
+    need_layout_rank,
+    ordered,
+    plain,
+    plain_stage,
+    rank_of,
+    tiled,
+    tiled_stage,
+)
+from relax_explorer.core.ops.kit.decl import Fusion, Numbers, Shape, Site, attr, operand
+from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
+from relax_explorer.core.ops.kit.windows import Spatial, all_of, in_order
+
+METHODS = ("nearest_neighbor", "linear", "cubic")
+MODES = (
+    "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize",
+)  # fmt: skip
+ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
+
+
+class Resize(Spatial):
+    """Base of the resizings: one axis after the other, the last first."""
+
+    data: Tensor = operand("IMAGES, by layout")
+    size: Shape = operand("the lengths of the result along the axes of space")
+    roi: Numbers = attr(
+        lambda spatial: (p.FloatImm(0.0),) * (2 * len(spatial)),
+        "for tf_crop_and_resize the region, as shares of the lengths: where it starts in each axis, then where it ends;"
+        " one number stands for all",
+    )
+    layout: str = attr(
+        in_order("NC"),
+        "order of the axes of data and of the result: N batch, C channels, the others space; tiles such as 4c may follow",
+    )
+    method: str = attr("linear", "nearest_neighbor, linear or cubic")
+    coordinate_transformation_mode: str = attr(
+        "half_pixel", f"where an element comes from: {', '.join(MODES)}"
+    )
+    rounding_method: str = attr(
+        lambda spatial: "round" if spatial == "HW" else "",
+        "for nearest_neighbor, what element a place between two takes: round, floor, ceil, round_prefer_floor or"
+        " round_prefer_ceil; when empty, round with align_corners, else floor",
+    )
+    cubic_alpha: float = attr(-0.75, "for cubic, the coefficient a of its polynomials")
+    cubic_exclude: int = attr(0, "for cubic, 1 to leave out what is outside and scale the others up, else 0")
+    extrapolation_value: float = attr(0.0, "for tf_crop_and_resize, the value outside data")
+    out_dtype: DType | None = attr(None, "dtype of the result; that of data when None")
+    fusion = Fusion.INJECTIVE
+
+    @classmethod
+    def refine(cls, call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """The region as floats, the start and the end of each axis."""
+        attrs, number = call.attrs, 2 * len(cls.spatial)
+        roi = attrs.get("roi")
+        wanted = (0.0,) * number if roi is None else roi if isinstance(roi, tuple) else (roi,) * number
+        if not all(isinstance(item, (p.PrimExpr, int, float)) for item in wanted):
+            return call  # what it says is no region, as the inference will say
+        floats = tuple([item if isinstance(item, p.PrimExpr) else p.FloatImm(float(item)) for item in wanted])
+        if floats == roi:
+            return call
+        return e.Call(call.op, call.args, attrs.having(roi=floats), call.sinfo_args, None, call.span)
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, size: s.StructInfo, roi: Any, layout: str, method: str, coordinate_transformation_mode: str,
+        rounding_method: str, cubic_exclude: int, out_dtype: DType | None, **rest: Any,
+    ) -> s.StructInfo:  # fmt: skip
+        """As data with the lengths size along the axes of space; the dtype is out_dtype."""
+        x, rank = rules.tensor(at, data, "data"), len(cls.spatial)
+        need_layout(at, f"NC{cls.spatial}", layout=layout)
+        need_layout_rank(at, layout, x, "data")
+        if not isinstance(size, s.ShapeStructInfo) or size.ndim not in (-1, rank):
+            text = f"size is {size}, a shape of {rank} lengths is needed"
+            raise at.fail(codes.WRONG_KIND, text, size=f"this is {size}")
+        if any(isinstance(dim, p.IntImm) and dim.value < 0 for dim in size.values or ()):
+            text = f"size is {size}, lengths of at least 0 are needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, size=f"this is {size}")
+        _check_words(at, method, coordinate_transformation_mode, rounding_method)
+        if cubic_exclude not in (0, 1):
+            text = f"cubic_exclude is {cubic_exclude}, it must be 0 or 1"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="1 leaves out what is outside")
+        if coordinate_transformation_mode == "tf_crop_and_resize" and len(roi) != 2 * rank:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"roi has {len(roi)} numbers, {2 * rank} are needed")
+        kind = out_dtype or x.dtype
+        if x.dims is None or size.values is None:
+            return s.TensorStructInfo(None, kind, rank_of(layout))
+        made = {**lengths_of(layout, x.dims), **by_axis(cls.spatial, size.values)}
+        return s.TensorStructInfo(dims_of(layout, made), kind)
+
+    @classmethod
+    def evaluate(
+        cls, data: Any, size: tuple[int, ...], roi: Any, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
+        cubic_alpha: float, cubic_exclude: int, extrapolation_value: float, out_dtype: DType | None,
+    ) -> Any:  # fmt: skip
+        """The elements around each place by their shares, one axis after the other."""
+        mode, axes = coordinate_transformation_mode, f"NC{cls.spatial}"
+        x = plain(data, layout, axes)
+        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        outside = np.zeros((1,) * x.ndim, bool)
+        mixed = method.lower() != "nearest_neighbor"
+        made = x.astype(np.float32) if mixed else x
+        for n, (name, length) in reversed(list(enumerate(zip(cls.spatial, size, strict=True)))):
+            axis, old = n + 2, x.shape[n + 2]
+            places = places_of(old, length, mode, *region_ends(roi, cls.spatial, name))
+            along = [-1 if other == axis else 1 for other in range(x.ndim)]
+            if mixed:
+                made = mixture(made, axis, places, method.lower(), cubic_alpha, bool(cubic_exclude))
+            else:
+                found = rounded(places, old, length, mode, rounding_method)
+                made = np.take(made, np.clip(found, 0, max(old - 1, 0)), axis)
+            if mode == "tf_crop_and_resize":
+                outside = outside | ((places < 0) | (places > old - 1)).reshape(along)
+        if mode == "tf_crop_and_resize":
+            made = np.where(outside, np.asarray(extrapolation_value).astype(made.dtype), made)
+        return tiled(made, axes, layout).astype(kind)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, size: Any, roi: Any, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
+        cubic_alpha: float, cubic_exclude: int, extrapolation_value: float, out_dtype: DType | None,
+    ) -> Tensor:  # fmt: skip
+        """The nearest element, or those around the place by their shares."""
+        mode, wanted, kind = coordinate_transformation_mode, layout, out_dtype or data.dtype
+        data, layout = plain_stage(te, data, layout, f"NC{cls.spatial}")
+        at = _Target(
+            cls.spatial, layout, by_axis(layout, data.shape), by_axis(cls.spatial, size), mode, roi, kind
+        )
+        if method.lower() == "nearest_neighbor":
+            return tiled_stage(
+                te, _nearest_stage(te, data, at, rounding_method, extrapolation_value), layout, wanted
+            )
+        exclude = bool(cubic_exclude) and method.lower() == "cubic"
+        made = data
+        for axis in reversed(cls.spatial):  # the last first, into a tensor of float32
+            last = extrapolation_value if axis == cls.spatial[0] else None
+            made = _mixed_stage(te, made, at, axis, method.lower(), cubic_alpha, exclude, last)
+        return tiled_stage(te, made, layout, wanted)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What a lowering makes: the lengths before and after by axis, and how places are found."""
+
+    spatial: str
+    layout: str
+    old: dict[str, p.PrimExpr]
+    new: dict[str, p.PrimExpr]
+    mode: str
+    roi: Any
+    dtype: DType
+
+    def exact(self, axis: str, i: p.PrimExpr) -> p.PrimExpr:
+        """The place that an index of an axis comes from."""
+        ends = region_ends(self.roi, self.spatial, axis)
+        return place_of(i, self.old[axis], self.new[axis], self.mode, *ends)
+
+    def finished(self, place: dict[str, p.PrimExpr], value: p.PrimExpr, outside: float) -> p.PrimExpr:
+        """The value in the dtype of the result, or what is outside the data."""
+        if self.mode != "tf_crop_and_resize":
+            return cast(value, self.dtype)
+        tests: list[p.PrimExpr] = []
+        for axis in self.spatial:
+            found, end = (
+                self.exact(axis, place[axis]),
+                cast(simplify(p.Sub(self.old[axis], rules.ONE)), FLOAT32),
+            )
+            tests += [p.LE(p.FloatImm(0.0), found), p.LE(found, end)]
+        return where(all_of(tests), cast(value, self.dtype), cast(p.FloatImm(outside), self.dtype))
+
+
+def _nearest_stage(te: Te, x: Tensor, at: _Target, rounding: str, outside: float) -> Tensor:
+    """The element whose place is nearest."""
+
+    def element(*i: p.PrimExpr) -> p.PrimExpr:
+        place = by_axis(at.layout, i)
+        found = dict(place)
+        for axis in at.spatial:
+            exact = at.exact(axis, place[axis])
+            index = rounded_index(place[axis], exact, at.old[axis], at.new[axis], at.mode, rounding)
+            found[axis] = inside(index, at.old[axis])
+        return at.finished(place, x[ordered(at.layout, found)], outside)
+
+    return te.compute("resize", ordered(at.layout, {**at.old, **at.new}), element, at.dtype)
+
+
+def _mixed_stage(
+    te: Te, x: Tensor, at: _Target, axis: str, method: str, alpha: float, exclude: bool, outside: float | None
+) -> Tensor:
+    """The elements around the place in one axis by their shares; float32 unless it is the last axis, which has `outside`."""
+
+    def mixed(*i: p.PrimExpr) -> p.PrimExpr:
+        place = by_axis(at.layout, i)
+        exact = at.exact(axis, place[axis])
+        low = call("floor", exact)
+        index = p.Cast(INT64, low)
+
+        def element(tap: int) -> p.PrimExpr:
+            found = inside(index + tap if tap else index, at.old[axis])
+            return cast(x[ordered(at.layout, {**place, axis: found})], FLOAT32)
+
+        weights = weights_of(p.Sub(exact, low), method, alpha)
+        weights = excluded(weights, index, at.old[axis]) if exclude else weights
+        value = reduce(p.Add, [element(tap) * weight for tap, weight in weights.items()])
+        return value if outside is None else at.finished(place, value, outside)
+
+    shape = ordered(at.layout, {**by_axis(at.layout, x.shape), axis: at.new[axis]})
+    return te.compute("resize", shape, mixed, FLOAT32 if outside is None else at.dtype)
+
+
+def _check_words(at: Site, method: str, mode: str, rounding: str) -> None:
+    words = {"method": (method.lower(), METHODS), "coordinate_transformation_mode": (mode, MODES)}
+    words["rounding_method"] = (rounding, ROUNDINGS)
+    for name, (word, known) in words.items():
+        if word not in known:
+            text = f"{name} is {word!r}, it must be one of {', '.join(filter(None, known))}"
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
+
+
+class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):
+    """Images in another size: the nearest element, or linear or cubic interpolation (ONNX Resize).
+
+    Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
+    with align_corners, i * a / b with asymmetric.
+    """
+
+    examples = (
+        'f32[1,3,4,4] (8,8) method="nearest_neighbor" coordinate_transformation_mode="asymmetric" -> f32[1,3,8,8]',
+        'f32[1,4,5,3] (7,3) layout="NHWC" -> f32[1,7,3,3]',
+        'f32[1,2,4,4] (7,3) coordinate_transformation_mode="align_corners" -> f32[1,2,7,3]',
+        'f32[1,2,4,5] (7,3) method="cubic" -> f32[1,2,7,3]',
+        'f32[n,2,4,5] (7,1) method="cubic" cubic_exclude=1 coordinate_transformation_mode="pytorch_half_pixel" -> f32[n,2,7,1]',
+        'f32[1,1,4,5,2] (3,6) roi=[0.1,-0.2,0.9,0.7] coordinate_transformation_mode="tf_crop_and_resize"'
+        ' extrapolation_value=5.0 layout="NCHW2c" -> f32[1,1,3,6,2]',
+    )
+
+
+class Resize3d(Resize, name="relax.image.resize3d", spatial="DHW"):
+    """Volumes in another size: the nearest element, or linear or cubic interpolation (ONNX Resize).
+
+    Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
+    with align_corners, i * a / b with asymmetric.
+    """
+
+    examples = (
+        "f32[n,2,3,4,5] (6,4,3) -> f32[n,2,6,4,3]",
+        'f32[1,2,3,4,5] (6,4,m) method="nearest_neighbor" rounding_method="round_prefer_ceil" -> f32[1,2,6,4,m]',
+        'f32[1,3,4,5,2] (2,3,6) method="cubic" layout="NDHWC" coordinate_transformation_mode="align_corners" -> f32[1,2,3,6,2]',
+    )

@@ -1,0 +1,272 @@
+"""Sampling images and volumes at computed places (spatial transformers)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
+from relax_explorer.core.ops.image.resize_places import weights_of
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.data_layout import (
+    by_axis,
+    dims_of,
+    lengths_of,
+    need_layout,
+    need_layout_rank,
+    ordered,
+    plain,
+    plain_stage,
+    rank_of,
+    tiled,
+    tiled_stage,
+)
+from relax_explorer.core.ops.kit.decl import Op, Site, attr, operand
+from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
+from relax_explorer.core.ops.kit.windows import all_of
+
+METHODS = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+_CUBIC_ALPHA = -0.75
+
+
+class GridSample(Op, name="relax.image.grid_sample"):
+    """The elements of images at given places, or mixtures of those around them (torch.nn.functional.grid_sample).
+
+    A place goes from -1 to 1 along each axis. Its x, y (and z) stand in the second axis of the grid, in torch they stand in the
+    last.
+    """
+
+    data: Tensor = operand("images or volumes, by layout")
+    grid: Tensor = operand(
+        "places, [batch, 2, height, width], or [batch, 3, depth, height, width] of volumes"
+    )
+    method: str = attr("bilinear", "bilinear (trilinear of volumes), nearest, or bicubic, of images only")
+    layout: str = attr("NCHW", "order of the axes of data and of the result; of volumes NCDHW")
+    padding_mode: str = attr(
+        "zeros", "what is outside data: zeros, border (the nearest element) or reflection"
+    )
+    align_corners: bool = attr(
+        False, "whether -1 and 1 are the middles of the first and last element, or their outer borders"
+    )
+    examples = (
+        "f32[n,3,4,5] f32[n,2,2,3] -> f32[n,3,2,3]",
+        'f32[2,4,5,3] f32[2,2,m,3] method="nearest" layout="NHWC" padding_mode="border" -> f32[2,m,3,3]',
+        'f32[1,2,4,5] f32[1,2,6,3] method="bicubic" padding_mode="reflection" align_corners=True -> f32[1,2,6,3]',
+        'f32[n,2,3,4,5] f32[n,3,2,1,4] layout="NCDHW" padding_mode="reflection" -> f32[n,2,2,1,4]',
+    )  # fmt: skip
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, grid: s.StructInfo, method: str, layout: str, padding_mode: str, align_corners: bool
+    ) -> s.StructInfo:  # fmt: skip
+        """As data with the lengths of grid along the axes of space."""
+        x, places = rules.tensor(at, data, "data"), rules.tensor(at, grid, "grid")
+        volumes = layout == "NCDHW"
+        spatial = "DHW" if volumes else "HW"
+        need_layout(at, f"NC{spatial}", layout=layout)
+        need_layout_rank(at, layout, x, "data")
+        rules.need_rank(at, places, len(spatial) + 2, "grid")
+        words = {
+            "method": (method, METHODS[:2] if volumes else METHODS),
+            "padding_mode": (padding_mode, PADDINGS),
+        }
+        for name, (word, known) in words.items():
+            if word not in known:
+                raise at.fail(
+                    codes.BAD_ATTRIBUTE, f"{name} is {word!r}, it must be one of {', '.join(known)}"
+                )
+        if places.dims is not None and at.equal(places.dims[1], p.IntImm(len(spatial))) is Answer.NO:
+            text = f"grid has {places.dims[1]} numbers in its second axis, {len(spatial)} for each place are needed"
+            raise at.fail(codes.DIMS_DIFFER, text, grid=f"this is {places}")
+        if x.dims is None or places.dims is None:
+            return s.TensorStructInfo(None, x.dtype, rank_of(layout))
+        size = lengths_of(layout, x.dims)
+        if at.equal(size["N"], places.dims[0]) is Answer.NO:
+            text = f"data has a batch of {size['N']}, and grid of {places.dims[0]}"
+            raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {x}", grid=f"this is {places}")
+        made = {**size, **by_axis(spatial, places.dims[2:])}
+        return s.TensorStructInfo(dims_of(layout, made), x.dtype)
+
+    @staticmethod
+    def evaluate(
+        data: Any, grid: Any, method: str, layout: str, padding_mode: str, align_corners: bool
+    ) -> Any:
+        """Sums of the elements around the places by their shares."""
+        spatial = "HW" if grid.ndim == 4 else "DHW"
+        axes, rank = f"NC{spatial}", len(spatial)
+        x = plain(data, layout, axes)
+        x = x.astype(np.float32) if x.dtype.itemsize < 4 or x.dtype.kind != "f" else x
+        made = np.zeros((*x.shape[:2], *grid.shape[2:]), x.dtype)
+        taps = []
+        for n, length in enumerate(x.shape[2:]):
+            place = _source(grid[:, rank - 1 - n].astype(x.dtype), length, align_corners)
+            taps.append(_taps(place, length, method, padding_mode, align_corners))
+        if not x.size:
+            return tiled(made, axes, layout).astype(data.dtype)
+        image = np.arange(x.shape[0]).reshape(-1, *[1] * rank)
+        for chosen in product(*taps):
+            found = [np.clip(index, 0, n - 1) for (index, _), n in zip(chosen, x.shape[2:], strict=True)]
+            share = reduce(np.multiply, [weight for _, weight in chosen])
+            for (index, _), length in zip(chosen, x.shape[2:], strict=True):
+                share = np.where((index >= 0) & (index < length), share, 0)
+            made += np.moveaxis(x[(image, slice(None), *found)], -1, 1) * share[:, None].astype(x.dtype)
+        return tiled(made, axes, layout).astype(data.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, grid: Tensor, method: str, layout: str, padding_mode: str, align_corners: bool
+    ) -> Tensor:
+        """The places as positions, then a sum over the elements around each."""
+        spatial, wanted, kind = "HW" if grid.ndim == 4 else "DHW", layout, data.dtype
+        data, layout = plain_stage(te, data, layout, f"NC{spatial}")
+        size, rank = by_axis(layout, data.shape), len(spatial)
+        shape = {**size, **by_axis(spatial, grid.shape[2:])}
+
+        wide = kind if kind is FLOAT64 else FLOAT32
+        taps = {}
+        for number, axis in enumerate(spatial):
+            place = _position_stage(te, grid, rank - 1 - number, size[axis], align_corners, wide)
+            taps[axis] = _tap_stages(te, place, size[axis], method, padding_mode, align_corners)
+
+        def sampled(*i: p.PrimExpr) -> p.PrimExpr:
+            place = by_axis(layout, i)
+            point = [place[axis] for axis in ("N", *spatial)]
+            parts = []
+            for chosen in product(*[taps[axis] for axis in spatial]):
+                found = [(index[point], share[point]) for index, share in chosen]
+                parts.append(_part(data, layout, place, size, by_axis(spatial, found)))
+            return reduce(p.Add, parts)
+
+        return tiled_stage(
+            te, te.compute("grid_sample", ordered(layout, shape), sampled, kind), layout, wanted
+        )
+
+
+def _part(
+    x: Tensor, layout: str, place: Mapping[str, p.PrimExpr], size: Mapping[str, p.PrimExpr],
+    taps: Mapping[str, tuple[p.PrimExpr, p.PrimExpr]],
+) -> p.PrimExpr:  # fmt: skip
+    """An element by its share, nothing outside."""
+    kind = next(iter(taps.values()))[1].dtype
+    tests: list[p.PrimExpr] = []
+    for axis, (index, _) in taps.items():
+        tests += [p.LE(rules.ZERO, index), p.LT(index, size[axis])]
+    found = {**place, **{axis: index for axis, (index, _) in taps.items()}}
+    element = where(all_of(tests), cast(x[ordered(layout, found)], kind), p.FloatImm(0.0, kind))
+    return reduce(p.Mul, [share for _, share in taps.values()], element)
+
+
+def _source(place: Any, length: Any, align_corners: bool) -> Any:
+    """The position in an axis that a place from -1 to 1 stands for; for arrays and for expressions."""
+    less = (
+        cast(simplify(p.Sub(length, rules.ONE)), place.dtype)
+        if isinstance(length, p.PrimExpr)
+        else float(length - 1)
+    )
+    if align_corners:
+        return (place + 1.0) * less / 2.0
+    count = cast(length, place.dtype) if isinstance(length, p.PrimExpr) else float(length)
+    return (place + 1.0) * count / 2.0 - 0.5
+
+
+def _taps(place: Any, length: int, method: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
+    """The indices around positions, which may be outside, and their shares."""
+    if method != "bicubic":
+        place = _padded_array(place, length, padding, align_corners)
+    if method == "nearest":
+        return [(np.rint(place).astype(np.int64), np.ones_like(place))]
+    low = np.floor(place)
+    weights = weights_of(place - low, "cubic" if method == "bicubic" else "linear", _CUBIC_ALPHA)
+    found = {tap: (low + tap) for tap in weights}
+    if method == "bicubic":
+        found = {tap: _padded_array(at, length, padding, align_corners) for tap, at in found.items()}
+    return [(found[tap].astype(np.int64), weight) for tap, weight in weights.items()]
+
+
+def _padded_array(place: Any, length: int, padding: str, align_corners: bool) -> Any:
+    """Positions moved into an axis as the padding says."""
+    if padding == "zeros":
+        return place
+    if padding == "reflection":
+        start, span = (0.0, length - 1) if align_corners else (-0.5, length)
+        distance = np.abs(place - start)
+        turns = np.floor(distance / max(span, 1))
+        rest = distance - turns * span
+        place = np.where(turns % 2 == 0, rest, span - rest) + start
+    return np.clip(place, 0, max(length - 1, 0)).astype(place.dtype)
+
+
+def _position_stage(
+    te: Te, grid: Tensor, number: int, length: p.PrimExpr, align_corners: bool, kind: DType
+) -> Tensor:
+    """The position in an axis of each place; the place's number in an axis is `number`; computed in `kind`."""
+
+    def element(n: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
+        found: p.PrimExpr = _source(cast(grid[(n, p.IntImm(number), *i)], kind), length, align_corners)
+        return found
+
+    return te.compute("T_position", (grid.shape[0], *grid.shape[2:]), element)
+
+
+def _tap_stages(
+    te: Te, place: Tensor, length: p.PrimExpr, method: str, padding: str, align_corners: bool
+) -> list[tuple[Tensor, Tensor]]:
+    """As `_taps`: tensors of indices and of shares, so that each is computed once for all channels."""
+
+    def moved(x: Tensor, tap: int) -> Tensor:
+        return te.compute(
+            "T_padded", x.shape, lambda *i: _padded(_stepped(x[i], tap), length, padding, align_corners)
+        )
+
+    if method != "bicubic":
+        place = moved(place, 0)
+    function = "nearbyint" if method == "nearest" else "floor"
+    low = te.compute("T_low", place.shape, lambda *i: call(function, place[i]))
+    if method == "nearest":
+        index = te.compute("T_index", low.shape, lambda *i: p.Cast(INT64, low[i]))
+        return [(index, te.compute("T_share", low.shape, lambda *i: p.FloatImm(1.0, place.dtype)))]
+    kind = "cubic" if method == "bicubic" else "linear"
+    found = []
+    for tap in weights_of(p.FloatImm(0.0, place.dtype), kind, _CUBIC_ALPHA):
+        near = moved(low, tap) if method == "bicubic" else low
+        step = 0 if method == "bicubic" else tap
+
+        def position(*i: p.PrimExpr, near: Tensor = near, step: int = step) -> p.PrimExpr:
+            return p.Cast(INT64, _stepped(near[i], step))
+
+        def share(*i: p.PrimExpr, tap: int = tap) -> p.PrimExpr:
+            shares: dict[int, p.PrimExpr] = weights_of(p.Sub(place[i], low[i]), kind, _CUBIC_ALPHA)
+            return shares[tap]
+
+        found.append((te.compute("T_index", low.shape, position), te.compute("T_share", low.shape, share)))
+    return found
+
+
+def _stepped(x: p.PrimExpr, step: int) -> p.PrimExpr:
+    return p.Add(x, p.FloatImm(float(step), x.dtype)) if step else x
+
+
+def _padded(place: p.PrimExpr, length: p.PrimExpr, padding: str, align_corners: bool) -> p.PrimExpr:
+    """As `_padded_array`, for one position."""
+    if padding == "zeros":
+        return place
+    kind = place.dtype
+    last = cast(simplify(p.Sub(length, rules.ONE)), kind)
+    if padding == "reflection":
+        start, span = (0.0, last) if align_corners else (-0.5, cast(length, kind))
+        distance = call("fabs", p.Sub(place, p.FloatImm(start, kind)))
+        turns = call("floor", distance / p.Max(span, p.FloatImm(1.0, kind)))
+        rest = distance - turns * span
+        even = p.EQ(p.FloorMod(p.Cast(INT64, turns), p.IntImm(2)), rules.ZERO)
+        place = p.Add(where(even, rest, span - rest), p.FloatImm(start, kind))
+    return p.Max(p.Min(place, last), p.FloatImm(0.0, kind))

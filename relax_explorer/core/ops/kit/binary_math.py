@@ -1,0 +1,199 @@
+"""What binary operators do to two elements, with numpy and in kernels; both have TVM's division, wrapping and NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import FLOAT64, INT64, from_numpy
+from relax_explorer.core.ops.kit.decl import NotLowered
+from relax_explorer.core.ops.kit.special import NotDefined, need_bits, wide
+from relax_explorer.core.ops.kit.te import call, cast, where
+
+Element = Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]
+Function = Callable[[Any, Any], Any]
+
+
+def subtract(a: Any, b: Any) -> Any:
+    """The difference; truth values have none, as numpy has it."""
+    if a.dtype.kind == "b":
+        raise NotDefined(
+            "x1 is bool, and truth values have no difference",
+            "R.not_equal says where they differ; convert them with R.astype to subtract numbers",
+        )
+    return np.subtract(a, b)
+
+
+def difference(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """`subtract` in a kernel."""
+    if a.dtype.is_bool:
+        raise NotLowered("truth values have no difference")
+    return p.Sub(a, b)
+
+
+def _gives_none(a: Any, b: Any) -> bool:
+    """Whether the result has no elements: then nothing is computed, and nothing is wrong with an element of either."""
+    return not np.broadcast(a, b).size
+
+
+def divide(a: Any, b: Any) -> Any:
+    """True division of floats; integers are cut off towards zero, and wrap."""
+    if a.dtype.kind not in "iu":
+        return np.divide(a, b)
+    if not np.all(b) and not _gives_none(a, b):
+        raise ZeroDivisionError("an element of x2 is 0")
+    quotient = a // b
+    rest = (a - quotient * b != 0) & ((a < 0) != (b < 0))
+    return (quotient + rest).astype(a.dtype)
+
+
+def checked(function: Function) -> Function:
+    """`function`, refusing integers divided by 0; of floats IEEE 754 says what comes out."""
+
+    def divide(a: Any, b: Any) -> Any:
+        if a.dtype.kind in "iu" and not np.all(b) and not _gives_none(a, b):
+            raise ZeroDivisionError("an element of x2 is 0")
+        return function(a, b)
+
+    return divide
+
+
+def of_bits(function: Function) -> Function:
+    """`function` of integers and truth values only."""
+
+    def combine(a: Any, b: Any) -> Any:
+        need_bits("x1", a)
+        return function(a, b)
+
+    return combine
+
+
+def shifted(function: Function) -> Function:
+    """`function` by less than the width; what processors make of more differs."""
+
+    def shift(a: Any, b: Any) -> Any:
+        need_bits("x1", a, "iu")
+        width = from_numpy(a.dtype).bits
+        if (np.any(b < 0) or np.any(b >= width)) and not _gives_none(a, b):
+            raise ZeroDivisionError(f"an element of x2 is below 0 or not below {width}, the bits of x1")
+        return function(a, b)
+
+    return shift
+
+
+def power(a: Any, b: Any) -> Any:
+    """Floats by numpy; integers as float64 and then as int64, as TVM has it."""
+    if a.dtype.kind not in "iub":
+        return np.power(a, b)
+    return np.power(a.astype(np.float64), b).astype(np.int64).astype(a.dtype)  # wraps as integers do
+
+
+def floor_quotient(a: Any, b: Any) -> Any:
+    """The quotient rounded down; of floats after the division, as TVM has it, so that infinite ones stay infinite."""
+    return np.floor_divide(a, b) if a.dtype.kind in "iub" else np.floor(np.divide(wide(a), wide(b)))
+
+
+def floor_rest(a: Any, b: Any) -> Any:
+    """What the quotient rounded down leaves; no number where the quotient is infinite or b is."""
+    if a.dtype.kind in "iub":
+        return np.mod(a, b)
+    left, right = wide(a), wide(b)
+    return left - np.floor(np.divide(left, right)) * right
+
+
+def as_floats(function: Function) -> Function:
+    """`function` of integers as float64, of narrow floats as float32; the result cut off to the dtype of the operands."""
+
+    def evaluate(a: Any, b: Any) -> Any:
+        if a.dtype.kind in "iub":
+            return np.trunc(function(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
+        return function(wide(a), wide(b)).astype(a.dtype)
+
+    return evaluate
+
+
+def floated(element: Element) -> Element:
+    """`element` of integers as float64, cut off to their dtype."""
+
+    def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+        if a.dtype.is_float:
+            return element(a, b)
+        made = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
+        cut = p.Cast(INT64, made) if a.dtype.is_bool else made  # 0.8 is cut off to 0, not true
+        return p.Cast(a.dtype, cut)
+
+    return combined
+
+
+def log_add_exp(a: Any, b: Any) -> Any:
+    """Of integers from 0 on the larger one is left when what the other adds is cut off: less than 1."""
+    if a.dtype.kind not in "iub":
+        return as_floats(np.logaddexp)(a, b)
+    most = np.maximum(a, b)
+    return np.where(most < 0, as_floats(np.logaddexp)(a, b), most) if a.dtype.kind == "i" else most
+
+
+def log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """`log_add_exp` in a kernel."""
+    if a.dtype.is_float:
+        return _log_sum(a, b)
+    if a.dtype.kind != "int":
+        return p.Max(a, b)
+    most = p.Max(a, b)
+    return where(p.LT(most, p.as_prim(0, a.dtype)), floated(_log_sum)(a, b), most)
+
+
+def _log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """The larger one, and what the smaller one adds to it; equal ones apart, since they may be infinite."""
+    one = p.as_prim(1, a.dtype)
+    apart = call("fabs", p.Sub(a, b))
+    more = call("log", p.Add(one, call("exp", p.Sub(p.as_prim(0, a.dtype), apart))))
+    return where(p.EQ(a, b), p.Add(a, call("log", p.Add(one, one))), p.Add(p.Max(a, b), more))
+
+
+def floor_divide(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """The quotient rounded down, in a kernel."""
+    return call("floor", p.Div(a, b)) if a.dtype.is_float else p.FloorDiv(a, b)
+
+
+def raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """A power in a kernel, of integers as `power` has it."""
+    if a.dtype.is_float:
+        return p.PrimCall("pow", (a, b), a.dtype)
+    made = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
+    return cast(p.Cast(INT64, made), a.dtype)
+
+
+def floor_mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """What the quotient rounded down leaves, in a kernel."""
+    return p.Sub(a, p.Mul(call("floor", p.Div(a, b)), b)) if a.dtype.is_float else p.FloorMod(a, b)
+
+
+def bits(name: str) -> Element:
+    """An intrinsic of TIR of two integers."""
+    return lambda a, b: p.PrimCall(name, (a, b), a.dtype)
+
+
+def truth(element: Element) -> Element:
+    """`element` of whether numbers differ from 0, in their dtype."""
+
+    def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+        if a.dtype.is_bool:
+            return element(a, b)
+        zero = cast(p.IntImm(0), a.dtype)
+        return p.Cast(a.dtype, element(p.NE(a, zero), p.NE(b, zero)))
+
+    return combined
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger one; the second where either is no number, as TIR's max has it."""
+    return np.where(a > b, a, b)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller one; the second where either is no number, as TIR's min has it."""
+    return np.where(a < b, a, b)

@@ -1,0 +1,36 @@
+"""Kernels that broadcast: the shape of the result, and which element of an operand is paired with each of it."""
+
+from __future__ import annotations
+
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import Site
+from relax_explorer.core.ops.kit.te import Tensor, where
+
+
+def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) -> p.PrimExpr:
+    """The element of `x` that broadcasting pairs with element `i` of a result of `shape`."""
+    if isinstance(x, p.PrimExpr):
+        return x
+    offset = len(shape) - x.ndim
+    return x[tuple([repeated(dim, shape[n + offset], i[n + offset]) for n, dim in enumerate(x.shape)])]
+
+
+def repeated(own: p.PrimExpr, length: p.PrimExpr, place: p.PrimExpr) -> p.PrimExpr:
+    """The index into an axis of `own` elements that broadcasts to `length`; whether it is repeated may be known at run time only."""
+    if own is rules.ONE:
+        return place if length is rules.ONE else p.IntImm(0)
+    if isinstance(own, p.IntImm) or equal(own, length) is Answer.YES:
+        return place
+    return where(p.EQ(own, rules.ONE), p.IntImm(0), place)
+
+
+def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:
+    """The broadcast shape of operands that inference accepted."""
+    shape: rules.Dims = ()
+    for x in operands:
+        if isinstance(x, Tensor):
+            made = rules.broadcast(Site(None), shape, x.shape)
+            shape = x.shape if made is None else made
+    return shape

@@ -1,0 +1,56 @@
+"""Where tensors lie: the devices and meshes of the module that a call names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit.decl import Site
+
+_NAMED = re.compile(r"([\w.]+)\[(\d+)\]")
+_KIND = re.compile(r"""I\.vdevice\(\s*(?:["']([\w-]+)|\{.*?["']kind["']:\s*["']([\w-]+))""")
+
+
+def spread(info: s.StructInfo) -> tuple[str, str] | None:
+    """The mesh and the placement of a distributed tensor, None for any other."""
+    where = info.vdevice if isinstance(info, s.TensorStructInfo) else None
+    if where is None or s.MESH_MARK not in where:
+        return None
+    mesh, _, placement = where.partition(s.MESH_MARK)
+    return mesh, placement
+
+
+def is_spread(info: s.StructInfo) -> bool:
+    """Whether it is a distributed tensor's."""
+    return spread(info) is not None
+
+
+def mesh_of(at: Site, mesh: Any) -> str:
+    """A mesh as it is written out; `mesh[0]` is looked up in the module, where there is one."""
+    named = _NAMED.fullmatch(str(mesh))
+    if named is None or not at.places:
+        return str(mesh)
+    found = at.places.get(named[1], ())
+    if not isinstance(found, tuple) or int(named[2]) >= len(found):
+        text = (
+            f"device_mesh is {mesh}, the module has {len(found) if isinstance(found, tuple) else 0} of these"
+        )
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="add it to I.module_global_infos")
+    return str(found[int(named[2])])
+
+
+def need_device(at: Site, device: str) -> None:
+    """Refuse a device that is not among those of the module; a module that names none may have any."""
+    devices = at.places.get("vdevice", ())
+    if not isinstance(devices, tuple) or not devices or device.startswith("I."):
+        return
+    kinds = [match[1] or match[2] for match in map(_KIND.match, map(str, devices)) if match is not None]
+    kind, _, rest = device.partition(":")
+    number = rest.partition(":")[0] or "0"
+    there = len(kinds) if kind == "vdevice" else kinds.count(kind)
+    if not number.isdigit() or int(number) >= there:
+        known = [f"{kind}:{kinds[:n].count(kind)}" for n, kind in enumerate(kinds)]
+        text = f"dst_vdevice is {device}, the module has {', '.join(known)}"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="add it to I.module_global_infos, or name one of these")

@@ -1,0 +1,231 @@
+"""Lowering of calls to PrimFuncs: from an operator's `legalize` rule to the function and the arguments of its call_tir."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.walk import info_vars, substitute_info
+from relax_explorer.core.ops import get
+from relax_explorer.core.ops.kit.decl import NotLowered
+from relax_explorer.core.ops.kit.te import Te, Tensor, prim_func
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.signature import prim_func_info
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A PrimFunc, the members of call_tir's argument tuple, and the StructInfo of the result."""
+
+    prim_func: PrimFunc
+    args: tuple[e.Expr, ...]
+    out: s.StructInfo
+
+
+class Emitter:
+    """Collects the bindings that stand for one call; `add` puts a PrimFunc into the module."""
+
+    def __init__(self, add: Callable[[str, PrimFunc], e.GlobalVar], dataflow: bool, span: Any = None) -> None:
+        self.bindings: list[e.Binding] = []
+        self._add, self._dataflow, self._span = add, dataflow, span
+
+    def _var(self, hint: str, info: s.StructInfo) -> e.Var:
+        return e.DataflowVar(hint, info) if self._dataflow else e.Var(hint, info)
+
+    def bind(self, hint: str, value: e.Expr, info: s.StructInfo) -> e.Var:
+        """A variable for a value."""
+        var = self._var(hint, info)
+        self.bindings.append(e.VarBinding(var, value, None, self._span))
+        return var
+
+    def match_cast(self, hint: str, value: e.Expr, info: s.StructInfo) -> e.Var:
+        """A variable for a value of which more is known when it runs."""
+        var = self._var(hint, info)
+        self.bindings.append(e.MatchCast(var, value, info, None, self._span))
+        return var
+
+    def check(self, value: e.Expr, info: s.StructInfo) -> None:
+        """Stop the run unless a value is as `info` says."""
+        self.bindings.append(e.MatchCast(None, value, info, None, self._span))
+
+    def named_lengths(self, lengths: e.Var, ndim: int) -> tuple[p.PrimVar, ...]:
+        """Shape variables for the numbers that a kernel has filled a tensor with."""
+        rank = s.ShapeStructInfo(None, ndim)
+        call = e.Call(e.op_ref("relax.tensor_to_shape"), (lengths,), struct_info=rank)
+        made = tuple([p.PrimVar("s", INT64) for _ in range(ndim)])
+        self.match_cast("shape", self.bind("shape", call, rank), s.ShapeStructInfo(made))
+        return made
+
+    def kernel(
+        self,
+        name: str,
+        build: Callable[..., Any],
+        args: Sequence[e.Expr],
+        infos: Sequence[s.StructInfo],
+        out: s.StructInfo,
+    ) -> e.Call:
+        """A call of the PrimFunc of `build(te, *operands, out)`, tensors or scalars of known value, in variables of its own."""
+        variables = _variables(infos, out)
+        fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+        te = Te()
+        inputs: list[Tensor] = []
+        operands = [
+            _operand(arg, substitute_info(info, fresh), inputs) for arg, info in zip(args, infos, strict=True)
+        ]
+        result = build(te, *operands, substitute_info(out, fresh))
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
+        loose = [var for var in variables if fresh[var] not in bound]
+        fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
+        numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
+        target = self._add(name, fn)
+        tensors = [
+            arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)
+        ]
+        return e.Call(
+            e.op_ref("relax.call_tir"),
+            (target, e.tuple_of((*tensors, *numbers))),
+            sinfo_args=(out,),
+            struct_info=out,
+            span=self._span,
+        )
+
+    def direct(self, name: str, fn: PrimFunc, args: Sequence[e.Expr], info: s.StructInfo) -> e.Call:
+        """A call of a PrimFunc that returns a scalar."""
+        return e.Call(self._add(name, fn), tuple(args), struct_info=info, span=self._span)
+
+
+def kernel_ref(name: str, fn: PrimFunc) -> e.GlobalVar:
+    """The reference to a PrimFunc of the module, with its signature."""
+    return e.GlobalVar(name, prim_func_info(fn))
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    prim_func: PrimFunc
+    scalars: tuple[int, ...]  # numbers of the shape variables that are passed as scalars
+
+
+_CANONICAL: list[
+    p.PrimVar
+] = []  # stand-ins for shape variables, so that calls which differ in names share a template
+_TEMPLATES: dict[Any, _Template | str] = {}  # or why there is none
+
+
+def _stand_in(number: int) -> p.PrimVar:
+    while len(_CANONICAL) <= number:
+        _CANONICAL.append(p.PrimVar(f"n{len(_CANONICAL)}"))
+    return _CANONICAL[number]
+
+
+def _variables(infos: Sequence[s.StructInfo], out: s.StructInfo) -> list[p.PrimVar]:
+    return list(dict.fromkeys(var for info in (*infos, out) for var in info_vars(info)))
+
+
+def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
+    """Equal for calls that one PrimFunc serves: the same operator, attributes and StructInfo up to names of shape variables."""
+    out = call.struct_info or s.OBJECT
+    renaming: dict[p.PrimVar, p.PrimExpr] = {
+        var: _stand_in(n) for n, var in enumerate(_variables(infos, out))
+    }
+    canonical = tuple([substitute_info(info, renaming) for info in (*infos, out)])
+    constants = tuple([arg.value for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))])
+    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef; users may give another operator its name
+    return (op, call.attrs, canonical, tuple(map(str, constants)))
+
+
+def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
+    """The lowering of a call, whose operands are no tuples in variables; raises NotLowered where there is none."""
+    op, out = get(call.op.name), call.struct_info or s.OBJECT  # type: ignore[attr-defined]  # an OpRef
+    for n, info in enumerate(infos):
+        need_known(info, op.operands[min(n, len(op.operands) - 1)].name)
+    if isinstance(out, s.PrimStructInfo):
+        raise NotLowered("the result is a scalar, and kernels fill tensors")
+    need_known(out, "the result")
+    flat = _flat_operands(call)
+    variables = _variables(infos, out)
+    template_key = key(call, infos)
+    if template_key not in _TEMPLATES:
+        try:
+            _TEMPLATES[template_key] = _make(call, infos, variables)
+        except NotLowered as reason:
+            _TEMPLATES[template_key] = str(reason)
+    template = _TEMPLATES[template_key]
+    if isinstance(template, str):
+        raise NotLowered(template)
+    scalars = [
+        e.PrimValue(variables[n], s.PrimStructInfo(variables[n].dtype, variables[n]))
+        for n in template.scalars
+    ]
+    return Lowered(template.prim_func, (*flat, *scalars), out)
+
+
+def _flat_operands(call: e.Call) -> list[e.Expr]:
+    """The tensor operands, those of tuples one by one."""
+    found: list[e.Expr] = []
+    for arg in call.args:
+        if type(arg) is e.Tuple:
+            found.extend(field for field in arg.fields if isinstance(field.struct_info, s.TensorStructInfo))
+        elif isinstance(arg.struct_info, s.TensorStructInfo):
+            found.append(arg)
+    return found
+
+
+def need_known(info: s.StructInfo, name: str) -> None:
+    """Raise NotLowered for a value of which a kernel would have to know more."""
+    if isinstance(info, s.TupleStructInfo):
+        for field in info.fields:
+            need_known(field, name)
+    elif isinstance(info, s.TensorStructInfo):
+        if info.dims is None or info.dtype is None:
+            raise NotLowered(f"the {'dtype' if info.dims is not None else 'shape'} of {name} is not known")
+    elif isinstance(info, s.ShapeStructInfo):
+        if info.values is None:
+            raise NotLowered(f"the lengths of {name} are not known")
+    elif info is s.OBJECT:
+        raise NotLowered(f"of {name} it is not known what it is")
+
+
+def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar]) -> _Template:
+    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef
+    fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+    te = Te()
+    inputs: list[Tensor] = []
+    operands = [
+        _operand(arg, substitute_info(info, fresh), inputs)
+        for arg, info in zip(call.args, infos, strict=True)
+    ]
+    operands += [None] * (len(op.operands) - len(operands))
+    assert op.legalize is not None  # the caller asked
+    result = op.legalize(te, *operands, **call.attrs)
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
+    numbers = tuple([n for n, var in enumerate(variables) if fresh[var] not in bound])
+    scalars = [fresh[variables[n]] for n in numbers]
+    return _Template(prim_func(te, inputs, scalars, outputs), numbers)  # type: ignore[arg-type]  # fresh variables
+
+
+def _operand(arg: e.Expr, info: s.StructInfo, inputs: list[Tensor]) -> Any:
+    if isinstance(info, s.TupleStructInfo):
+        fields = arg.fields if type(arg) is e.Tuple else ()
+        return [_operand(field, part, inputs) for field, part in zip(fields, info.fields, strict=True)]
+    if isinstance(info, s.TensorStructInfo):
+        assert info.dims is not None  # the caller looked
+        assert info.dtype is not None
+        hint = arg.name if isinstance(arg, e.Var) else chr(ord("A") + len(inputs) % 26)
+        tensor = Tensor(Buffer(hint, info.dims, info.dtype))
+        inputs.append(tensor)
+        return tensor
+    if isinstance(info, s.ShapeStructInfo):
+        return info.values
+    if isinstance(info, s.PrimStructInfo) and info.value is not None:
+        return info.value  # it has the variables of the PrimFunc
+    if isinstance(arg, (e.PrimValue, e.StringImm, e.DataTypeImm)):
+        return arg.value
+    raise NotLowered(f"the value of {arg.name if isinstance(arg, e.Var) else arg} is known when it runs only")

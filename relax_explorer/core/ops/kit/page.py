@@ -1,0 +1,314 @@
+"""What there is to say about an operator, all of it read from its class: the pages and tables are made of this."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit.decl import ANY_OPERAND, PHASES, Fusion, Op, Parameter
+
+_FAMILY = "relax_explorer.core.ops"
+_OPERANDS = {
+    "Tensor": "tensor",
+    "Tensors": "tuple of tensors",
+    "Shape": "shape",
+    "Prim": "scalar",
+    "Prims": "tuple of scalars",
+    "DType": "dtype",
+    "str": "string",
+    "Function": "function",
+    "Arguments": "tuple of arguments",
+    "Value": "any value",
+}
+_ATTRIBUTES = {
+    "int": "integer",
+    "float": "number",
+    "bool": "True or False",
+    "str": "string",
+    "DType": "dtype",
+    "Axes": "axis or list of axes",
+    "Ints": "integer or list of integers",
+    "IntList": "list of integers",
+    "Numbers": "number or list of numbers",
+    "int | Ints": "integer, or else list of integers",
+    "IndexMap": "index map",
+    "Expr": "scalar expression",
+    "Any": "any constant",
+}
+_FUSIONS = {
+    Fusion.ELEMENTWISE: "element-wise: fused with any neighbour",
+    Fusion.BROADCAST: "broadcasting: fused with element-wise neighbours and others that broadcast",
+    Fusion.INJECTIVE: "injective: each element of the result is one of the operands, fused with neighbours before and after",
+    Fusion.REDUCE: "reduction: fused with what is element-wise before it",
+    Fusion.OUT_ELEMENTWISE: "complex: what is element-wise after it is fused into it",
+    Fusion.TUPLE: "tuple: fused with all that make its fields",
+    Fusion.OPAQUE: "opaque: never fused",
+}
+# What the documents are called that operators are defined by.
+_SOURCE = re.compile(
+    r"\(([^()]*(?:\([^()]*\)[^()]*)*\b(?:numpy|NumPy|scipy|SciPy|ONNX|TVM|PyTorch|torch|TensorFlow|DLPack|NCCL|MPI|IEEE|Python|C99"
+    r"|OpenCV|DLMF|Caffe|cuDNN|jax|JAX|DGL|LLVM|et al|(?:19|20)\d\d)\b[^()]*(?:\([^()]*\)[^()]*)*)\)"
+)
+
+
+def kind_words(parameter: Parameter) -> str:
+    """What a parameter may be, in words that a user knows; each kind has its own."""
+    kind = parameter.kind.removesuffix(" | None")
+    if parameter.is_operand:
+        return _OPERANDS[kind]
+    return _ATTRIBUTES[kind] + (" or None" if kind != parameter.kind else "")
+
+
+def kind_phrase(parameter: Parameter) -> str:
+    """What a parameter may be, as it stands in a sentence: an integer, a list of integers, True or False."""
+    return " or ".join(map(_with_article, kind_words(parameter).split(" or ")))
+
+
+def _with_article(words: str) -> str:
+    first, _, rest = words.partition(" ")
+    if first == "else":  # `or else a list`
+        return f"else {_with_article(rest)}"
+    if first in ("True", "False", "None", "any"):
+        return words
+    return f"{'an' if first[0] in 'aeio' else 'a'} {words}"
+
+
+def problems(op: type[Op]) -> list[str]:
+    """What keeps a class from being a usable operator, each in a phrase."""
+    found = []
+    for q in op.parameters:
+        known = _OPERANDS if q.is_operand else _ATTRIBUTES
+        if q.kind.removesuffix(" | None") not in known:
+            text = f"{q.name} is of the kind {q.kind}, which is none of {', '.join(known)}"
+            named = q.kind.startswith(("typing.", "<class"))
+            found.append(text + "; put the annotation in quotes" if named else text)
+    operands = {*ANY_OPERAND, *[q.name for q in op.operands]}
+    for said in ("shares", "writes"):
+        unknown = [name for name in getattr(op, said) or () if name not in operands]
+        if unknown:
+            found.append(f"{said} names {unknown[0]!r}, which is no operand")
+    if op.phase not in PHASES:
+        found.append(f"phase is {op.phase!r}, which is none of {', '.join(PHASES)}")
+    attributes = {q.name: None for q in op.attributes}
+    for name, first in _RULES.items():
+        rule = getattr(op, name)
+        if rule is None or op.variadic:
+            continue
+        try:
+            inspect.signature(rule).bind(*first, *[None] * len(op.operands), **attributes)
+        except TypeError as error:
+            takes = ", ".join((*first, *[q.name for q in op.operands], *attributes))
+            found.append(f"{name} is called with ({takes}), and it has {error}")
+    return found
+
+
+# The rules of an operator, with what they are given before the operands.
+_RULES: dict[str, tuple[str, ...]] = {"infer": ("at",), "evaluate": (), "legalize": ("te",)}
+
+
+def default_words(parameter: Parameter) -> str:
+    """The default as TVMScript has it; empty when there is none."""
+    if parameter.required:
+        return ""
+    value = parameter.default
+    if parameter.is_operand and value in (None, ()):
+        return "left out"
+    if isinstance(value, DType):
+        return f'"{value}"'
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def sentence(op: type[Op]) -> str:
+    """The first line of the documentation."""
+    return _doc(op).split("\n", 1)[0]
+
+
+def details(op: type[Op]) -> str:
+    """What the documentation says beyond its first line."""
+    return _doc(op).partition("\n")[2].strip()
+
+
+def _doc(op: type[Op]) -> str:
+    return inspect.cleandoc(op.__doc__ or "")
+
+
+def source(op: type[Op]) -> str:
+    """The document that defines the operator, as the first line names it in parentheses; empty when it names none."""
+    found = _SOURCE.search(sentence(op))
+    return found[1] if found is not None else ""
+
+
+def place(op: type[Op]) -> str:
+    """The file and line where the operator is declared."""
+    module = op.__module__.replace(".", "/")
+    try:
+        return f"{module}.py:{inspect.getsourcelines(op)[1]}"
+    except (OSError, TypeError):  # installed without sources
+        return f"{module}.py"
+
+
+def inference(op: type[Op]) -> str:
+    """What the result is, in a sentence."""
+    return " ".join((op.infer.__doc__ or "").split()) if op.infer is not Op.infer else "An object."
+
+
+def errors(op: type[Op]) -> tuple[Code, ...]:
+    """The codes that a call of the operator can be refused with, or warned of, found in its rules and what those call."""
+    found: dict[str, Code] = {codes.ARGUMENT_COUNT.id: codes.ARGUMENT_COUNT}
+    if op.attributes:
+        found[codes.BAD_ATTRIBUTE.id] = codes.BAD_ATTRIBUTE
+    if any(q.kind.removesuffix(" | None") not in ("Value", "Function", "str", "DType") for q in op.operands):
+        found[codes.WRONG_KIND.id] = codes.WRONG_KIND
+    seen: set[CodeType] = set()
+    for rule in (op.infer, op.refine):
+        if rule is not None:
+            found.update({code.id: code for code in _mentioned(rule, seen, op)})
+    return tuple([found[key] for key in sorted(found)])
+
+
+def _mentioned(function: Callable[..., Any], seen: set[CodeType], owner: type) -> Iterator[Code]:
+    """The codes that a function names, and those that functions named in it do, as far as they are operators' own.
+
+    Methods are those of the class that has the function, its `owner`, and of classes that are named as well.
+    """
+    function = getattr(function, "__func__", function)  # of a class method or a static one
+    if not isinstance(function, FunctionType) or not function.__module__.startswith(_FAMILY):
+        return
+    pending = [function.__code__]
+    while pending:
+        code = pending.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        world = function.__globals__
+        known = [world[name] for name in code.co_names if name in world]
+        known += [
+            vars(item)[name]
+            for item in known
+            if isinstance(item, ModuleType)
+            for name in code.co_names
+            if name in vars(item) and name not in world  # what has the name here is meant
+        ]
+        methods = [
+            (inspect.getattr_static(item, name), item)
+            for item in (owner, *[item for item in known if isinstance(item, type)])
+            for name in code.co_names
+            if inspect.getattr_static(item, name, None) is not None
+        ]
+        for item, of in [*[(item, owner) for item in known], *methods]:
+            if isinstance(item, Code):
+                yield item
+            else:
+                yield from _mentioned(item, seen, of)
+
+
+def evaluation(op: type[Op]) -> str:
+    """Whether the operator runs here, and by what."""
+    if op.evaluate is not None:
+        return "runs: evaluated with numpy"
+    return "runs: by the machine" if op.by_machine else f"does not run here: {op.no_evaluate}"
+
+
+def lowering(op: type[Op]) -> str:
+    """Whether LegalizeOps lowers the operator, and to what."""
+    if op.legalize is not None:
+        other = f", to {op.unfolds_to} where the shape is not known" if op.unfold is not None else ""
+        return f"lowered by LegalizeOps to a PrimFunc called {op.kernel_name()}{other}"
+    if op.packed:
+        return f"lowered by LegalizeOps to a call of {op.packed}, which the runtime has"
+    if op.unfold is not None:
+        return f"lowered by LegalizeOps to {op.unfolds_to}"
+    return f"is not lowered: {op.no_legalize}"
+
+
+def fusion(op: type[Op]) -> str:
+    """How the kernel is fused with its neighbours."""
+    return _FUSIONS[op.fusion]
+
+
+def purity(op: type[Op]) -> str:
+    """Whether a call may be repeated, moved or dropped."""
+    if not op.pure:
+        return "has side effects: it can't stand in a dataflow block"
+    return "pure" if op.pure_in_spec else "pure in TVM; the specification says it may have side effects"
+
+
+def memory(op: type[Op]) -> str:
+    """Where the result lies, and which operands a call may overwrite."""
+    shared, written = map(_listed, (op.shares, op.overwritten()))
+    where = "the result is new memory"
+    if op.shares:
+        where = f"the result may share the memory of {shared}"
+    elif op.allocates:
+        where = "each call gives another piece of memory"
+    return f"memory: {where}" + (f"; a call may overwrite {written}" if written else "")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return "any operand" if names == ANY_OPERAND else " and ".join(names)
+
+
+def stops(op: type[Op]) -> str:
+    """What may stop the run at a call that inference accepted."""
+    return f"at run time: {op.stops.value}"
+
+
+def describe(op: type[Op]) -> dict[str, Any]:
+    """Everything, as data."""
+    return {
+        "name": op.name,
+        "signature": op.signature(),
+        "doc": sentence(op),
+        "details": details(op),
+        "source": source(op),
+        "operands": [_parameter(q) for q in op.operands],
+        "variadic": op.variadic,
+        "attributes": [_parameter(q) for q in op.attributes],
+        "takes_struct_info": op.takes_sinfo,
+        "examples": list(op.examples),
+        "inference": inference(op),
+        "errors": [
+            {"code": code.id, "title": code.title, "severity": str(code.severity)} for code in errors(op)
+        ],
+        "evaluation": {
+            "runs": op.evaluate is not None or op.by_machine,
+            "by": "numpy" if op.evaluate is not None else "machine" if op.by_machine else None,
+            "reason": op.no_evaluate,
+        },
+        "legalization": {
+            "lowered": op.is_lowered(),
+            "to": _lowered_to(op),
+            "kernel": op.kernel_name() if op.legalize is not None else None,
+            "packed": op.packed or None,
+            "reason": "" if op.is_lowered() else op.no_legalize,
+        },
+        "pure": op.pure,
+        "pure_in_specification": op.pure and op.pure_in_spec,
+        "memory": {
+            "shares": list(op.shares),
+            "writes": list(op.overwritten()),
+            "allocates": op.allocates,
+        },
+        "stops": op.stops.name.lower(),
+        "fusion": op.fusion.name.lower(),
+        "phase": op.phase,
+        "declared": place(op),
+    }
+
+
+def _lowered_to(op: type[Op]) -> str | None:
+    if op.legalize is not None:
+        return "kernel"
+    return "packed" if op.packed else "bindings" if op.unfold is not None else None
+
+
+def _parameter(q: Parameter) -> dict[str, Any]:
+    found = {"name": q.name, "type": kind_words(q), "doc": q.doc, "required": q.required, "unit": q.unit}
+    return found if q.required else {**found, "default": default_words(q)}

@@ -1,0 +1,310 @@
+"""The vocabulary of inference: broadcasting, common dtypes, axes, element-wise results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_explorer.core.arith.bounds import bounds
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import BOOL, DType
+from relax_explorer.core.ops.kit.decl import InferFailure, Site
+
+Dims = tuple[p.PrimExpr, ...]
+ONE = p.IntImm(1)
+ZERO = p.IntImm(0)
+
+
+def tensor(at: Site, info: s.StructInfo | None, name: str) -> s.TensorStructInfo:
+    """`info` as a tensor's; anything else is an error, an Object too, since conversions are written in Relax."""
+    if isinstance(info, s.TensorStructInfo):
+        return info
+    raise _other_kind(at, info, name, f"{name} is not known to be a tensor", "R.Tensor(…)")
+
+
+def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStructInfo]:
+    """The fields of a tuple of tensors."""
+    if not isinstance(info, s.TupleStructInfo):
+        raise at.fail(
+            codes.WRONG_KIND, f"{name} is {info}, a tuple of tensors is needed", **{name: f"this is {info}"}
+        )
+    return [tensor(at, field, name) for field in info.fields]
+
+
+def shape(at: Site, info: s.StructInfo | None, name: str) -> s.ShapeStructInfo:
+    """The StructInfo of an operand that has to be a shape; raises InferFailure otherwise."""
+    if isinstance(info, s.ShapeStructInfo):
+        return info
+    raise _other_kind(at, info, name, f"{name} is not known to be a shape", "R.Shape(…)")
+
+
+def of_shape(at: Site, name: str, dtype: DType | None) -> s.TensorStructInfo:
+    """A tensor of the shape that operand `name` is: its lengths where they are known, else the variable that holds them."""
+    held = at.arg(name)
+    info = shape(at, None if held is None else held.struct_info, name)
+    if info.values is None and isinstance(held, e.Var):
+        return s.TensorStructInfo(held, dtype)
+    return s.TensorStructInfo(info.values, dtype, info.ndim)
+
+
+def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, wanted: str) -> InferFailure:
+    labels = {name: f"this is {info}"}
+    if info is s.OBJECT:
+        labels["help"] = f"state what it is with R.match_cast(…, {wanted})"
+    return at.fail(codes.WRONG_KIND, text, **labels)
+
+
+def axis(at: Site, value: int, ndim: int, name: str = "axis") -> int:
+    """An axis counted from 0; `ndim` is the rank (-1 unknown: the axis as it is)."""
+    if ndim < 0:
+        return value
+    if not -ndim <= value < ndim:
+        raise at.fail(
+            codes.AXIS_RANGE,
+            f"{name} is {value}, the operand has rank {ndim}",
+            help=f"use {-ndim} to {ndim - 1}" if ndim else "a tensor of rank 0 has no axes",
+            **_of_rank(at, ndim),
+        )
+    return value % ndim if ndim else value
+
+
+def _of_rank(at: Site, ndim: int) -> dict[str, str]:
+    """A label for the first operand that has a rank."""
+    for q in at.op.operands if at.op is not None else ():
+        arg = at.arg(q.name)
+        info = arg.struct_info if arg is not None else None
+        parts = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
+        if any(isinstance(part, s.TensorStructInfo) and part.ndim == ndim for part in parts):
+            return {q.name: f"this is {info}"}
+    return {at.op.operands[0].name: "of this"} if at.op is not None and at.op.operands else {}
+
+
+def axes(at: Site, values: Any, ndim: int, name: str = "axes") -> list[int]:
+    """Several different axes counted from 0; None is all of them."""
+    if values is None:
+        return list(range(ndim))
+    named = values if isinstance(values, tuple) else (values,)
+    found = [axis(at, value, ndim, f"an entry of {name}" if len(named) > 1 else name) for value in named]
+    if len(set(found)) != len(found):
+        raise at.fail(codes.AXIS_TWICE, f"{name} {list(values)} name an axis twice", **_of_rank(at, ndim))
+    return found
+
+
+def common_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
+    """As `same_dtype`, but bool goes with any dtype, and the first operand's is the result's, as TVM has it."""
+    kinds = [info.dtype for info in infos.values()]
+    if None not in kinds and any(kind is BOOL for kind in kinds):
+        return kinds[0]
+    return same_dtype(at, **infos)
+
+
+def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
+    """The common dtype of operands, None when one is unknown; different ones are an error."""
+    found: DType | None = None
+    unknown = False
+    for info in infos.values():
+        if info.dtype is None:
+            unknown = True
+        elif found is None:
+            found = info.dtype
+        elif info.dtype is not found:
+            labels = {name: f"dtype {part.dtype}" for name, part in infos.items()}
+            said = ", ".join(f"{name} is {part.dtype or 'of unknown dtype'}" for name, part in infos.items())
+            if any(_is_scalar(at, name) for name in infos):
+                tensors = [part.dtype for name, part in infos.items() if not _is_scalar(at, name)]
+                labels["help"] = write_scalar(tensors[0] if tensors else found)
+            raise at.fail(codes.DTYPES_DIFFER, f"{said}: one dtype is needed", **labels)
+    return None if unknown else found
+
+
+def write_scalar(kind: DType | None) -> str:
+    """What to do about a scalar of another dtype, which R.astype does not take."""
+    return f"write the scalar in that dtype: T.{kind}(…)"
+
+
+def _is_scalar(at: Site, name: str) -> bool:
+    arg = at.arg(name)
+    return arg is not None and isinstance(arg.struct_info, s.PrimStructInfo)
+
+
+def same_rank(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> int:
+    """The rank of the fields of the tuple that is called `name`, -1 when none is known; different ones are an error."""
+    known = list(dict.fromkeys(info.ndim for info in infos if info.ndim >= 0))
+    if len(known) > 1:
+        text = f"the fields of {name} have the ranks {' and '.join(map(str, known))}, one rank is needed"
+        raise at.fail(codes.RANK_WRONG, text, **{name: ", ".join(map(str, infos))})
+    return known[0] if known else -1
+
+
+def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> DType | None:
+    """As `same_dtype`, of the fields of the tuple that is called `name`."""
+    known = list(dict.fromkeys(str(info.dtype) for info in infos if info.dtype is not None))
+    if len(known) > 1:
+        text = f"the fields of {name} are {' and '.join(known)}, one dtype is needed"
+        raise at.fail(codes.DTYPES_DIFFER, text, **{name: f"dtypes {', '.join(known)}"})
+    return None if any(info.dtype is None for info in infos) else infos[0].dtype if infos else None
+
+
+def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1", "x2")) -> Dims | None:
+    """The broadcast shape; None when that depends on the values of shape variables (decided from the right, as TVM does)."""
+    long, short = (left, right) if len(left) >= len(right) else (right, left)
+    offset = len(long) - len(short)
+    result: list[p.PrimExpr] = []
+    for a, b in zip(reversed(long[offset:]), reversed(short), strict=True):
+        if a is b or b is ONE:
+            result.append(a)
+        elif a is ONE:
+            result.append(b)
+        else:
+            answer = at.equal(a, b, or_one=(a, b))
+            if answer is Answer.NO and isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
+                labels = {names[0]: f"shape {text(left)}", names[1]: f"shape {text(right)}"}
+                raise at.fail(codes.NOT_BROADCASTABLE, f"the lengths {a} and {b} don't broadcast", **labels)
+            if answer is not Answer.YES:
+                return None
+            result.append(a)
+    return (*long[:offset], *reversed(result))
+
+
+def broadcast_info(
+    at: Site,
+    x1: s.TensorStructInfo,
+    x2: s.TensorStructInfo,
+    dtype: DType | None,
+    names: tuple[str, str] = ("x1", "x2"),
+) -> s.TensorStructInfo:
+    """The result of an element-wise operation on two tensors."""
+    if x1.dims is None and x1.shape is not None and x1.shape is x2.shape:
+        return s.TensorStructInfo(x1.shape, dtype)
+    if x1.dims is not None and x2.dims is not None:
+        shape = broadcast(at, x1.dims, x2.dims, names)
+        if shape is not None:
+            return s.TensorStructInfo(shape, dtype)
+    known = x1.ndim >= 0 and x2.ndim >= 0
+    return s.TensorStructInfo(None, dtype, max(x1.ndim, x2.ndim) if known else -1)
+
+
+def like(x: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
+    """A tensor of the shape of `x`."""
+    return x if x.dtype is dtype else s.TensorStructInfo(x.shape, dtype, x.ndim, x.vdevice)
+
+
+def on_device(result: s.StructInfo, operands: Sequence[s.StructInfo]) -> s.StructInfo:
+    """A result placed where the tensors among the operands are; nowhere when these are in several places."""
+    found = {device for info in operands for device in _devices(info)}
+    return _placed(result, found.pop() if len(found) == 1 else None) if found else result
+
+
+def _devices(info: s.StructInfo) -> list[str]:
+    if isinstance(info, s.TensorStructInfo):
+        return [info.vdevice] if info.vdevice is not None else []
+    return (
+        [device for field in info.fields for device in _devices(field)]
+        if isinstance(info, s.TupleStructInfo)
+        else []
+    )
+
+
+def _placed(info: s.StructInfo, device: str | None) -> s.StructInfo:
+    if isinstance(info, s.TupleStructInfo):
+        return s.TupleStructInfo(tuple([_placed(field, device) for field in info.fields]))
+    if isinstance(info, s.TensorStructInfo):
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
+    return info
+
+
+def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) -> None:
+    """Refuse a tensor whose dtype is known and no floating point type; with `known` also one of unknown dtype."""
+    if x.dtype is None:
+        if known:
+            raise at.fail(
+                codes.DTYPE_WRONG,
+                f"the dtype of {name} is not known, a floating point one is needed",
+                **{name: "dtype unknown"},
+            )
+        return
+    if not x.dtype.is_float or x.dtype.bits < 16:  # TVM: float8 and narrower can't be computed with
+        wanted = "float16 or wider" if x.dtype.is_float else "a floating point tensor"
+        text = f"{name} is {x.dtype}, {wanted} is needed"
+        raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {x.dtype}"})
+
+
+def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
+    """Refuse a tensor whose rank is known and another one."""
+    if x.ndim not in (-1, ndim):
+        raise at.fail(
+            codes.RANK_WRONG, f"{name} has rank {x.ndim}, {ndim} is needed", **{name: f"this is {x}"}
+        )
+
+
+def need_known_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
+    """Refuse a tensor whose rank is another one, or not known."""
+    need_rank(at, x, ndim, name)
+    if x.ndim < 0:
+        hint = f"state it with R.match_cast(…, R.Tensor(ndim={ndim}))"
+        text = f"the rank of {name} is not known, {ndim} is needed"
+        raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {x}"}, help=hint)
+
+
+def need_shape(at: Site, x: s.TensorStructInfo, name: str) -> None:
+    """Refuse a tensor whose lengths are not known."""
+    if x.shape is None:
+        hint = "state it with R.match_cast(…, R.Tensor((n, m), …))"
+        raise at.fail(
+            codes.RANK_WRONG, f"the shape of {name} is not known", **{name: f"this is {x}"}, help=hint
+        )
+
+
+def volume(dims: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The product of lengths in the order given; literals that meet are multiplied, factors of 1 left out."""
+    total: p.PrimExpr = ONE
+    for dim in dims:
+        if isinstance(total, p.IntImm) and isinstance(dim, p.IntImm):
+            total = p.IntImm(total.value * dim.value)
+        elif ZERO in (total, dim):
+            total = ZERO
+        else:
+            total = dim if total is ONE else total if dim is ONE else p.Mul(total, dim)
+    return total
+
+
+def bounded(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """A position in an axis moved into [0, length]."""
+    if isinstance(place, p.IntImm):
+        if isinstance(length, p.IntImm):
+            return p.IntImm(max(0, min(place.value, length.value)))
+        if place.value <= 0:
+            return ZERO
+    if place is length or _never_negative(p.Sub(place, length)):
+        return length
+    return place if _never_negative(p.Sub(length, place)) else p.Min(place, length)
+
+
+def _never_negative(expr: p.PrimExpr) -> bool:
+    """Whether bounds alone say so: a proof by cases would give shorter lengths than TVM derives and prints."""
+    least = bounds(expr)[0]
+    return least is not None and least >= 0
+
+
+def extent(start: p.PrimExpr, end: p.PrimExpr) -> p.PrimExpr:
+    """How many positions there are from `start` to `end`, none when the end comes first."""
+    if isinstance(start, p.IntImm) and isinstance(end, p.IntImm):
+        return p.IntImm(max(0, end.value - start.value))
+    if start is ZERO:
+        return end
+    if isinstance(start, p.Min) and start.b is end:  # end - min(k, end)
+        start = start.a
+    size = simplify(p.Sub(end, start))
+    if isinstance(size, p.IntImm):
+        return p.IntImm(max(0, size.value))
+    return size if _never_negative(size) else p.Max(size, ZERO)
+
+
+def text(dims: Sequence[p.PrimExpr]) -> str:
+    """A shape as text."""
+    return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"

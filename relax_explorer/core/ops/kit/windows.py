@@ -1,0 +1,245 @@
+"""Windows over the spatial axes of images and signals: what convolution and pooling have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.arith.simplify import polynomial, simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import Op, Site
+from relax_explorer.core.ops.kit.te import Te, Tensor, where
+
+Pads = tuple[tuple[int, int], ...]
+_CALLED = {"W": "signals", "HW": "images", "DHW": "volumes"}
+
+
+class Spatial(Op):
+    """Base of the operators of signals, images and volumes; `spatial` names their axes: W, HW or DHW.
+
+    What depends on these is written once: a default that is a function is asked with their names, and a documentation's
+    IMAGES becomes what is so called.
+    """
+
+    spatial: ClassVar[str] = ""
+    left_out: ClassVar[tuple[str, ...]] = ()  # parameters of the base that the operator has not
+
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
+        if spatial:
+            cls.spatial = spatial
+            kept = [q for q in cls.parameters if q.name not in cls.left_out]
+            called = _CALLED[spatial]
+            docs = [replace(q, doc=q.doc.replace("IMAGES", called)) for q in kept]
+            cls.parameters = tuple(
+                [replace(q, default=q.default(spatial)) if callable(q.default) else q for q in docs]
+            )
+        super().__init_subclass__(name=name, **more)
+
+
+class Windowed(Spatial):
+    """Base of the operators that move windows along their axes: their numbers are written out for each axis."""
+
+    same_layout: ClassVar[str] = "layout"  # the attribute that out_layout is like when it is None
+    takes_lists: ClassVar[bool] = False  # whether one number does not stand for a list of it
+
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
+        if spatial:
+            cls.refine = completed(len(spatial), cls.takes_lists, out_layout=cls.same_layout)
+        super().__init_subclass__(name=name, spatial=spatial, **more)
+
+
+def every(number: int) -> Callable[[str], tuple[int, ...]]:
+    """The default of an attribute with one number for each spatial axis."""
+    return lambda spatial: (number,) * len(spatial)
+
+
+def border(number: int) -> Callable[[str], tuple[int, ...]]:
+    """The default of a padding: one number before and one after each spatial axis."""
+    return lambda spatial: (number,) * (2 * len(spatial))
+
+
+def in_order(before: str) -> Callable[[str], str]:
+    """The default of a layout: two letters, then the spatial axes."""
+    return lambda spatial: before + spatial
+
+
+def each(value: Any, rank: int) -> tuple[int, ...]:
+    """One number for all `rank` spatial axes, or one for each."""
+    items = value if isinstance(value, tuple) else (value,)
+    return tuple(items * rank if len(items) == 1 else items)
+
+
+def pads(value: Any, rank: int) -> Pads:
+    """Before and after each axis, from one number, one for each axis, or all of those before and then all after."""
+    items = value if isinstance(value, tuple) else (value,)
+    items = items * rank if len(items) == 1 else items
+    items = items * 2 if len(items) == rank else items
+    return tuple(zip(items[:rank], items[rank:], strict=True))
+
+
+def completed(rank: int, lists: bool = False, **same: str) -> Callable[[e.Call, list[s.StructInfo]], e.Call]:
+    """A `refine` that writes window attributes out for each axis, and attributes of `same` that are None as another one's.
+
+    With `lists` a number that is no list stays as it is, to be refused.
+    """
+
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        attrs = call.attrs
+        for name, value in attrs.items():
+            items = value if isinstance(value, tuple) else (value,)
+            if lists and isinstance(value, int):
+                continue
+            if (
+                name in ("strides", "dilation", "pool_size", "output_size", "output_padding")
+                and len(items) == 1
+                and value is not None
+            ):
+                attrs = attrs.having(**{name: items * rank})
+            elif name == "padding" and len(items) in (1, rank):
+                attrs = attrs.having(padding=items * (2 * rank // len(items)))
+            elif name in same and value is None:
+                attrs = attrs.having(**{name: attrs[same[name]]})
+        return (
+            call
+            if attrs is call.attrs
+            else e.Call(call.op, call.args, attrs, call.sinfo_args, None, call.span)
+        )
+
+    return staticmethod(refine)
+
+
+_ONE_EACH = "write one number for all axes, or one for each"
+
+
+def need_window(at: Site, rank: int, padding: Any, **positive: Any) -> None:
+    """Refuse paddings that don't say what is around each axis or cut something off, and numbers below 1."""
+    for name, value in positive.items():
+        items = value if isinstance(value, tuple) else (value,)
+        if any(item <= 0 for item in items) or len(items) not in (1, rank):
+            wanted = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
+            given = list(value) if isinstance(value, tuple) else value
+            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {given}, {wanted} needed", help=_ONE_EACH)
+    if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
+        wanted = "1 or 2" if rank == 1 else f"1, {rank} or {2 * rank}"
+        text = f"padding has {len(padding)} numbers, {wanted} are needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help=_ONE_EACH)
+    if any(item < 0 for item in (padding if isinstance(padding, tuple) else (padding,))):
+        given = list(padding) if isinstance(padding, tuple) else padding
+        text = f"padding is {given}, numbers from 0 on are needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="cut elements off with strided_slice before")
+
+
+def need_fit(
+    at: Site, spatial: str, size: Mapping[str, p.PrimExpr], made: Mapping[str, p.PrimExpr], **labels: str
+) -> None:
+    """Refuse windows that are known to be larger than an axis: the result would have a negative length."""
+    numbers = "this pool_size, with these strides, padding and dilation,"
+    if at.op is not None and not any(q.name == "pool_size" for q in at.op.attributes):
+        numbers = "these strides, padding and dilation"
+    for axis in spatial:
+        count = made[axis]
+        if isinstance(count, p.IntImm) and count.value < 0:
+            text = (
+                f"no window of {numbers} fits into the axis {axis} of length {size[axis]}: "
+                f"the result would have {count} elements"
+            )
+            raise at.fail(codes.BAD_ATTRIBUTE, text, **labels, help="use smaller windows, or a padding")
+
+
+def window_count(
+    length: p.PrimExpr,
+    kernel: p.PrimExpr,
+    stride: int,
+    dilation: int,
+    pad: tuple[int, int],
+    ceil: bool = False,
+) -> p.PrimExpr:
+    """How many windows fit: (length + pad - dilation * (kernel - 1) - 1) / stride + 1, rounded down, or up for `ceil`.
+
+    Rounded up, a last window that would start behind the operand is left out, as PyTorch does.
+    """
+    span = p.Add(p.Mul(p.Sub(kernel, rules.ONE), p.IntImm(dilation)), rules.ONE)
+    room = simplify(p.Sub(p.Add(length, p.IntImm(sum(pad) + (stride - 1 if ceil else 0))), span))
+    poly = polynomial(room)
+    exact = poly.get((), 0) % stride == 0 or all(c % stride == 0 for monomial, c in poly.items() if monomial)
+    written = p.Add(p.FloorDiv(room, p.IntImm(stride)), rules.ONE)
+    count = simplify(written) if exact else written
+    fewer = simplify(p.Sub(count, rules.ONE))
+    if not ceil or (isinstance(kernel, p.IntImm) and stride - 1 + pad[1] < (kernel.value - 1) * dilation + 1):
+        return count
+    start, behind = simplify(p.Mul(fewer, p.IntImm(stride))), simplify(p.Add(length, p.IntImm(pad[0])))
+    beyond = at_least(p.Sub(start, behind), 0)
+    if beyond is not Answer.UNKNOWN:
+        return fewer if beyond is Answer.YES else count
+    return where(p.GE(start, behind), fewer, count)
+
+
+def padded(x: Any, axes: Sequence[int], pad: Pads, value: Any) -> Any:
+    """An array with a border of `value` around axes; what is negative is cut off, from the other border where it must be."""
+    if not any(map(any, pad)):
+        return x
+    shape, taken, place = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
+    for axis, (before, after) in zip(axes, pad, strict=True):
+        first, end = max(0, -before), x.shape[axis] + min(0, after)
+        end = max(first, end)
+        shape[axis] = x.shape[axis] + before + after
+        taken[axis] = slice(first, end)
+        place[axis] = slice(first + before, end + before) if first < end else slice(0)
+    made = np.full(shape, value, x.dtype)
+    made[tuple(place)] = x[tuple(taken)]
+    return made
+
+
+def windows(x: Any, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Any:
+    """Views of all windows over the last axes: the axes of x, counting windows there, then those of a window."""
+    rank = len(kernel)
+    outer, inner = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if any(length < span for length, span in zip(inner, spans, strict=True)):  # there numpy refuses to count
+        room = [max(0, length - span + 1) for length, span in zip(inner, spans, strict=True)]
+        counts = [-(-places // step) for places, step in zip(room, strides, strict=True)]
+        return np.zeros((*outer, *counts, *kernel), x.dtype)
+    views = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(x.ndim - rank, x.ndim)))
+    steps = (slice(None),) * (x.ndim - rank) + tuple(
+        [slice(None, None, step) for step in (*strides, *dilation)]
+    )
+    return views[steps]
+
+
+def all_of(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """Whether all tests hold; there is one at least."""
+    made = tests[0]
+    for test in tests[1:]:
+        made = p.And(made, test)
+    return made
+
+
+def pad_stage(te: Te, x: Tensor, axes: Sequence[int], pad: Pads, value: p.PrimExpr) -> Tensor:
+    """A tensor with a border of `value` around axes; what is negative is cut off."""
+    if not any(map(any, pad)):
+        return x
+    ends = dict(zip(axes, pad, strict=True))
+    shape = [
+        simplify(p.Add(dim, p.IntImm(sum(ends[n])))) if n in ends else dim for n, dim in enumerate(x.shape)
+    ]
+
+    def element(*i: p.PrimExpr) -> p.PrimExpr:
+        inside: list[p.PrimExpr] = []
+        place = list(i)
+        for n, (before, after) in ends.items():
+            if before > 0:
+                inside.append(p.LE(p.IntImm(before), i[n]))
+            if after > 0:
+                inside.append(p.LT(i[n], simplify(p.Add(x.shape[n], p.IntImm(before)))))
+            place[n] = simplify(p.Sub(i[n], p.IntImm(before)))
+        return where(all_of(inside), x[place], value) if inside else x[place]
+
+    return te.compute("pad_temp", shape, element)

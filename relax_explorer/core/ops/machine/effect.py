@@ -1,0 +1,113 @@
+"""Printing, assertions, the null object, and where values lie: what the machine does itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import REQUIRED, Site, Stops, Value, attr, operand
+from relax_explorer.core.ops.kit.devices import need_device
+from relax_explorer.core.ops.kit.te import Tensor
+from relax_explorer.core.ops.machine.call import ByMachine
+
+
+class Print(ByMachine, name="relax.print"):
+    """Prints values, each {} in the format standing for one in turn (TVM; str.format of Python).
+
+    The values are the operands. Without a format they are printed with a space between.
+    """
+
+    format: str = attr("", "the text, with {} where a value goes")
+    pure = False
+    writes = ()
+    variadic = True
+
+    @staticmethod
+    def infer(at: Site, *values: s.StructInfo, **attrs: Any) -> s.StructInfo:
+        """An empty tuple."""
+        return s.VOID
+
+
+class AssertOp(ByMachine, name="relax.assert_op"):
+    """Stops the run with a message unless a condition is true (TVM).
+
+    The values after the condition go into the message, each {} in the format standing for one in turn.
+    """
+
+    condition: Value = operand("one bool: a tensor of rank 0, or a scalar")
+    format: str = attr("", "the message, with {} where a value goes")
+    pure = False
+    writes = ()
+    variadic = True
+
+    @staticmethod
+    def infer(
+        at: Site, condition: s.StructInfo | None = None, *values: s.StructInfo, **attrs: Any
+    ) -> s.StructInfo:
+        """An empty tuple."""
+        if condition is None:
+            raise at.fail(codes.ARGUMENT_COUNT, "no condition is given, one bool is needed")
+        dtype = condition.dtype if isinstance(condition, (s.TensorStructInfo, s.PrimStructInfo)) else None
+        rank = condition.ndim if isinstance(condition, s.TensorStructInfo) else 0
+        unknown = isinstance(condition, s.TensorStructInfo) and dtype is None
+        if rank > 0 or not (unknown or (dtype is not None and dtype.is_bool)):
+            text = f"condition is {condition}, one bool is needed"
+            hint = 'make one of all: R.astype(R.min(R.astype(x, "int32")), "bool")'
+            hint = hint if rank > 0 else 'compare it, or convert it: R.astype(x, "bool")'
+            raise at.fail(codes.DTYPE_WRONG, text, condition=f"this is {condition}", help=hint)
+        return s.VOID
+
+
+class NullValue(ByMachine, name="relax.null_value"):
+    """The null object, which stands where an optional value is left out (TVM)."""
+
+    stops = Stops.NEVER
+    examples = ("-> object",)
+
+    @staticmethod
+    def infer(at: Site) -> s.StructInfo:
+        """An object."""
+        return s.OBJECT
+
+
+class ToVdevice(ByMachine, name="relax.to_vdevice"):
+    """The tensor, copied to another device (TVM).
+
+    Here all values lie in one memory, so nothing is copied.
+    """
+
+    shares = ("data",)
+    stops = Stops.NEVER
+    data: Tensor = operand("the tensor")
+    dst_vdevice: Any = attr(
+        REQUIRED, "the device, one of the module's by its name and number, such as llvm:0"
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, dst_vdevice: Any) -> s.StructInfo:
+        """The shape and dtype of data, on the device."""
+        info = rules.tensor(at, data, "data")
+        where = dst_vdevice if isinstance(dst_vdevice, str) else info.vdevice
+        if where is not None:
+            need_device(at, where)
+        return s.TensorStructInfo(
+            info.shape, info.dtype, info.ndim, str(where) if where is not None else None
+        )
+
+
+class HintOnDevice(ByMachine, name="relax.hint_on_device"):
+    """The tensor itself, and a hint for the pass RealizeVDevice where it should lie (TVM)."""
+
+    shares = ("data",)
+    stops = Stops.NEVER
+    data: Tensor = operand("the tensor")
+    dst_vdevice: Any = attr(REQUIRED, "the device, R.device(…), R.cpu(…) or R.cuda(…)")
+    memory_scope: str = attr("global", "the kind of memory there, such as global or shared")
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
+        """What data is."""
+        info = rules.tensor(at, data, "data")
+        return info

@@ -1,0 +1,326 @@
+"""Memory: storages, tensors in them, and their ends. Lowered programs are made of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import Function, Op, Prim, Shape, Site, Stops, Value, operand
+from relax_explorer.core.ops.kit.te import Tensor
+
+_DEVICE = "number of the device among the module's; -1 is the host"
+_SCOPE = "the kind of memory there, such as global or shared"
+
+
+class Lowered(Op):
+    """Base of the operators that lowered programs are made of; the machine runs them."""
+
+    by_machine = True
+    by_info = False
+    takes_sinfo = True
+    phase = "lowered"
+    no_legalize = "it is lowered already"
+
+
+def need_shape(at: Site, info: s.StructInfo, name: str, known: bool = True) -> s.ShapeStructInfo:
+    """`info` as a shape's; with `known` false an Object may be one, whose length isn't known."""
+    if isinstance(info, s.ShapeStructInfo):
+        return info
+    if info is s.OBJECT and not known:
+        return s.ShapeStructInfo()
+    raise at.fail(codes.WRONG_KIND, f"{name} is {info}, a shape is needed", **{name: f"this is {info}"})
+
+
+def need_object(at: Site, info: s.StructInfo, name: str, what: str = "a storage") -> None:
+    """Refuse a tensor, a shape, a scalar or a function where an object of the runtime is needed."""
+    if info is not s.OBJECT:
+        text = f"{name} is {info}, {what} is needed"
+        raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {info}"})
+
+
+def need_scalar(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
+    """The value, where known, of a scalar of int64; anything else is refused."""
+    if isinstance(info, s.PrimStructInfo) and info.dtype is INT64:
+        return info.value
+    raise at.fail(
+        codes.WRONG_KIND, f"{name} is {info}, a scalar of int64 is needed", **{name: f"this is {info}"}
+    )
+
+
+def need_text(at: Site, name: str) -> None:
+    """Refuse anything but a string literal."""
+    given = at.arg(name)
+    if given is not None and type(given) is not e.StringImm:
+        raise at.fail(codes.WRONG_KIND, f"{name} is no string literal", **{name: 'write R.str("…")'})
+
+
+def need_dtype(at: Site, name: str = "dtype") -> DType | None:
+    """The dtype that an operand names; anything but a dtype literal is refused."""
+    given = at.arg(name)
+    if type(given) is e.DataTypeImm:
+        return given.value
+    raise at.fail(codes.WRONG_KIND, f"{name} is no dtype literal", **{name: 'write R.dtype("…")'})
+
+
+def need_device(at: Site, info: s.StructInfo | None, name: str) -> None:
+    """Refuse a number of a device below -1."""
+    number = need_scalar(at, info, name)
+    if isinstance(number, p.IntImm) and number.value < -1:
+        text = f"{name} is {number}, the least is -1, the host"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"this is {number}"})
+
+
+def need_offset(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
+    """A number of bytes from the start on, at least 0."""
+    offset = need_scalar(at, info, name)
+    if offset is not None and at_least(offset, 0) is Answer.NO:
+        text = f"{name} is {offset}, memory before the start can't be used"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"this is {offset}"}, help="use 0 or more bytes")
+    return offset
+
+
+def need_lengths(at: Site, shape: s.ShapeStructInfo, name: str = "shape") -> None:
+    """Refuse a length below 0."""
+    for length in shape.values or ():
+        if isinstance(length, p.IntImm) and length.value < 0:
+            text = f"{name} has the length {length}, the least is 0"
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, text, **{name: f"this is {shape}"}, help="use lengths of at least 0"
+            )
+
+
+class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
+    """A new tensor whose elements are not set, before memory is planned (TVM, relax/op/op.cc).
+
+    Its memory ends with the last use. Here its elements are 0, so that nothing unset is ever shown.
+    """
+
+    allocates = True
+    shape: Shape = operand("its lengths, written out as R.shape([…])")
+    dtype: DType = operand("its element type")
+    runtime_device_index: Prim = operand(_DEVICE)
+    storage_scope: str = operand(_SCOPE, default="global")
+    examples = ('(n,4) "float32" 0 -> f32[n,4]', '(2,n) "int8" -1 "global" -> i8[2,n]')
+
+    @staticmethod
+    def infer(
+        at: Site, shape: s.StructInfo, dtype: Any, runtime_device_index: s.StructInfo, storage_scope: Any
+    ) -> s.StructInfo:
+        """The shape and dtype as written, or what ty_args say."""
+        kind = need_dtype(at)
+        need_device(at, runtime_device_index, "runtime_device_index")
+        need_text(at, "storage_scope")
+        known = need_shape(at, shape, "shape")
+        if type(at.arg("shape")) is not e.ShapeExpr:
+            raise at.fail(
+                codes.WRONG_KIND,
+                "shape is a value, its lengths must be written out",
+                shape="write R.shape([…])",
+            )
+        need_lengths(at, known)
+        return at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(known.values, kind)
+
+
+class AllocStorage(Lowered):
+    """Base of the allocations of storages."""
+
+    allocates = True
+
+    @staticmethod
+    def _check(
+        at: Site, size: s.StructInfo, name: str, device: s.StructInfo, device_name: str
+    ) -> s.StructInfo:
+        need_lengths(at, need_shape(at, size, name, known=False), name)
+        need_device(at, device, device_name)
+        need_dtype(at)
+        need_text(at, "storage_scope")
+        return s.OBJECT
+
+
+class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
+    """A piece of memory that tensors are placed in, as StaticPlanBlockMemory plans it (TVM, relax/op/memory)."""
+
+    size: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
+    virtual_device_index: Prim = operand(_DEVICE)
+    storage_scope: str = operand(_SCOPE)
+    dtype: DType = operand("what `size` counts")
+    examples = ('(64,) 0 "global" "uint8" -> object', '(n*16,) 0 "global" "float32" -> object')
+
+    @staticmethod
+    def infer(
+        at: Site, size: s.StructInfo, virtual_device_index: s.StructInfo, storage_scope: Any, dtype: Any
+    ) -> s.StructInfo:
+        """An object."""
+        return AllocStorage._check(at, size, "size", virtual_device_index, "virtual_device_index")
+
+
+class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
+    """A piece of memory that tensors are placed in, as the virtual machine asks for it (TVM, relax/op/op.cc)."""
+
+    phase = "vm"
+    shape: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
+    runtime_device_index: Prim = operand(_DEVICE)
+    dtype: DType = operand("what `shape` counts")
+    storage_scope: str = operand(_SCOPE, default="global")
+    examples = ('(64,) 0 "uint8" -> object', '(n*16,) -1 "uint8" "global" -> object')
+
+    @staticmethod
+    def infer(
+        at: Site, shape: s.StructInfo, runtime_device_index: s.StructInfo, dtype: Any, storage_scope: Any
+    ) -> s.StructInfo:
+        """An object."""
+        return AllocStorage._check(at, shape, "shape", runtime_device_index, "runtime_device_index")
+
+
+class AllocTensor(Lowered):
+    """Base of the tensors in storages."""
+
+    shares = ("storage",)
+    allocates = True
+    storage: Value = operand("the storage it is placed in")
+    offset: Prim = operand("where it starts, in bytes from the storage's start")
+    shape: Shape = operand("its lengths")
+    dtype: DType = operand("its element type")
+    runtime_device_ind: Prim = operand(_DEVICE, default=0)
+
+    @staticmethod
+    def _check(
+        at: Site,
+        storage: s.StructInfo,
+        offset: s.StructInfo,
+        shape: s.StructInfo,
+        device: s.StructInfo,
+        known: bool,
+    ) -> tuple[s.ShapeStructInfo, DType | None]:
+        need_object(at, storage, "storage")
+        need_offset(at, offset, "offset")
+        need_device(at, device, "runtime_device_ind")
+        lengths = need_shape(at, shape, "shape", known)
+        need_lengths(at, lengths)
+        return lengths, need_dtype(at)
+
+
+class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
+    """A tensor at a place in a storage, as StaticPlanBlockMemory plans it (TVM, relax/op/memory)."""
+
+    examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
+
+    @staticmethod
+    def infer(
+        at: Site,
+        storage: s.StructInfo,
+        offset: s.StructInfo,
+        shape: s.StructInfo,
+        dtype: Any,
+        runtime_device_ind: Any,
+    ) -> s.StructInfo:
+        """The shape and dtype given; a shape held by a variable stays that variable."""
+        lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
+        return (
+            rules.of_shape(at, "shape", kind)
+            if lengths.values is None
+            else s.TensorStructInfo(lengths.values, kind)
+        )
+
+
+class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
+    """A tensor at a place in a storage, as the virtual machine makes it (TVM, relax/op/op.cc)."""
+
+    phase = "vm"
+    examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
+
+    @staticmethod
+    def infer(
+        at: Site,
+        storage: s.StructInfo,
+        offset: s.StructInfo,
+        shape: s.StructInfo,
+        dtype: Any,
+        runtime_device_ind: Any,
+    ) -> s.StructInfo:
+        """The shape and dtype given, as far as the shape is known."""
+        lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)
+        return s.TensorStructInfo(lengths.values, kind, lengths.ndim)
+
+
+class Killed(Lowered):
+    """Base of the ends of objects."""
+
+    pure = False
+
+    @staticmethod
+    def infer(at: Site, ended: s.StructInfo) -> s.StructInfo:
+        """An empty tuple."""
+        name = at.op.operands[0].name if at.op is not None else ""
+        several = type(at.arg(name)) is e.Tuple
+        if several or isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
+            raise at.fail(
+                codes.WRONG_KIND, f"{name} is {ended}, which has no memory", **{name: f"this is {ended}"}
+            )
+        return s.VOID
+
+
+class MemoryKillStorage(Killed, name="relax.memory.kill_storage"):
+    """The end of a storage: nothing may use it afterwards (TVM, relax/op/memory)."""
+
+    writes = ("storage",)
+    storage: Value = operand("the storage")
+    examples = ("object -> ()",)
+
+
+class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
+    """The end of a tensor: nothing may use it afterwards (TVM, relax/op/memory)."""
+
+    writes = ("tensor",)
+    tensor: Value = operand("the tensor")
+    examples = ("f32[n,4] -> ()", "object -> ()")
+
+
+class VmKillObject(Killed, name="relax.vm.kill_object"):
+    """The end of a tensor or storage: its register is empty afterwards (TVM, relax/op/op.cc)."""
+
+    writes = ("obj",)
+    phase = "vm"
+    obj: Value = operand("the tensor or storage")
+    examples = ("f32[n,4] -> ()", "object -> ()")
+
+
+class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
+    """A call of a PrimFunc with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
+
+    writes = ("args",)
+    phase = "vm"
+    func: Function = operand("the PrimFunc")
+    args: Value = operand("a tuple of inputs, outputs, and last the shape")
+    pure = False
+
+    @staticmethod
+    def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
+        """An empty tuple: the outputs are among the arguments."""
+        named = isinstance(at.arg("func"), (e.GlobalVar, e.ExternFunc))
+        if not named and not isinstance(func, s.FuncStructInfo):
+            raise at.fail(codes.NOT_CALLABLE, "func is no function", func=f"this is {func}")
+        if not isinstance(args, s.TupleStructInfo):
+            raise at.fail(codes.WRONG_KIND, f"args is {args}, a tuple is needed", args=f"this is {args}")
+        return s.VOID
+
+
+class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
+    """The tensor itself, and a mark that LiftTransformParams lifts nothing beyond it (TVM, relax/op/op.cc)."""
+
+    shares = ("x",)
+    stops = Stops.NEVER
+    phase = "high"
+    x: Tensor = operand("the tensor")
+    examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """What x is."""
+        return rules.tensor(at, x, "x")

@@ -1,0 +1,195 @@
+"""Views: the bytes of a tensor as another tensor."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import Op, Prim, Shape, Site, Stops, operand
+from relax_explorer.core.ops.kit.special import BadValue
+from relax_explorer.core.ops.kit.te import Tensor
+from relax_explorer.core.ops.machine.storages import need_lengths, need_offset, need_shape
+
+
+class MemoryView(Op, name="relax.memory.view"):
+    """The bytes of a tensor read as another shape, dtype, or from another place on (TVM, relax/op/memory/view.cc).
+
+    No byte is copied or converted: two int16 of 1 and 0 are, on a little-endian machine, one int32 of 1. The view can't
+    reach beyond the tensor; where lengths are symbolic that is known when it runs.
+    """
+
+    shares = ("data",)
+    data: Tensor = operand("the tensor")
+    shape: Shape | None = operand("the lengths of the view; those of the tensor when left out", default=())
+    dtype: DType | None = operand("its element type; that of the tensor when left out", default=())
+    relative_byte_offset: Prim | None = operand(
+        "where it starts, in bytes from the tensor's start; 0 when left out", default=()
+    )
+    examples = (
+        "f32[n,4] (4,n) -> f32[4,n]",
+        'i32[6] (2,2) "uint32" 8 -> u32[2,2]',
+        'i32[n,4] (n,8) "int8" -> i8[n,8]',
+    )
+    by_info = False
+    no_legalize = "the runtime makes a view, no element is computed"
+
+    @staticmethod
+    def infer(
+        at: Site,
+        data: s.StructInfo,
+        shape: s.StructInfo | None,
+        dtype: Any,
+        relative_byte_offset: s.StructInfo | None,
+    ) -> s.StructInfo:
+        """The shape and dtype that are given, else those of data."""
+        whole = rules.tensor(at, data, "data")
+        offset: p.PrimExpr | None = rules.ZERO
+        if not _is_left_out(relative_byte_offset):
+            offset = need_offset(at, relative_byte_offset, "relative_byte_offset")
+        own = _has_own_dtype(at)
+        kind = whole.dtype if own else _dtype_of_view(at)
+        if _is_left_out(shape):
+            view = s.TensorStructInfo(whole.shape, kind, whole.ndim)
+            _check_elements(at, whole, view, offset, own)
+        else:
+            lengths = need_shape(at, shape or s.OBJECT, "shape")
+            need_lengths(at, lengths)
+            view = s.TensorStructInfo(lengths.values, kind, lengths.ndim)
+        _check_bounds(at, whole, view, offset, own)
+        return view
+
+    @staticmethod
+    def evaluate(data: Any, shape: Any = None, dtype: Any = None, relative_byte_offset: Any = None) -> Any:
+        """The same bytes as another array."""
+        lengths = data.shape if shape is None or (type(shape) is tuple and not shape) else tuple(shape)
+        kind = dtype.to_numpy() if isinstance(dtype, DType) else data.dtype
+        start = relative_byte_offset if isinstance(relative_byte_offset, (int, np.integer)) else 0
+        return view_of(data, lengths, np.dtype(kind), int(start))
+
+
+def _is_left_out(info: s.StructInfo | None) -> bool:
+    return info is None or (isinstance(info, s.TupleStructInfo) and not info.fields)
+
+
+def _has_own_dtype(at: Site) -> bool:
+    """Whether the view has the dtype of the tensor: the operand is left out, or the null value."""
+    given = at.arg("dtype")
+    if given is None or (type(given) is e.Tuple and not given.fields):
+        return True
+    made = at.definitions.get(given) if isinstance(given, e.Var) else given
+    return type(made) is e.Call and getattr(made.op, "name", "") == "relax.null_value"
+
+
+def _dtype_of_view(at: Site) -> DType | None:
+    """The dtype that the operand names, None when it isn't known."""
+    given = at.arg("dtype")
+    if type(given) is e.DataTypeImm:
+        return given.value
+    if given is not None and given.struct_info is not s.OBJECT:
+        text = f"dtype is {given.struct_info}, a dtype is needed"
+        raise at.fail(codes.WRONG_KIND, text, dtype=f"this is {given.struct_info}")
+    return None
+
+
+def _check_elements(
+    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, own: bool
+) -> None:
+    """Refuse a view of as many elements that are larger or start later, where the bytes can't be counted."""
+    more = 0 if own else -1  # bytes of an element, where they can be compared
+    if whole.dtype is not None and view.dtype is not None:
+        if whole.dims is not None:
+            return
+        more = _bytes(view.dtype) - _bytes(whole.dtype)
+    later = more == 0 and isinstance(offset, p.IntImm) and offset.value > 0
+    if more > 0 or later:
+        what = f"elements of {view.dtype}" if more > 0 else f"elements from byte {offset} on"
+        of = "" if whole.dtype is None else f" of {whole.dtype}"
+        text = f"the view has as many {what} as the tensor has{of}, and ends beyond it"
+        raise at.fail(codes.SIZE_MISMATCH, text, data=f"this is {whole}", help="state the shape of the view")
+
+
+def _check_bounds(
+    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, own: bool
+) -> None:
+    """Refuse a view that reaches beyond the tensor for all lengths."""
+    if whole.dims is None or view.dims is None or offset is None:
+        return
+    if whole.dtype is None or view.dtype is None:
+        if not own or offset is not rules.ZERO:
+            return
+        held, wanted, unit = rules.volume(whole.dims), rules.volume(view.dims), "elements"
+    else:
+        held = p.Mul(rules.volume(whole.dims), p.IntImm(_bytes(whole.dtype)))
+        wanted = p.Add(p.Mul(rules.volume(view.dims), p.IntImm(_bytes(view.dtype))), offset)
+        unit = "bytes"
+    if at_least(p.Sub(held, wanted), 0) is Answer.NO:
+        text = f"the view ends at {simplify(wanted)} {unit}, the tensor at {simplify(held)}"
+        labels = {"data": f"this is {whole}"}
+        if at.arg("shape") is not None:
+            labels["shape"] = f"the view has the shape {rules.text(view.dims)}"
+        if at.arg("relative_byte_offset") is not None:
+            labels["relative_byte_offset"] = f"the view starts at byte {offset}"
+        raise at.fail(codes.SIZE_MISMATCH, text, **labels, help="use a smaller shape or offset")
+
+
+def _bytes(dtype: DType) -> int:
+    return dtype.to_numpy().itemsize
+
+
+_OFFSETS: dict[
+    int, tuple[weakref.ref[Any], int]
+] = {}  # where views start in their memory, by the array's identity
+
+
+def byte_offset(array: Any) -> int:
+    """Where a tensor starts in its memory, in bytes: 0 unless it is a view that starts inside."""
+    hit = _OFFSETS.get(id(array))
+    return hit[1] if hit is not None and hit[0]() is array else 0
+
+
+def view_of(data: Any, shape: tuple[int, ...], dtype: Any, start: int) -> Any:
+    """An array over the bytes of another, from `start` on; raises BadValue when it would reach beyond them."""
+    size = dtype.itemsize * int(np.prod(shape, dtype=object))
+    if min(shape, default=0) < 0 or start < 0:
+        raise BadValue(f"a view of shape {shape} at byte {start} has a number below 0")
+    if start + size > data.nbytes:
+        raise BadValue(f"a view ends at byte {start + size}, the tensor at byte {data.nbytes}")
+    compact = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    made = compact[start : start + size].view(dtype).reshape(shape)
+    offset = byte_offset(data) + start
+    if offset:
+        key = id(made)
+        _OFFSETS[key] = (weakref.ref(made, lambda _: _OFFSETS.pop(key, None)), offset)
+    return made
+
+
+class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
+    """The tensor, copied if it starts inside its memory, which some kernels don't take (TVM, relax/op/memory/view.cc)."""
+
+    stops = Stops.NEVER
+    shares = ("data",)
+    data: Tensor = operand("the tensor")
+    examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]", "object -> object")
+    no_legalize = "the runtime copies it, no element is computed"
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo) -> s.StructInfo:
+        """What data is."""
+        if isinstance(data, (s.TensorStructInfo, s.ObjectStructInfo)):
+            return data
+        raise at.fail(codes.WRONG_KIND, f"data is {data}, a tensor is needed", data=f"this is {data}")
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        """A copy only where there is an offset."""
+        return x.copy() if byte_offset(x) else x

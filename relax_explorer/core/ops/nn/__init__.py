@@ -1,0 +1,1 @@
+"""Operators of neural networks: activations, normalisations, convolutions, poolings, attention, losses."""

@@ -1,0 +1,277 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.broadcasting import index
+from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest, where
+
+Seen = Callable[[Sequence[p.PrimExpr]], p.PrimExpr]
+_MASKS = (None, "TopLeft", "BottomRight")
+
+
+class Attention(Op, name="relax.nn.attention"):
+    """softmax(query · key * scale + bias) · value for each head, the softmax over the keys (Vaswani et al. 2017).
+
+    The axes are batch, position, head and element of a head: not batch, head and position, as in PyTorch. With a causal mask a
+    query sees the keys up to its own position, counted from the first query and key (TopLeft) or from the last (BottomRight);
+    with a window only so many. A query that sees no key gives zeros. Several heads of queries may share one of keys or of values.
+    """
+
+    stops = Stops.LENGTHS
+    query: Tensor = operand("queries, [batch, queries, heads, elements of a head]")
+    key: Tensor = operand("keys, [batch, keys, heads or a divisor, elements of a head]")
+    value: Tensor = operand("values, [batch, keys, heads or a divisor, elements of a value]")
+    bias: Tensor | None = operand(
+        "added to the scores [batch, heads, queries, keys], if given; lengths of 1 are repeated, but not along the keys",
+        default=None,
+    )
+    scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
+    causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask")
+    window_size: int | None = attr(
+        None, "how many keys up to its own a query sees, which needs a mask; all when None", unit="elements"
+    )
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] -> f32[b,3,4,6]",
+        'f32[2,3,4,8] f32[2,3,4,8] f32[2,3,4,8] causal_mask="TopLeft" -> f32[2,3,4,8]',
+        'f32[2,3,1,8] f32[2,5,1,8] f32[2,5,1,8] scale=0.5 causal_mask="BottomRight" -> f32[2,3,1,8]',
+        'f32[2,n,4,8] f32[2,n,2,8] f32[2,n,1,6] causal_mask="TopLeft" window_size=2 -> f32[2,n,4,6]',
+    )
+
+    @staticmethod
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """The scale as a float32; with a bias it is another operator."""
+        attrs, scale = call.attrs, call.attrs.get("scale")
+        if isinstance(scale, (int, float)):
+            attrs = attrs.having(scale=p.FloatImm(float(scale)))
+        op = e.op_ref("relax.nn.attention_bias") if len(call.args) == 4 else call.op
+        same = op is call.op and attrs is call.attrs
+        return call if same else e.Call(op, call.args, attrs, call.sinfo_args, None, call.span)
+
+    @staticmethod
+    def infer(
+        at: Site, query: s.StructInfo, key: s.StructInfo, value: s.StructInfo, bias: s.StructInfo | None, scale: Any,
+        causal_mask: str | None, window_size: int | None,
+    ) -> s.StructInfo:  # fmt: skip
+        """[batch, queries, heads, elements of a value], the dtype of query."""
+        parts = four_axes(at, query=query, key=key, value=value)
+        rules.common_dtype(at, **parts)
+        check_mask(at, causal_mask, window_size)
+        q, k, v = (part.dims or () for part in parts.values())
+        check_lengths(at, q, k, v)
+        if bias is not None:
+            _check_bias(at, rules.tensor(at, bias, "bias"), (q[0], q[2], q[1], k[1]))
+        return s.TensorStructInfo((q[0], q[1], q[2], v[3]), parts["query"].dtype)
+
+    @staticmethod
+    def evaluate(
+        query: Any,
+        key: Any,
+        value: Any,
+        bias: Any,
+        scale: Any,
+        causal_mask: str | None,
+        window_size: int | None,
+    ) -> Any:
+        """In float32 at least."""
+        seen = None
+        if causal_mask is not None:
+            queries, keys = query.shape[1], key.shape[1]
+            own = np.arange(queries)[:, None] + (0 if causal_mask == "TopLeft" else abs(keys - queries))
+            seen = within(own, np.arange(keys)[None, :], window_size)
+        return weighted(query, key, value, bias, scale, seen)
+
+    @staticmethod
+    def legalize(
+        te: Te,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        bias: Tensor | None,
+        scale: Any,
+        causal_mask: str | None,
+        window_size: int | None,
+    ) -> Tensor:
+        """Scores, softmax, a product with the values."""
+        n, m = query.shape[1], key.shape[1]
+
+        def seen(i: Sequence[p.PrimExpr]) -> p.PrimExpr:
+            return within_stage(last_key(i[2], n, m, causal_mask), i[3], window_size)
+
+        mask = seen if causal_mask is not None else None
+        scores = scores_stage(te, query, key, bias, scale)
+        return weighted_stage(te, scores, value, mask)
+
+
+class AttentionBias(Attention, name="relax.nn.attention_bias"):
+    """As `nn.attention`, which becomes this operator when it has a bias (TVM)."""
+
+    bias: Tensor = operand("added to the scores; lengths of 1 are repeated, but not along the keys")
+    examples = (
+        "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] f32[b,4,3,5] -> f32[b,3,4,6]",
+        'f32[2,n,4,8] f32[2,5,2,8] f32[2,5,2,6] f32[1,1,n,5] causal_mask="BottomRight" -> f32[2,n,4,6]',
+    )
+
+
+def last_key(i: p.PrimExpr, queries: p.PrimExpr, keys: p.PrimExpr, mask: str | None) -> p.PrimExpr:
+    """The last key that a query sees."""
+    if mask != "BottomRight" or queries is keys:
+        return i
+    return p.Add(i, simplify(p.Max(p.Sub(keys, queries), p.Sub(queries, keys))))
+
+
+def within(last: Any, place: Any, window: int | None) -> Any:
+    """Whether keys are seen: up to the last one, so many when there is a window."""
+    return (place <= last) if window is None else (place <= last) & (place > last - window)
+
+
+def within_stage(last: p.PrimExpr, place: p.PrimExpr, window: int | None) -> p.PrimExpr:
+    """As `within`, for indices."""
+    seen = p.LE(place, last)
+    return seen if window is None else p.And(seen, p.LT(p.Sub(last, p.IntImm(window)), place))
+
+
+def four_axes(at: Site, **given: s.StructInfo) -> dict[str, s.TensorStructInfo]:
+    """Floating point tensors of four known lengths."""
+    parts = {name: rules.tensor(at, info, name) for name, info in given.items()}
+    for name, part in parts.items():
+        if part.dims is None or part.ndim != 4:
+            text = f"{name} is {part}, a tensor of four known lengths is needed"
+            raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
+        rules.need_float(at, part, name)
+    return parts
+
+
+def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> None:
+    """Refuse words that are no mask, and windows that show nothing."""
+    if causal_mask not in _MASKS:
+        raise at.fail(
+            codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}, it must be TopLeft, BottomRight or None"
+        )
+    if window_size is not None and window_size <= 0:
+        raise at.fail(codes.BAD_ATTRIBUTE, f"window_size is {window_size}, at least 1 is needed")
+
+
+def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None:
+    """Refuse queries, keys and values that don't belong together."""
+    names = [q.name for q in at.op.operands] if at.op is not None else ["query", "key", "value"]
+    query, key, value = names[:3]
+    for a, b, left, right, what in (
+        (q[0], k[0], query, key, "the batch"),
+        (q[3], k[3], query, key, "the head size"),
+        (k[0], v[0], key, value, "the batch"),
+        (k[1], v[1], key, value, "the number of positions"),
+    ):
+        if at.equal(a, b) is Answer.NO:
+            text = f"{left} has {what} {a}, {right} has {b}: they must agree"
+            raise at.fail(codes.DIMS_DIFFER, text, **{left: f"{what} {a}", right: f"{what} {b}"})
+    for heads, name in ((k[2], key), (v[2], value)):
+        both = isinstance(q[2], p.IntImm) and isinstance(heads, p.IntImm)
+        if both and (not heads.value or q[2].value % heads.value):  # type: ignore[attr-defined]  # literals
+            text = f"{name} has {heads} heads, a divisor of {q[2]} is needed, the heads of {query}"
+            raise at.fail(codes.DIMS_DIFFER, text, **{query: f"{q[2]} heads", name: f"{heads} heads"})
+
+
+def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
+    if bias.ndim != 4:
+        raise at.fail(
+            codes.RANK_WRONG,
+            f"bias {f'has rank {bias.ndim}' if bias.ndim >= 0 else 'has no known rank'}, 4 is needed: batch, heads, queries, keys",
+            bias=f"this is {bias}",
+        )
+    for axis, (have, wanted) in enumerate(zip(bias.dims or (), scores, strict=False)):
+        repeated = have is rules.ONE and axis < 3  # there is a number for each key
+        if not repeated and at.equal(have, wanted, or_one=(have,) if axis < 3 else ()) is Answer.NO:
+            raise at.fail(
+                codes.DIMS_DIFFER,
+                f"bias has the length {have} where the scores have {wanted}",
+                bias=f"this is {bias}",
+            )
+
+
+def weighted(query: Any, key: Any, value: Any, bias: Any, scale: Any, seen: Any) -> Any:
+    """Values by the softmax of the scores; `seen` says which keys each query sees, None all."""
+    q, k, v = (np.ascontiguousarray(np.swapaxes(wide(x), 1, 2)) for x in (query, key, value))  # for BLAS
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) if 0 < x.shape[1] < q.shape[1] else x for x in (k, v))
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else getattr(scale, "value", scale)
+    scores = np.matmul(q, np.swapaxes(k, -1, -2)) * np.asarray(factor, q.dtype)
+    scores = scores if bias is None else scores + wide(bias)
+    scores = scores if seen is None else np.where(seen, scores, -np.inf)
+    power = np.exp(scores - np.max(scores, -1, keepdims=True, initial=np.finfo(q.dtype).min))
+    total = np.sum(power, -1, keepdims=True)
+    made = np.matmul(power / np.where(total == 0, 1, total), v)
+    return np.ascontiguousarray(np.swapaxes(made, 1, 2)).astype(query.dtype)
+
+
+def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: Any) -> Tensor:
+    """Products of queries and keys (batch, head, query, key), scaled, with the bias."""
+    (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
+    wide_kind = kind if kind is FLOAT64 else FLOAT32
+    root = call("sqrt", cast(d, wide_kind))
+    factor = p.Div(p.FloatImm(1.0, wide_kind), root) if scale is None else scale
+
+    def product(*i: p.PrimExpr) -> p.PrimExpr:
+        return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], _head(i[1], h, key), i[4]])
+
+    raw = te.sum("T_batch_matmul", (b, h, n, m), (d,), product, kind)
+
+    def score(*i: p.PrimExpr) -> p.PrimExpr:
+        found: p.PrimExpr = p.Mul(raw[i], cast(factor, kind))
+        return found if bias is None else p.Add(found, cast(index(bias, i, raw.shape), kind))
+
+    return te.compute("T_scores", raw.shape, score)
+
+
+def _head(i: p.PrimExpr, heads: p.PrimExpr, x: Tensor) -> p.PrimExpr:
+    """The head of keys or values that a head of queries shares."""
+    own = x.shape[2]
+    if own is heads:
+        return i
+    return rules.ZERO if own is rules.ONE else p.FloorDiv(i, simplify(p.FloorDiv(heads, own)))
+
+
+def weighted_stage(te: Te, scores: Tensor, value: Tensor, seen: Seen | None) -> Tensor:
+    """Values by the softmax of the scores."""
+    (b, h, n, m), kind = scores.shape, scores.dtype
+    zero, one = p.as_prim(0, kind), p.as_prim(1, kind)
+
+    def visible(i: Sequence[p.PrimExpr], found: p.PrimExpr, hidden: p.PrimExpr) -> p.PrimExpr:
+        return found if seen is None else where(seen(i), found, hidden)
+
+    def score(*i: p.PrimExpr) -> p.PrimExpr:
+        return visible(i, scores[i], lowest(kind))
+
+    largest = te.reduce("T_softmax_maxelem", (b, h, n), (m,), score, p.Max, lowest(kind))
+
+    def powered(*i: p.PrimExpr) -> p.PrimExpr:
+        return visible(i, call("exp", p.Sub(scores[i], largest[i[:3]])), zero)
+
+    power = te.compute("T_softmax_exp", scores.shape, powered)
+    total = te.sum("T_softmax_expsum", (b, h, n), (m,), lambda *i: power[i], kind)
+
+    def share(*i: p.PrimExpr) -> p.PrimExpr:
+        whole = total[i[:3]]
+        return p.Div(power[i], whole if seen is None else where(p.EQ(whole, zero), one, whole))
+
+    shares = te.compute("T_softmax_norm", scores.shape, share)
+
+    def product(*i: p.PrimExpr) -> p.PrimExpr:
+        return p.Mul(shares[i[0], i[2], i[1], i[4]], value[i[0], i[4], _head(i[2], h, value), i[3]])
+
+    return te.sum("T_attention", (b, n, h, value.shape[3]), (m,), product, kind)

@@ -1,0 +1,272 @@
+"""Convolution of signals, images and volumes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.data_layout import (
+    by_axis,
+    dims_of,
+    is_plain,
+    lengths_of,
+    need_layout,
+    need_layout_rank,
+    ordered,
+    plain,
+    plain_stage,
+    rank_of,
+    tiled,
+    tiled_stage,
+)
+from relax_explorer.core.ops.kit.decl import Fusion, Ints, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast
+from relax_explorer.core.ops.kit.windows import (
+    Windowed,
+    border,
+    each,
+    every,
+    in_order,
+    need_fit,
+    need_window,
+    pad_stage,
+    padded,
+    pads,
+    window_count,
+    windows,
+)
+
+
+class Product(Windowed):
+    """What convolutions and transposed ones have in common: operands, attributes, the order of axes."""
+
+    data: Tensor = operand("IMAGES, by data_layout")
+    weight: Tensor = operand("kernels, by kernel_layout")
+    strides: Ints = attr(
+        every(1),
+        "steps from a window to the next: one number, or one for each axis; at least 1",
+        unit="elements",
+    )
+    padding: Ints = attr(
+        border(0),
+        "zeros around data: one number, one for each axis, or all before and then all after; at least 0",
+        unit="elements",
+    )
+    output_padding: Ints = attr(
+        every(0),
+        "elements more at the end: one number, or one for each axis; less than the stride",
+        unit="elements",
+    )
+    dilation: Ints = attr(
+        every(1),
+        "steps from a kernel element to the next: one number, or one for each axis; at least 1",
+        unit="elements",
+    )
+    groups: int = attr(1, "groups of channels, each with kernels of its own; at least 1")
+    data_layout: str = attr(
+        in_order("NC"),
+        "order of the axes of data: N batch, C channels, the others space; tiles such as 4c may follow",
+    )
+    kernel_layout: str = attr(
+        in_order("OI"),
+        "order of the axes of weight: O channels of the result, I channels of data, the others space",
+    )
+    out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
+    out_dtype: DType | None = attr(
+        None, "dtype to multiply and add in and of the result; that of the operands when None"
+    )
+    same_layout = "data_layout"
+    kernel_axes: ClassVar[str] = "OI"
+    fusion = Fusion.OUT_ELEMENTWISE
+
+    @classmethod
+    def operands_of(
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, dilation: Any, groups: int,
+        data_layout: str, kernel_layout: str, out_layout: str,
+    ) -> tuple[s.TensorStructInfo, s.TensorStructInfo]:  # fmt: skip
+        """Data and kernels, their ranks and the attributes checked."""
+        x, w, rank = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight"), len(cls.spatial)
+        need_layout(at, f"NC{cls.spatial}", data_layout=data_layout, out_layout=out_layout)
+        need_layout(at, f"{cls.kernel_axes}{cls.spatial}", kernel_layout=kernel_layout)
+        need_window(at, rank, padding, strides=strides, dilation=dilation)
+        if groups <= 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"groups is {groups}, at least 1 is needed")
+        need_layout_rank(at, data_layout, x, "data")
+        need_layout_rank(at, kernel_layout, w, "weight")
+        return x, w
+
+    @classmethod
+    def in_axes(
+        cls, data: Any, weight: Any, data_layout: str, kernel_layout: str, kind: Any
+    ) -> tuple[Any, Any]:
+        """Arrays of data and kernels, channels first, in a dtype that products are computed in."""
+        x = plain(data, data_layout, f"NC{cls.spatial}").astype(kind)
+        return wide(x), wide(plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(kind))
+
+
+class Convolution(Product):
+    """Base of the convolutions."""
+
+    stops = Stops.LENGTHS
+    left_out = ("output_padding",)
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str,
+        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> s.StructInfo:  # fmt: skip
+        """As data with a channel for each kernel and, along each axis of space,
+        (length + padding before and after - dilation * (kernel - 1) - 1) // stride + 1; the dtype is out_dtype.
+        """
+        out_layout = out_layout or data_layout
+        window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
+        x, w = cls.operands_of(at, data, weight, *window)
+        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        if x.dims is None or w.dims is None:
+            return s.TensorStructInfo(None, kind, rank_of(out_layout))
+        size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
+        _check_channels(at, size["C"], kernel["I"], kernel["O"], groups)
+        made = cls.output(size, kernel, strides, padding, dilation)
+        need_fit(at, cls.spatial, size, made, data=f"this is {x}", weight=f"this is {w}")
+        return s.TensorStructInfo(dims_of(out_layout, made), kind)
+
+    @classmethod
+    def output(
+        cls,
+        size: dict[str, p.PrimExpr],
+        kernel: dict[str, p.PrimExpr],
+        strides: Any,
+        padding: Any,
+        dilation: Any,
+    ) -> dict[str, p.PrimExpr]:
+        """The lengths of the result by axis."""
+        rank = len(cls.spatial)
+        steps = zip(cls.spatial, each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True)
+        made = {axis: window_count(size[axis], kernel[axis], step, d, pad) for axis, step, d, pad in steps}
+        return {"N": size["N"], "C": kernel["O"], **made}
+
+    @classmethod
+    def evaluate(
+        cls, data: Any, weight: Any, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str, kernel_layout: str,
+        out_layout: str | None, out_dtype: DType | None,
+    ) -> Any:  # fmt: skip
+        """A product of windows and kernels for each group."""
+        rank = len(cls.spatial)
+        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, kind)
+        x = padded(x, range(2, rank + 2), pads(padding, rank), 0)
+        views = windows(x, w.shape[2:], each(strides, rank), each(dilation, rank))
+        made = product(views, w, groups)
+        return tiled(made, f"NC{cls.spatial}", out_layout or data_layout).astype(kind)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, weight: Tensor, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str,
+        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Tensor | None:  # fmt: skip
+        """Padded images, then a sum over the channels of the group and the window."""
+        rank, wanted, own = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
+        data, data_layout = plain_stage(te, data, data_layout, own)
+        weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"OI{cls.spatial}")
+        out_layout = wanted if is_plain(wanted) else own
+        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
+        kind, places = out_dtype or data.dtype, [data_layout.index(axis) for axis in cls.spatial]
+        source = pad_stage(te, data, places, pads(padding, rank), p.as_prim(0, data.dtype))
+        shape = ordered(out_layout, cls.output(size, kernel, strides, padding, dilation))
+        steps = dict(
+            zip(cls.spatial, zip(each(strides, rank), each(dilation, rank), strict=True), strict=True)
+        )
+        per_group = simplify(p.FloorDiv(kernel["O"], p.IntImm(groups)))
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
+            group = p.Mul(p.FloorDiv(out["C"], per_group), kernel["I"])
+            place = {"N": out["N"], "C": over["I"] if groups == 1 else p.Add(group, over["I"])}
+            for axis, (step, d) in steps.items():
+                moved = out[axis] if step == 1 else p.Mul(out[axis], p.IntImm(step))
+                place[axis] = p.Add(moved, over[axis] if d == 1 else p.Mul(over[axis], p.IntImm(d)))
+            element = source[ordered(data_layout, place)]
+            return p.Mul(
+                cast(element, kind), cast(weight[ordered(kernel_layout, {"O": out["C"], **over})], kind)
+            )
+
+        name = f"conv{rank}d_{data_layout.lower()}"
+        made = te.sum(name, shape, ordered(f"I{cls.spatial}", kernel), body, kind)
+        return tiled_stage(te, made, out_layout, wanted)
+
+
+def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, made: p.PrimExpr, groups: int) -> None:
+    if at.equal(have, simplify(p.Mul(taken, p.IntImm(groups)))) is Answer.NO:
+        text = f"data has {have} channels, and weight takes {taken} in each of {groups} groups"
+        raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
+    if isinstance(made, p.IntImm) and made.value % groups:
+        text = f"groups is {groups}, which does not divide the {made} kernels of weight"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{made} kernels")
+
+
+def product(views: Any, w: Any, groups: int) -> Any:
+    """Sums over channels and window: views (N, C, places…, window…) with kernels (O, I, window…)."""
+    rank = w.ndim - 2
+    if groups == 1:
+        inner = [1, *range(rank + 2, 2 * rank + 2)]
+        return np.moveaxis(np.tensordot(views, w, (inner, list(range(1, rank + 2)))), -1, 1)
+    n, c = views.shape[:2]
+    grouped = views.reshape(n, groups, c // groups, *views.shape[2:])
+    kernels = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    places, window = "hwd"[:rank], "klm"[:rank]
+    made = np.einsum(f"ngc{places}{window},goc{window}->ngo{places}", grouped, kernels, optimize=True)
+    return made.reshape(n, w.shape[0], *made.shape[3:])
+
+
+class Conv1d(Convolution, name="relax.nn.conv1d", spatial="W"):
+    """Cross-correlation of signals with kernels (Dumoulin and Visin 2016).
+
+    Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
+    not flipped.
+    """
+
+    examples = (
+        "f32[n,3,8] f32[4,3,3] padding=[1,2] -> f32[n,4,9]",
+        "f32[2,4,9] f32[4,2,3] groups=2 strides=2 -> f32[2,4,4]",
+        'f32[n,8,3] f32[4,3,3] dilation=2 data_layout="NWC" -> f32[n,4,4]',
+        'f32[n,2,8,2] f32[4,4,3] data_layout="NCW2c" -> f32[n,2,6,2]',
+    )
+
+
+class Conv2d(Convolution, name="relax.nn.conv2d", spatial="HW"):
+    """Cross-correlation of images with kernels (Dumoulin and Visin 2016).
+
+    Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
+    not flipped.
+    """
+
+    examples = (
+        "f32[n,3,8,8] f32[4,3,3,3] padding=[1,1,1,1] -> f32[n,4,8,8]",
+        "f32[1,4,8,8] f32[4,2,3,3] groups=2 -> f32[1,4,6,6]",
+        'f32[n,8,8,3] f32[3,3,3,4] strides=2 data_layout="NHWC" kernel_layout="HWIO" -> f32[n,3,3,4]',
+        'f32[n,2,5,5,4] f32[2,2,3,3,4,3] data_layout="NCHW4c" kernel_layout="OIHW4i3o" out_layout="NHWC" -> f32[n,3,3,6]',
+        'f32[n,3,5,5] f32[5,3,2,2] out_layout="NCHW4c" -> f32[n,2,4,4,4]',
+    )
+
+
+class Conv3d(Convolution, name="relax.nn.conv3d", spatial="DHW"):
+    """Cross-correlation of volumes with kernels (Dumoulin and Visin 2016).
+
+    Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
+    not flipped.
+    """
+
+    examples = (
+        "f32[n,3,5,6,7] f32[4,3,3,3,3] padding=[1,1,1] -> f32[n,4,5,6,7]",
+        "f32[1,4,4,5,6] f32[6,2,2,2,2] groups=2 strides=[1,2,2] -> f32[1,6,3,2,3]",
+        'f32[n,5,5,5,2] f32[2,1,3,2,4] dilation=[2,1,2] data_layout="NDHWC" kernel_layout="DHWIO" -> f32[n,3,5,1,4]',
+    )

@@ -1,0 +1,233 @@
+"""Transposed convolution: what a convolution's gradient does, which makes signals, images and volumes larger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.data_layout import (
+    by_axis,
+    dims_of,
+    is_plain,
+    lengths_of,
+    ordered,
+    plain_stage,
+    rank_of,
+    tiled,
+    tiled_stage,
+)
+from relax_explorer.core.ops.kit.decl import Ints, Site, Stops, attr
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.kit.windows import (
+    Pads,
+    all_of,
+    border,
+    each,
+    in_order,
+    need_fit,
+    padded,
+    pads,
+    windows,
+)
+from relax_explorer.core.ops.nn.conv import Product, product
+
+
+class Transposed(Product):
+    """Base of the transposed convolutions: windows are those of the result, padding is left out of it."""
+
+    stops = Stops.LENGTHS
+    padding: Ints = attr(
+        border(0),
+        "elements left out around the result: one number, one for each axis, or all before and then all after; at least 0",
+        unit="elements",
+    )
+    kernel_layout: str = attr(
+        in_order("IO"),
+        "order of the axes of weight: I channels of data, O channels of the result, the others space",
+    )
+    kernel_axes = "IO"
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, output_padding: Any, dilation: Any,
+        groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> s.StructInfo:  # fmt: skip
+        """As data with O * groups channels and, along each axis of space,
+        (length - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padding before and after; the dtype is out_dtype.
+        """
+        out_layout = out_layout or data_layout
+        window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
+        x, w = cls.operands_of(at, data, weight, *window)
+        _check_output_padding(at, len(cls.spatial), strides, output_padding)
+        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        if x.dims is None or w.dims is None:
+            return s.TensorStructInfo(None, kind, rank_of(out_layout))
+        size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
+        _check_channels(at, size["C"], kernel["I"], groups)
+        made = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        need_fit(at, cls.spatial, size, made, data=f"this is {x}", weight=f"this is {w}")
+        return s.TensorStructInfo(dims_of(out_layout, made), kind)
+
+    @classmethod
+    def output(
+        cls, size: dict[str, p.PrimExpr], kernel: dict[str, p.PrimExpr], strides: Any, padding: Any, output_padding: Any, dilation: Any,
+        groups: int,
+    ) -> dict[str, p.PrimExpr]:  # fmt: skip
+        """The lengths of the result by axis."""
+        rank = len(cls.spatial)
+        numbers = [each(item, rank) for item in (strides, dilation, output_padding)]
+        made = {"N": size["N"], "C": simplify(p.Mul(kernel["O"], p.IntImm(groups)))}
+        for axis, step, d, more, pad in zip(cls.spatial, *numbers, pads(padding, rank), strict=True):
+            moved = p.Mul(p.Sub(size[axis], rules.ONE), p.IntImm(step))
+            span = p.Mul(p.Sub(kernel[axis], rules.ONE), p.IntImm(d))
+            made[axis] = simplify(p.Add(p.Add(moved, span), p.IntImm(more + 1 - sum(pad))))
+        return made
+
+    @classmethod
+    def evaluate(
+        cls, data: Any, weight: Any, strides: Any, padding: Any, output_padding: Any, dilation: Any, groups: int, data_layout: str,
+        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Any:  # fmt: skip
+        """A convolution of the data, spread by the strides, with the kernels turned round."""
+        rank = len(cls.spatial)
+        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, kind)
+        spans = [(k - 1) * d for k, d in zip(w.shape[2:], each(dilation, rank), strict=True)]
+        more = each(output_padding, rank)
+        ends = tuple(
+            [
+                (span - before, span - after + extra)
+                for span, (before, after), extra in zip(spans, pads(padding, rank), more, strict=True)
+            ]
+        )
+        spread = _spread(x, each(strides, rank), ends)
+        views = windows(spread, w.shape[2:], (1,) * rank, each(dilation, rank))
+        made = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups)
+        return tiled(made, f"NC{cls.spatial}", out_layout or data_layout).astype(kind)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, weight: Tensor, strides: Any, padding: Any, output_padding: Any, dilation: Any, groups: int,
+        data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Tensor:  # fmt: skip
+        """A sum over the channels of the group and the places that the element comes from."""
+        rank, wanted, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
+        data, data_layout = plain_stage(te, data, data_layout, axes)
+        weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"IO{cls.spatial}")
+        out_layout = wanted if is_plain(wanted) else axes
+        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
+        kind = out_dtype or data.dtype
+        shape = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        numbers = list(zip(each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True))
+        per_group = simplify(p.FloorDiv(kernel["I"], p.IntImm(groups)))
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
+            channel = over["I"]
+            tests: list[p.PrimExpr] = []
+            if groups > 1:
+                channel = p.Add(p.Mul(p.FloorDiv(out["C"], kernel["O"]), per_group), channel)
+            place = {"N": out["N"], "C": channel}
+            for axis, (step, d, pad) in zip(cls.spatial, numbers, strict=True):
+                came = simplify(p.Sub(p.Add(out[axis], p.IntImm(pad[0])), p.Mul(over[axis], p.IntImm(d))))
+                place[axis] = p.FloorDiv(came, p.IntImm(step))
+                tests += [p.GE(came, rules.ZERO), p.LT(place[axis], size[axis])]
+                tests += [p.EQ(p.FloorMod(came, p.IntImm(step)), rules.ZERO)] if step > 1 else []
+            taken = cast(data[ordered(data_layout, place)], kind)
+            own = {**over, "I": channel, "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"]}
+            term = p.Mul(taken, cast(weight[ordered(kernel_layout, own)], kind))
+            return where(all_of(tests), term, p.as_prim(0, kind))
+
+        lengths = ordered(f"I{cls.spatial}", {**kernel, "I": per_group})
+        made = te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, kind)
+        return tiled_stage(te, made, out_layout, wanted)
+
+
+def _check_output_padding(at: Site, rank: int, strides: Any, output_padding: Any) -> None:
+    more = output_padding if isinstance(output_padding, tuple) else (output_padding,)
+    if len(more) not in (1, rank):
+        wanted = "1 is" if rank == 1 else f"1 or {rank} are"
+        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers, {wanted} needed")
+    if any(not 0 <= n < step for n, step in zip(each(more, rank), each(strides, rank), strict=True)):
+        raise at.fail(
+            codes.BAD_ATTRIBUTE,
+            f"output_padding is {list(more)}, numbers from 0 on and below the strides are needed",
+        )
+
+
+def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) -> None:
+    if at.equal(have, taken) is Answer.NO:
+        text = f"data has {have} channels, and weight takes {taken}"
+        raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
+    if any(isinstance(count, p.IntImm) and count.value % groups for count in (have, taken)):
+        text = f"groups is {groups}, which does not divide the {have} channels of data"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
+
+
+def _spread(x: Any, strides: Sequence[int], ends: Pads) -> Any:
+    """Zeros between the elements, and around them where `ends` are positive; where they are negative, elements left out."""
+    lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
+    made: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
+    made[(..., *[slice(None, None, step) for step in strides])] = x
+    # The gaps around elements are one fewer than these: where there are none, it is a length below 0.
+    around = tuple([(a, b + min(length, 0)) for (a, b), length in zip(ends, lengths, strict=True)])
+    return padded(made, range(2, made.ndim), around, 0)
+
+
+def _product(views: Any, w: Any, groups: int) -> Any:
+    """Sums over channels and window with kernels (I, O, window…), as a convolution has them with its own turned."""
+    inputs, outputs, *window = w.shape
+    grouped = w.reshape(groups, inputs // groups, outputs, *window).swapaxes(1, 2)
+    return product(views, grouped.reshape(groups * outputs, inputs // groups, *window), groups)
+
+
+class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W"):
+    """Transposed cross-correlation of signals with kernels (Dumoulin and Visin 2016).
+
+    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    `nn.conv1d` by its data.
+    """
+
+    examples = (
+        "f32[n,3,6] f32[3,4,3] -> f32[n,4,8]",
+        "f32[2,4,5] f32[4,2,3] groups=2 strides=2 padding=[1,1] output_padding=1 -> f32[2,4,10]",
+        'f32[n,5,3] f32[3,4,3] dilation=2 data_layout="NWC" -> f32[n,9,4]',
+    )
+
+
+class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"):
+    """Transposed cross-correlation of images with kernels (Dumoulin and Visin 2016).
+
+    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    `nn.conv2d` by its data.
+    """
+
+    examples = (
+        "f32[n,3,4,5] f32[3,4,3,3] -> f32[n,4,6,7]",
+        "f32[1,4,4,4] f32[4,3,3,3] groups=2 strides=[2,2] padding=[1,1,1,1] output_padding=[1,1] -> f32[1,6,8,8]",
+        "f32[1,2,3,3] f32[2,3,2,2] padding=[1,1] -> f32[1,3,2,2]",
+        'f32[n,2,3,3,2] f32[2,2,2,2,2,3] data_layout="NCHW2c" kernel_layout="IOHW2i3o" -> f32[n,3,4,4,2]',
+    )
+
+
+class Conv3dTranspose(Transposed, name="relax.nn.conv3d_transpose", spatial="DHW"):
+    """Transposed cross-correlation of volumes with kernels (Dumoulin and Visin 2016).
+
+    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    `nn.conv3d` by its data.
+    """
+
+    examples = (
+        "f32[n,3,2,3,4] f32[3,4,3,3,3] -> f32[n,4,4,5,6]",
+        "f32[1,4,2,2,3] f32[4,3,2,3,2] groups=2 strides=2 padding=[0,1,0] output_padding=[1,0,1] -> f32[1,6,5,3,7]",
+        'f32[n,2,2,2,3] f32[3,4,2,2,2] dilation=2 data_layout="NDHWC" -> f32[n,4,4,4,4]',
+    )

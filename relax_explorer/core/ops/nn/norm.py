@@ -1,0 +1,320 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.broadcasting import index
+from relax_explorer.core.ops.kit.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, call
+from relax_explorer.core.ops.tensor.manipulate import reshape_stage
+from relax_explorer.core.ops.tensor.reduction import count, reduce_stage
+
+
+def moments(te: Te, x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Mean and variance over axes, which stay with length 1."""
+    axes = sorted(axes)
+    total = reduce_stage(te, x, axes, True, "x_red_sum", p.Add, p.as_prim(0, x.dtype))
+    mean = te.compute("T_mean", total.shape, lambda *i: p.Div(total[i], count(x, axes)))
+
+    def squared(*i: p.PrimExpr) -> p.PrimExpr:
+        distance = p.Sub(x[i], index(mean, i, x.shape))
+        return p.Mul(distance, distance)
+
+    squares = te.compute("T_square", x.shape, squared)
+    summed = reduce_stage(te, squares, axes, True, "x_red_square", p.Add, p.as_prim(0, x.dtype))
+    variance = te.compute("T_variance", summed.shape, lambda *i: p.Div(summed[i], count(x, axes)))
+    return mean, variance
+
+
+def mean_over(x: Any, axes: tuple[int, ...]) -> Any:
+    """Means of an array over axes, which stay with length 1; not a number where there is no element."""
+    return np.sum(x, axes, keepdims=True) / np.asarray(math.prod([x.shape[n] for n in axes]), x.dtype)
+
+
+def array_moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Mean and variance of an array over axes, which stay with length 1."""
+    mean = mean_over(x, axes)
+    return mean, mean_over(np.square(x - mean), axes)
+
+
+def normalise(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+    """An array with mean 0 and variance 1 over axes."""
+    mean, variance = array_moments(x, axes)
+    return (x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype))
+
+
+class LayerNorm(Op, name="relax.nn.layer_norm"):
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes (Ba et al. 2016).
+
+    The variance is divided by the number of elements, not by one less.
+    """
+
+    stops = Stops.RELATIONS
+    data: Tensor = operand("the tensor, floating point")
+    gamma: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
+    beta: Tensor = operand("offsets, with the lengths of the axes, in the dtype of data")
+    axes: Axes = attr(REQUIRED, "the axes that moments are taken over; negative count from the last")
+    epsilon: float = attr(1e-5, "added to the variance, at least 0")
+    center: bool = attr(True, "whether beta is added; else it is not used")
+    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        "f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",
+        "f32[n,2,3] f32[2,3] f32[2,3] axes=[1,2] center=False -> f32[n,2,3]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site,
+        data: s.StructInfo,
+        gamma: s.StructInfo,
+        beta: s.StructInfo,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+    ) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info = rules.tensor(at, data, "data")
+        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        return check_params(at, info, rules.axes(at, axes, info.ndim), parts, epsilon)
+
+    @staticmethod
+    def evaluate(
+        data: Any, gamma: Any, beta: Any, axes: Any, epsilon: float, center: bool, scale: bool
+    ) -> Any:
+        """In float32 at least."""
+        x = normalise(wide(data), tuple(axes), epsilon)
+        x = x * spread(gamma, data.shape, axes) if scale else x
+        return (x + spread(beta, data.shape, axes) if center else x).astype(data.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te,
+        data: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+    ) -> Tensor:
+        """Moments, then one element at a time."""
+        places = [n % data.ndim for n in axes]
+        mean, variance = moments(te, data, places)
+        small = p.FloatImm(epsilon, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            inner = tuple([i[n] for n in places])
+            root = call("rsqrt", p.Add(index(variance, i, data.shape), small))
+            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, i, data.shape)), root)
+            value = p.Mul(value, gamma[inner]) if scale else value
+            return p.Add(value, beta[inner]) if center else value
+
+        return te.compute("T_layer_norm", data.shape, element)
+
+
+def spread(param: Any, shape: tuple[int, ...], axes: Any) -> Any:
+    """A parameter, its axes those named in `axes` of a shape, as an array that broadcasts to it."""
+    places = [n % len(shape) for n in axes]
+    turned = np.transpose(param, [places.index(n) for n in sorted(places)])
+    return turned.reshape([length if n in places else 1 for n, length in enumerate(shape)])
+
+
+def check_params(
+    at: Site,
+    info: s.TensorStructInfo,
+    places: Sequence[int],
+    parts: dict[str, s.TensorStructInfo],
+    epsilon: float,
+) -> s.TensorStructInfo:
+    """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
+    if epsilon < 0:
+        text = f"epsilon is {epsilon}, at least 0 is needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="1e-5 is usual")
+    for name, part in {"data": info, **parts}.items():
+        rules.need_float(at, part, name, known=True)
+    rules.same_dtype(at, data=info, **parts)
+    first = next((part.dims for part in parts.values() if part.dims is not None), ())
+    wanted = [info.dims[n] for n in places] if info.dims is not None else first
+    fits = True
+    for name, part in parts.items():
+        if part.ndim != len(places):
+            has = f"has rank {part.ndim}" if part.ndim >= 0 else "has no known rank"
+            text = f"{name} {has}, {len(places)} is needed, as many as axes are named"
+            raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
+        for n, length, dim in zip(places, wanted, part.dims or (), strict=False):
+            answer = at.equal(length, dim)
+            if answer is Answer.NO:
+                owner = f"axis {n} of data" if info.dims is not None else next(iter(parts))
+                text = f"{owner} has length {length}, {name} has {dim}"
+                raise at.fail(codes.DIMS_DIFFER, text, **{name: f"this is {part}"})
+            fits = fits and answer is Answer.YES
+    return info if fits else s.TensorStructInfo(None, info.dtype, info.ndim)
+
+
+class RmsNorm(Op, name="relax.nn.rms_norm"):
+    """data / sqrt(mean of its squares + epsilon) * weight, with the mean over axes (Zhang and Sennrich 2019)."""
+
+    stops = Stops.RELATIONS
+    data: Tensor = operand("the tensor, floating point")
+    weight: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
+    axes: Axes = attr((-1,), "the axes that the mean is taken over; negative count from the last")
+    epsilon: float = attr(1e-5, "added to the mean of squares, at least 0")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        "f32[n,4] f32[4] axes=[-1] -> f32[n,4]",
+        "f32[n,2,3] f32[2,3] axes=[-2,-1] epsilon=0.5 -> f32[n,2,3]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
+        return check_params(at, info, rules.axes(at, axes, info.ndim), {"weight": part}, epsilon)
+
+    @staticmethod
+    def evaluate(data: Any, weight: Any, axes: Any, epsilon: float) -> Any:
+        """In float32 at least."""
+        x = wide(data)
+        square = mean_over(x * x, tuple(axes))
+        scaled = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
+        return (scaled * spread(weight, data.shape, axes)).astype(data.dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, weight: Tensor, axes: Any, epsilon: float) -> Tensor:
+        """Mean square, then one element at a time."""
+        places = [n % data.ndim for n in axes]
+        squares = te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], data[i]))
+        total = reduce_stage(
+            te, squares, sorted(places), True, "T_multiply_red", p.Add, p.as_prim(0, data.dtype)
+        )
+        small = p.FloatImm(epsilon, data.dtype)
+        root = te.compute(
+            "rsqrt", total.shape, lambda *i: call("rsqrt", p.Add(p.Div(total[i], count(data, places)), small))
+        )
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return p.Mul(p.Mul(index(root, i, data.shape), data[i]), weight[tuple([i[n] for n in places])])
+
+        return te.compute("T_rms_norm", data.shape, element)
+
+
+class GroupNorm(Op, name="relax.nn.group_norm"):
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each group of channels (Wu and He 2018).
+
+    The variance is divided by the number of elements, not by one less.
+    """
+
+    stops = Stops.LENGTHS
+    data: Tensor = operand("the tensor, floating point")
+    gamma: Tensor = operand("a factor for each channel, in the dtype of data")
+    beta: Tensor = operand("an offset for each channel, in the dtype of data")
+    num_groups: int = attr(REQUIRED, "how many groups of equal size the channels are in, at least 1")
+    channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
+    axes: Axes = attr(REQUIRED, "the axes that moments are taken over beside the channels of a group")
+    epsilon: float = attr(1e-5, "added to the variance, at least 0")
+    center: bool = attr(True, "whether beta is added; else it is not used")
+    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        "f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",
+        "f32[2,n,6] f32[6] f32[6] num_groups=3 channel_axis=-1 axes=[1] scale=False -> f32[2,n,6]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site,
+        data: s.StructInfo,
+        gamma: s.StructInfo,
+        beta: s.StructInfo,
+        num_groups: int,
+        channel_axis: int,
+        axes: Any,
+        epsilon: float,
+        **rest: Any,
+    ) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info = rules.tensor(at, data, "data")
+        parts = {"gamma": rules.tensor(at, gamma, "gamma"), "beta": rules.tensor(at, beta, "beta")}
+        if num_groups <= 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"num_groups is {num_groups}, at least 1 is needed")
+        channel = rules.axis(at, channel_axis, info.ndim, "channel_axis")
+        if channel in rules.axes(at, axes, info.ndim):
+            text = f"channel_axis {channel_axis} is among the axes {list(axes)} as well"
+            raise at.fail(codes.AXIS_TWICE, text, data=f"this is {info}")
+        length = info.dims[channel] if info.dims is not None else None
+        if isinstance(length, p.IntImm) and length.value % num_groups:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                f"num_groups is {num_groups}, which does not divide the {length} channels along channel_axis {channel_axis}",
+                data=f"this is {info}",
+            )
+        check_params(at, info, (channel,), parts, epsilon)
+        return info
+
+    @staticmethod
+    def evaluate(
+        data: Any,
+        gamma: Any,
+        beta: Any,
+        num_groups: int,
+        channel_axis: int,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+    ) -> Any:
+        """In float32 at least."""
+        channel = channel_axis % data.ndim
+        grouped = wide(data).reshape(
+            (*data.shape[:channel], num_groups, data.shape[channel] // num_groups, *data.shape[channel + 1 :])
+        )
+        inner = (channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes])
+        x = normalise(grouped, inner, epsilon).reshape(data.shape)
+        x = x * spread(gamma, data.shape, (channel,)) if scale else x
+        return (x + spread(beta, data.shape, (channel,)) if center else x).astype(data.dtype)
+
+    @staticmethod
+    def legalize(
+        te: Te,
+        data: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        num_groups: int,
+        channel_axis: int,
+        axes: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+    ) -> Tensor:
+        """Grouped, moments, then one element at a time."""
+        channel = channel_axis % data.ndim
+        size = simplify(p.FloorDiv(data.shape[channel], p.IntImm(num_groups)))
+        shape = (*data.shape[:channel], p.IntImm(num_groups), size, *data.shape[channel + 1 :])
+        grouped = reshape_stage(te, data, shape)
+        inner = [channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes]]
+        mean, variance = moments(te, grouped, inner)
+        small = p.FloatImm(epsilon, data.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            group, rest = p.FloorDiv(i[channel], size), p.FloorMod(i[channel], size)
+            place = (*i[:channel], group, rest, *i[channel + 1 :])
+            root = call("rsqrt", p.Add(index(variance, place, shape), small))
+            value: p.PrimExpr = p.Mul(p.Sub(data[i], index(mean, place, shape)), root)
+            value = p.Mul(value, gamma[i[channel]]) if scale else value
+            return p.Add(value, beta[i[channel]]) if center else value
+
+        return te.compute("T_group_norm", data.shape, element)

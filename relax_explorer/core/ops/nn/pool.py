@@ -1,0 +1,372 @@
+"""Pooling of signals, images and volumes."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.binary_math import divide
+from relax_explorer.core.ops.kit.data_layout import (
+    by_axis,
+    dims_of,
+    is_plain,
+    lengths_of,
+    need_layout,
+    need_layout_rank,
+    ordered,
+    plain,
+    plain_stage,
+    rank_of,
+    tiled,
+    tiled_stage,
+)
+from relax_explorer.core.ops.kit.decl import Fusion, Ints, NotLowered, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.special import NotDefined, wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest
+from relax_explorer.core.ops.kit.windows import (
+    Pads,
+    Windowed,
+    border,
+    each,
+    every,
+    in_order,
+    need_fit,
+    need_window,
+    pad_stage,
+    padded,
+    pads,
+    window_count,
+    windows,
+)
+from relax_explorer.core.ops.tensor.reduction import extreme, limit_of
+
+_IMAGES = (
+    "f32[n,3,8,8] pool_size=[2,2] strides=[2,2] -> f32[n,3,4,4]",
+    "f32[1,2,7,7] pool_size=3 strides=2 padding=1 -> f32[1,2,4,4]",
+    'f32[1,7,7,2] pool_size=2 strides=2 ceil_mode=True layout="NHWC" -> f32[1,4,4,2]',
+    "f32[1,2,8,8] pool_size=2 dilation=2 count_include_pad=True padding=[1,0] -> f32[1,2,8,6]",
+    'f32[n,2,5,5,4] pool_size=2 layout="NCHW4c" out_layout="NHWC" -> f32[n,4,4,8]',
+)
+_VOLUMES = (
+    "f32[n,3,4,6,8] pool_size=2 strides=2 -> f32[n,3,2,3,4]",
+    "f32[n,2,3,4,5] pool_size=[1,2,3] strides=[1,2,2] padding=[0,1,1] ceil_mode=True -> f32[n,2,3,3,3]",
+    'f32[n,4,4,4,2] pool_size=2 dilation=2 padding=1 count_include_pad=False layout="NDHWC" -> f32[n,4,4,4,2]',
+)
+
+
+class Pool(Windowed):
+    """Base of the poolings."""
+
+    data: Tensor = operand("IMAGES, by layout")
+    pool_size: Ints = attr(
+        every(1), "lengths of a window: one number, or one for each axis; at least 1", unit="elements"
+    )
+    strides: Ints = attr(
+        every(1),
+        "steps from a window to the next: one number, or one for each axis; at least 1",
+        unit="elements",
+    )
+    padding: Ints = attr(
+        border(0),
+        "border around data: one number, one for each axis, or all before and then all after; at least 0",
+        unit="elements",
+    )
+    dilation: Ints = attr(
+        every(1),
+        "steps from an element of a window to the next: one number, or one for each axis; at least 1",
+        unit="elements",
+    )
+    ceil_mode: bool = attr(
+        False, "whether a last window that goes beyond the border counts, if it starts before"
+    )
+    count_include_pad: bool = attr(False, "whether the border counts in a mean; no matter in a maximum")
+    layout: str = attr(
+        in_order("NC"),
+        "order of the axes of data: N batch, C channels, the others space; tiles such as 4c may follow",
+    )
+    out_layout: str | None = attr(None, "order of the axes of the result; layout when None")
+    printed_order: ClassVar[tuple[str, ...]] = ("pool_size", "strides", "dilation", "padding")
+    fusion = Fusion.OUT_ELEMENTWISE
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str,
+        out_layout: str | None, **rest: Any,
+    ) -> s.StructInfo:  # fmt: skip
+        """As data with, along each axis of space,
+        (length + padding before and after - dilation * (pool_size - 1) - 1) / stride + 1, rounded down, with ceil_mode up.
+        """
+        x, wanted = rules.tensor(at, data, "data"), out_layout or layout
+        need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
+        need_window(at, len(cls.spatial), padding, pool_size=pool_size, strides=strides, dilation=dilation)
+        need_layout_rank(at, layout, x, "data")
+        if x.dims is None:
+            return s.TensorStructInfo(None, x.dtype, rank_of(wanted))
+        size = lengths_of(layout, x.dims)
+        made = pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
+        need_fit(at, cls.spatial, size, made, data=f"this is {x}")
+        return s.TensorStructInfo(dims_of(wanted, made), x.dtype)
+
+
+def pooled(
+    spatial: str, size: dict[str, p.PrimExpr], pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool,
+) -> dict[str, p.PrimExpr]:  # fmt: skip
+    """The lengths of the result by axis."""
+    rank = len(spatial)
+    numbers = (each(pool_size, rank), each(strides, rank), each(dilation, rank), pads(padding, rank))
+    made = {
+        axis: window_count(size[axis], p.IntImm(kernel), step, d, pad, ceil_mode)
+        for axis, kernel, step, d, pad in zip(spatial, *numbers, strict=True)
+    }
+    return {**size, **made}
+
+
+def extended(rank: int, padding: Any, strides: Any, ceil_mode: bool) -> Pads:
+    """The border, wide enough for a last, partial window."""
+    extra = [step - 1 if ceil_mode else 0 for step in each(strides, rank)]
+    return tuple(
+        [(before, after + more) for (before, after), more in zip(pads(padding, rank), extra, strict=True)]
+    )
+
+
+def pool_windows(
+    x: Any, value: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, own: Any
+) -> Any:
+    """The windows of data with channels first; `own` is its shape without any border."""
+    rank = x.ndim - 2
+    views = windows(
+        padded(x, range(2, rank + 2), extended(rank, padding, strides, ceil_mode), value),
+        each(pool_size, rank),
+        each(strides, rank),
+        each(dilation, rank),
+    )
+    size = by_axis("NCDHW"[: rank + 2], [p.IntImm(n) for n in own])
+    made = pooled("DHW"[:rank], size, pool_size, strides, padding, dilation, ceil_mode)
+    counts = [made[axis].value for axis in "DHW"[:rank]]  # type: ignore[attr-defined]  # literals stay literals
+    return views[(..., *[slice(count) for count in counts], *[slice(None)] * rank)]
+
+
+def inside_windows(
+    shape: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool, kind: Any
+) -> Any:  # fmt: skip
+    """How many elements count in each window of data with a shape: those inside it, or inside its border too; 1 at least."""
+    rank, axes = len(shape) - 2, range(2, len(shape))
+    ones = np.ones((1, 1, *shape[2:]), kind)
+    inside = padded(ones, axes, pads(padding, rank), 1 if count_include_pad else 0)
+    inside = padded(inside, axes, extended(rank, 0, strides, ceil_mode), 0)
+    views = pool_windows(inside, 0, pool_size, strides, 0, dilation, False, inside.shape)
+    return np.maximum(np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2))), 1)
+
+
+class MaxPool(Pool):
+    """Base of the poolings that take the largest element of each window."""
+
+    stops = Stops.LENGTHS
+
+    @classmethod
+    def evaluate(
+        cls, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str, out_layout: str | None,
+        **rest: Any,
+    ) -> Any:  # fmt: skip
+        """The maximum over windows."""
+        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
+        x = wide(plain(data, layout, axes))
+        least = limit_of(lowest, data).astype(x.dtype)
+        views = pool_windows(x, least, pool_size, strides, padding, dilation, ceil_mode, x.shape)
+        made = extreme(np.max, views, tuple(range(rank + 2, 2 * rank + 2)), False, least)
+        return tiled(made, axes, out_layout or layout).astype(data.dtype)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str,
+        out_layout: str | None, **rest: Any,
+    ) -> Tensor:  # fmt: skip
+        """The data with a border, then a maximum over the window."""
+        rank, wanted, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
+        data, layout = plain_stage(te, data, layout, axes)
+        out_layout = wanted if is_plain(wanted) else axes
+        least, kernel = lowest(data.dtype), [p.IntImm(k) for k in each(pool_size, rank)]
+        ends = extended(rank, padding, strides, ceil_mode)
+        source = pad_stage(te, data, [layout.index(axis) for axis in cls.spatial], ends, least)
+        size = by_axis(layout, data.shape)
+        shape = ordered(
+            out_layout, pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
+        )
+        body = _taps(source, cls.spatial, layout, out_layout, each(strides, rank), each(dilation, rank))
+        made = te.reduce("pool_max", shape, kernel, body, p.Max, least, data.dtype)
+        return tiled_stage(te, made, out_layout, wanted)
+
+
+def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: Any, dilation: Any) -> Any:
+    """The element of a window: indices of the result, then of the window."""
+
+    def body(*i: p.PrimExpr) -> p.PrimExpr:
+        place, taps = by_axis(out_layout, i[: len(out_layout)]), i[len(out_layout) :]
+        for axis, tap, step, d in zip(spatial, taps, strides, dilation, strict=True):
+            place[axis] = p.Add(
+                p.Mul(place[axis], p.IntImm(step)), tap if d == 1 else p.Mul(tap, p.IntImm(d))
+            )
+        return source[ordered(layout, place)]
+
+    return body
+
+
+class AvgPool(Pool):
+    """Base of the poolings that take the mean of each window, its border left out unless count_include_pad."""
+
+    @classmethod
+    def evaluate(
+        cls, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool, layout: str,
+        out_layout: str | None,
+    ) -> Any:  # fmt: skip
+        """Sums over windows divided by how many elements count."""
+        rank, axes = len(cls.spatial), f"NC{cls.spatial}"
+        x = wide(plain(data, layout, axes))
+        views = pool_windows(x, 0, pool_size, strides, padding, dilation, ceil_mode, x.shape)
+        total = np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2)), dtype=x.dtype)
+        window = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
+        counted = inside_windows(x.shape, *window, x.dtype)[(..., *[slice(n) for n in total.shape[2:]])]
+        return tiled(shares(total, counted), axes, out_layout or layout).astype(data.dtype)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool,
+        layout: str, out_layout: str | None,
+    ) -> Tensor:  # fmt: skip
+        """The data with a border, a sum over the window, a division by how many elements count."""
+        rank, wanted, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
+        data, layout = plain_stage(te, data, layout, axes)
+        own = wanted if is_plain(wanted) else axes
+        ends, kernel = extended(rank, padding, strides, ceil_mode), each(pool_size, rank)
+        places = [layout.index(axis) for axis in cls.spatial]
+        source = pad_stage(te, data, places, ends, p.as_prim(0, data.dtype))
+        size = by_axis(layout, data.shape)
+        shape = ordered(own, pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode))
+        body = _taps(source, cls.spatial, layout, own, each(strides, rank), each(dilation, rank))
+        total = te.sum("pool_sum", shape, [p.IntImm(k) for k in kernel], body, data.dtype)
+        numbers = zip(kernel, each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True)
+        steps = dict(zip(cls.spatial, numbers, strict=True))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            counts = taps_inside(steps, by_axis(own, i), size, count_include_pad)
+            return share(total[i], counts)
+
+        return tiled_stage(te, te.compute("pool_avg", shape, element), own, wanted)
+
+
+def shares(total: Any, counted: Any) -> Any:
+    """Sums divided by how many elements count; of integers cut off towards zero."""
+    if total.dtype.kind == "b":
+        text = "the elements are bool, and a share of a truth value has no meaning"
+        raise NotDefined(text, "convert them with R.astype first")
+    return divide(total, np.asarray(counted).astype(total.dtype))
+
+
+def share(total: p.PrimExpr, counted: p.PrimExpr) -> p.PrimExpr:
+    """`shares` in a kernel; 1 element counts at least."""
+    if total.dtype.is_bool:
+        raise NotLowered("a share of a truth value has no meaning")
+    return p.Div(total, cast(p.Max(counted, rules.ONE), total.dtype))
+
+
+def taps_inside(
+    steps: dict[str, tuple[int, int, int, tuple[int, int]]], window: dict[str, p.PrimExpr], size: dict[str, p.PrimExpr],
+    border_counts: bool,
+) -> p.PrimExpr:  # fmt: skip
+    """How many taps of a window count; `steps` has size, stride, dilation and border of each spatial axis."""
+    counts = [_counted(window[axis], size[axis], *numbers, border_counts) for axis, numbers in steps.items()]
+    return reduce(p.Mul, counts)
+
+
+def _counted(
+    i: p.PrimExpr,
+    length: p.PrimExpr,
+    kernel: int,
+    stride: int,
+    dilation: int,
+    pad: tuple[int, int],
+    border: bool,
+) -> p.PrimExpr:
+    """How many taps of window `i` lie inside an axis, or inside it and its border."""
+    start = simplify(p.Sub(p.Mul(i, p.IntImm(stride)), p.IntImm(pad[0])))
+
+    def first_from(place: p.PrimExpr) -> p.PrimExpr:  # the number of the first tap at `place` or behind
+        return simplify(
+            p.FloorDiv(simplify(p.Add(p.Sub(place, start), p.IntImm(dilation - 1))), p.IntImm(dilation))
+        )
+
+    end = simplify(p.Add(length, p.IntImm(pad[1] if border else 0)))
+    last = p.Min(first_from(end), p.IntImm(kernel))
+    return last if border else p.Sub(last, p.Max(first_from(rules.ZERO), rules.ZERO))
+
+
+class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):
+    """The largest element of each window of signals (ONNX MaxPool).
+
+    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    """
+
+    examples = (
+        "f32[n,3,8] pool_size=2 strides=2 -> f32[n,3,4]",
+        "i32[n,2,7] pool_size=[3] strides=2 padding=[1,0] dilation=2 ceil_mode=True -> i32[n,2,3]",
+        'f32[n,7,4] pool_size=2 layout="NWC" out_layout="NCW2c" -> f32[n,2,6,2]',
+    )
+
+
+class MaxPool2d(MaxPool, name="relax.nn.max_pool2d", spatial="HW"):
+    """The largest element of each window of images (ONNX MaxPool).
+
+    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    """
+
+    examples = _IMAGES
+
+
+class MaxPool3d(MaxPool, name="relax.nn.max_pool3d", spatial="DHW"):
+    """The largest element of each window of volumes (ONNX MaxPool).
+
+    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    """
+
+    examples = _VOLUMES
+
+
+class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
+    """The mean of the elements of each window of signals (ONNX AveragePool).
+
+    By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
+    """
+
+    count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
+    examples = (
+        "f32[n,3,8] pool_size=2 strides=2 -> f32[n,3,4]",
+        "f32[n,2,7] pool_size=[3] strides=2 padding=[1,0] dilation=2 ceil_mode=True -> f32[n,2,3]",
+        'f32[n,7,4] pool_size=3 padding=1 count_include_pad=False layout="NWC" -> f32[n,7,4]',
+    )
+
+
+class AvgPool2d(AvgPool, name="relax.nn.avg_pool2d", spatial="HW"):
+    """The mean of the elements of each window of images (ONNX AveragePool).
+
+    By default the border is left out, unlike with `nn.avg_pool1d` and `nn.avg_pool3d`. The mean of integers is cut off.
+    """
+
+    count_include_pad: bool = attr(False, "whether the border counts, as zeros, among the elements of a mean")
+
+    examples = _IMAGES
+
+
+class AvgPool3d(AvgPool, name="relax.nn.avg_pool3d", spatial="DHW"):
+    """The mean of the elements of each window of volumes (ONNX AveragePool).
+
+    By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
+    """
+
+    count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
+    examples = _VOLUMES

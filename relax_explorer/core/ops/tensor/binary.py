@@ -1,0 +1,406 @@
+"""Operators that work element by element on two tensors, which broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.binary_math import (
+    Element,
+    Function,
+    as_floats,
+    bits,
+    checked,
+    difference,
+    divide,
+    floated,
+    floor_divide,
+    floor_mod,
+    floor_quotient,
+    floor_rest,
+    larger,
+    log_add_exp,
+    log_sum,
+    of_bits,
+    power,
+    raised,
+    shifted,
+    smaller,
+    subtract,
+    truth,
+)
+from relax_explorer.core.ops.kit.broadcasting import index, result_shape
+from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, Stops, operand
+from relax_explorer.core.ops.kit.devices import is_spread
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast
+
+
+class Arithmetic(Op):
+    """Base of the element-wise operators on two tensors of one dtype; a scalar counts as a tensor of rank 0."""
+
+    stops = Stops.FLOATS
+    x1: Tensor = operand("left tensor, or a scalar")
+    x2: Tensor = operand("right tensor, or a scalar")
+    fusion = Fusion.BROADCAST
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] f32[4] -> f32[n,4]",
+        "i32[2,1] i32[3] -> i32[2,3]",
+        "f32[] f32[n] -> f32[n]",
+    )
+
+    @staticmethod
+    def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
+        """The shape that both broadcast to, their common dtype (beside bool, that of x1); a scalar of two scalars."""
+        left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
+        _need_one_device(at, left, right)
+        kind = rules.common_dtype(at, x1=left, x2=right)
+        return _both_scalars(x1, x2, kind) or rules.broadcast_info(at, left, right, kind)
+
+
+def _as_tensor(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
+    """An operand as a tensor; a scalar counts as a tensor of rank 0."""
+    if isinstance(info, s.PrimStructInfo):
+        return s.TensorStructInfo((), info.dtype)
+    return rules.tensor(at, info, name)
+
+
+def _need_one_device(at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo) -> None:
+    """Refuse two tensors that lie on different devices; those on meshes have rules of their own."""
+    if None in (x1.vdevice, x2.vdevice) or x1.vdevice == x2.vdevice or is_spread(x1) or is_spread(x2):
+        return
+    labels = {"x1": f"this is {x1}", "x2": f"this is {x2}"}
+    text = f"x1 lies on {x1.vdevice}, x2 on {x2.vdevice}"
+    raise at.fail(codes.WRONG_KIND, text, **labels, help="move one of them: R.to_vdevice")
+
+
+def _both_scalars(x1: s.StructInfo, x2: s.StructInfo, kind: DType | None) -> s.PrimStructInfo | None:
+    """The result for two scalars."""
+    scalars = isinstance(x1, s.PrimStructInfo) and isinstance(x2, s.PrimStructInfo)
+    return s.PrimStructInfo(kind) if scalars and kind is not None else None
+
+
+class Compare(Arithmetic):
+    """Base of the comparisons: bool, element by element."""
+
+    stops = Stops.RELATIONS
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] f32[4] -> bool[n,4]",
+        "i32[2,1] i32[] -> bool[2,1]",
+        "f32[n] 2 -> bool[n]",
+    )
+
+    @staticmethod
+    def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
+        """The shape that both broadcast to, bool; a scalar of two scalars."""
+        left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
+        _need_one_device(at, left, right)
+        return _both_scalars(x1, x2, BOOL) or rules.broadcast_info(at, left, right, BOOL)
+
+
+class Bits(Arithmetic):
+    """Base of what is done to bits: inference takes floats, as TVM's does, but nothing computes it."""
+
+    stops = Stops.VALUES
+    kinds: ClassVar[tuple[str, ...]] = ("int", "uint", "bool")
+
+
+class Shift(Bits):
+    """Base of the shifts, which truth values don't have."""
+
+    kinds = ("int", "uint")
+
+
+def _shared(compared: bool, *kinds: DType) -> DType:
+    """The dtype that elements are combined in: the first operand's, for comparisons one that holds both."""
+    if not compared or all(kind is kinds[0] for kind in kinds):
+        return kinds[0]
+    floats = sorted({kind for kind in kinds if kind.is_float}, key=lambda kind: kind.bits)
+    if floats:  # the widest; of two that are equally wide neither holds the other
+        return floats[-1] if len({kind.bits for kind in floats}) == len(floats) else FLOAT32
+    return from_numpy(np.result_type(*[kind.to_numpy() for kind in kinds]))
+
+
+def _counts(compared: bool, tensor: DType, scalar: DType) -> bool:
+    """Whether a scalar has a say in the dtype that a tensor is compared in; otherwise it takes the tensor's."""
+    return compared and not tensor.is_float and not (tensor is UINT64 and not scalar.is_float)
+
+
+def _legalize(name: str, element: Element, base: type[Arithmetic]) -> Callable[[Te, Tensor, Tensor], Tensor]:
+    compared = base is Compare
+
+    def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:
+        shape = result_shape(x1, x2)
+        kinds = [x.dtype for x in (x1, x2) if isinstance(x, Tensor)]
+        loose = [x.dtype for x in (x1, x2) if not isinstance(x, Tensor)]
+        kind = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
+        kind = x1.dtype if kind is BOOL and not compared else kind  # a scalar before truth values
+        if issubclass(base, Bits) and kind.kind not in base.kinds:
+            raise NotLowered(f"the elements are {kind}, and these have no bits")
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            return element(cast(index(x1, i, shape), kind), cast(index(x2, i, shape), kind))
+
+        return te.compute(name, shape, body)
+
+    return legalize
+
+
+def _evaluate(function: Function, compared: bool) -> Function:
+    def evaluate(x1: Any, x2: Any) -> Any:
+        arrays = [np.asarray(x) for x in (x1, x2)]
+        kinds = [from_numpy(x.dtype) for x in (x1, x2) if isinstance(x, np.ndarray)]
+        if kinds:
+            loose = [from_numpy(a.dtype) for a, x in zip(arrays, (x1, x2), strict=True) if a is not x]
+            shared = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
+            shared = from_numpy(arrays[0].dtype) if shared is BOOL and not compared else shared
+            arrays = [x.astype(shared.to_numpy()) for x in arrays]
+        made = np.asarray(function(*arrays))
+        if not kinds:  # two scalars make a scalar
+            return made[()]
+        return made if compared else made.astype(arrays[0].dtype)
+
+    return evaluate
+
+
+def _binary(
+    name: str,
+    base: type[Arithmetic],
+    function: Function,
+    element: Element,
+    doc: str,
+    examples: tuple[str, ...] = (),
+    stops: Stops | None = None,
+) -> type[Arithmetic]:
+    short = name.split(".")[-1]
+    members: dict[str, Any] = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "evaluate": staticmethod(_evaluate(function, base is Compare)),
+        "legalize": staticmethod(_legalize(f"T_{short}", element, base)),
+    }
+    if examples:
+        members["examples"] = examples
+    if stops is not None:
+        members["stops"] = stops
+    return type(short.title().replace("_", ""), (base,), members, name=name)
+
+
+_INTS = ("i32[n,4] i32[4] -> i32[n,4]", "u8[] u8[2,n] -> u8[2,n]")
+_BOOLS = ("bool[n,4] bool[4] -> bool[n,4]", "i32[2,1] i32[n] -> i32[2,n]")
+_WRAP = "Integers wrap where a result does not fit their dtype."
+_BY_ZERO = "A run stops where an integer is divided by 0."
+_NO_FLOATS = (
+    "Floating point tensors pass inference, as in TVM, but can't be computed: they have no bits to speak of."
+)
+_NO_SHIFT = "Other tensors than of integers pass inference, as in TVM, but can't be computed: they have no bits to move."
+_WIDTH = "A run stops where x2 is negative, or not below the number of bits of x1."
+_KINDS = "The dtypes may differ: integers beside floats are converted to these, else a dtype that holds both is taken."
+Add = _binary(
+    "relax.add",
+    Arithmetic,
+    np.add,
+    p.Add,
+    f"x1 plus x2, element by element (numpy.add).\n{_WRAP} The sum of truth values is their or.",
+    stops=Stops.RELATIONS,
+)
+Subtract = _binary(
+    "relax.subtract",
+    Arithmetic,
+    subtract,
+    difference,
+    f"x1 minus x2, element by element (numpy.subtract).\n{_WRAP} Truth values have no difference.",
+)
+Multiply = _binary(
+    "relax.multiply",
+    Arithmetic,
+    np.multiply,
+    p.Mul,
+    f"x1 times x2, element by element (numpy.multiply).\n{_WRAP} The product of truth values is their and.",
+    stops=Stops.RELATIONS,
+)
+Divide = _binary(
+    "relax.divide",
+    Arithmetic,
+    divide,
+    p.Div,
+    "x1 divided by x2, element by element; the quotient of integers is cut off towards zero (TVM)."
+    f"\n{_BY_ZERO}",
+)
+FloorDivide = _binary(
+    "relax.floor_divide",
+    Arithmetic,
+    checked(floor_quotient),
+    floor_divide,
+    "x1 divided by x2, element by element, the quotient rounded down (numpy.floor_divide)."
+    f"\n{_BY_ZERO} Floats are divided first and rounded then: 1 by 0.1 gives 10, where numpy gives 9.",
+)
+Power = _binary(
+    "relax.power",
+    Arithmetic,
+    power,
+    raised,
+    "x1 to the power of x2, element by element (numpy.power)."
+    "\nIntegers are computed as float64 and cut off, so that 2 to the power of -1 is 0, and large ones lose digits.",
+)
+Atan2 = _binary(
+    "relax.atan2",
+    Arithmetic,
+    as_floats(np.arctan2),
+    floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
+    "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi (numpy.arctan2)."
+    "\nThe angle of integers is cut off to their dtype.",
+)
+LogAddExp = _binary(
+    "relax.log_add_exp",
+    Arithmetic,
+    log_add_exp,
+    log_sum,
+    "Natural logarithm of exp(x1) + exp(x2), computed without overflow (numpy.logaddexp)."
+    "\nThe logarithm of integers is cut off to their dtype.",
+)
+Mod = _binary(
+    "relax.mod",
+    Arithmetic,
+    checked(np.fmod),
+    p.Mod,
+    f"What x1 divided by x2 leaves, with the sign of x1, as C's % does (numpy.fmod).\n{_BY_ZERO}",
+)
+FloorMod = _binary(
+    "relax.floor_mod",
+    Arithmetic,
+    checked(floor_rest),
+    floor_mod,
+    "What x1 divided by x2 leaves, with the sign of x2, as Python's % does (numpy.mod)."
+    f"\n{_BY_ZERO} Beside an infinite x2 it is NaN, unlike numpy's.",
+)
+Maximum = _binary(
+    "relax.maximum",
+    Arithmetic,
+    larger,
+    p.Max,
+    "The larger of two elements; that of x2 where either is NaN (TVM; unlike numpy.maximum).",
+)
+Minimum = _binary(
+    "relax.minimum",
+    Arithmetic,
+    smaller,
+    p.Min,
+    "The smaller of two elements; that of x2 where either is NaN (TVM; unlike numpy.minimum).",
+)
+Equal = _binary(
+    "relax.equal",
+    Compare,
+    np.equal,
+    p.EQ,
+    f"Whether x1 equals x2, element by element (numpy.equal).\nNaN equals nothing, not even NaN. {_KINDS}",
+)
+NotEqual = _binary(
+    "relax.not_equal",
+    Compare,
+    np.not_equal,
+    p.NE,
+    f"Whether x1 differs from x2, element by element (numpy.not_equal).\nNaN differs from NaN. {_KINDS}",
+)
+Less = _binary(
+    "relax.less",
+    Compare,
+    np.less,
+    p.LT,
+    f"Whether x1 is less than x2, element by element; false of NaN (numpy.less).\n{_KINDS}",
+)
+LessEqual = _binary(
+    "relax.less_equal",
+    Compare,
+    np.less_equal,
+    p.LE,
+    "Whether x1 is less than x2 or equal to it, element by element; false of NaN (numpy.less_equal)."
+    f"\n{_KINDS}",
+)
+Greater = _binary(
+    "relax.greater",
+    Compare,
+    np.greater,
+    lambda a, b: p.LT(b, a),
+    f"Whether x1 is greater than x2, element by element; false of NaN (numpy.greater).\n{_KINDS}",
+)
+GreaterEqual = _binary(
+    "relax.greater_equal",
+    Compare,
+    np.greater_equal,
+    lambda a, b: p.LE(b, a),
+    "Whether x1 is greater than x2 or equal to it, element by element; false of NaN (numpy.greater_equal)."
+    f"\n{_KINDS}",
+)
+LogicalAnd = _binary(
+    "relax.logical_and",
+    Arithmetic,
+    np.logical_and,
+    truth(p.And),
+    "Whether x1 and x2 are both true, or not 0, as 1 or 0 in their dtype (numpy.logical_and).",
+    _BOOLS,
+)
+LogicalOr = _binary(
+    "relax.logical_or",
+    Arithmetic,
+    np.logical_or,
+    truth(p.Or),
+    "Whether x1 or x2 or both are true, or not 0, as 1 or 0 in their dtype (numpy.logical_or).",
+    _BOOLS,
+)
+LogicalXor = _binary(
+    "relax.logical_xor",
+    Arithmetic,
+    lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind in "iub" else np.logical_xor(a, b),
+    lambda a, b: (truth(bits("bitwise_xor")) if a.dtype.is_float else bits("bitwise_xor"))(a, b),
+    "Whether only one of x1 and x2 is true, or not 0, as 1 or 0 in their dtype (numpy.logical_xor)."
+    "\nOf integers it is `bitwise_xor`, as TVM has it: of 2 and 1 it is 3.",
+    _BOOLS,
+)
+BitwiseAnd = _binary(
+    "relax.bitwise_and",
+    Bits,
+    of_bits(np.bitwise_and),
+    bits("bitwise_and"),
+    f"The bits that are set in both x1 and x2 (numpy.bitwise_and).\n{_NO_FLOATS}",
+    _INTS,
+)
+BitwiseOr = _binary(
+    "relax.bitwise_or",
+    Bits,
+    of_bits(np.bitwise_or),
+    bits("bitwise_or"),
+    f"The bits that are set in x1 or x2 or both (numpy.bitwise_or).\n{_NO_FLOATS}",
+    _INTS,
+)
+BitwiseXor = _binary(
+    "relax.bitwise_xor",
+    Bits,
+    of_bits(np.bitwise_xor),
+    bits("bitwise_xor"),
+    f"The bits that are set in only one of x1 and x2 (numpy.bitwise_xor).\n{_NO_FLOATS}",
+    _INTS,
+)
+LeftShift = _binary(
+    "relax.left_shift",
+    Shift,
+    shifted(np.left_shift),
+    bits("shift_left"),
+    f"The bits of x1 moved left by x2 places, zeros moving in (numpy.left_shift).\n{_WIDTH} {_NO_SHIFT}",
+    _INTS,
+)
+RightShift = _binary(
+    "relax.right_shift",
+    Shift,
+    shifted(np.right_shift),
+    bits("shift_right"),
+    "The bits of x1 moved right by x2 places, the sign of a signed integer moving in (numpy.right_shift)."
+    f"\n{_WIDTH} {_NO_SHIFT}",
+    _INTS,
+)

@@ -1,0 +1,201 @@
+"""Sums of products over named axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.broadcasting import repeated
+from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Tensors, attr, operand
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor
+
+DOTS = "..."
+Labels = tuple[str, ...]  # an axis each: a letter, or `...` for any number of them
+_ELLIPSIS_OF_RANK = [
+    f"…{n}" for n in range(64)
+]  # names of the axes that an ellipsis stands for, the last one first
+
+
+class BadEquation(ValueError):
+    """An equation that says nothing."""
+
+
+def equation(text: str) -> tuple[list[Labels], Labels]:
+    """The labels of each operand's axes, and of the result's."""
+    left, arrow, right = text.replace(" ", "").partition("->")
+    inputs = [_labels(part) for part in left.split(",")]
+    if arrow:
+        if "->" in right or "," in right:
+            raise BadEquation(f"{text!r} has more than one result")
+        return inputs, _labels(right)
+    letters = [label for part in inputs for label in part]
+    once = sorted({label for label in letters if label != DOTS and letters.count(label) == 1})
+    return inputs, ((DOTS, *once) if DOTS in letters else tuple(once))
+
+
+def _labels(text: str) -> Labels:
+    found: list[str] = []
+    while text:
+        label = DOTS if text.startswith(DOTS) else text[0]
+        if label != DOTS and not (label.isascii() and label.isalpha()):
+            raise BadEquation(f"{label!r} names no axis: that is a letter, or ...")
+        if label == DOTS and DOTS in found:
+            raise BadEquation("... occurs twice for one tensor")
+        found.append(label)
+        text = text[len(label) :]
+    return tuple(found)
+
+
+def spread(labels: Labels, count: int) -> Labels:
+    """The labels with an ellipsis written out as `count` axes."""
+    if DOTS not in labels:
+        return labels
+    place = labels.index(DOTS)
+    return (*labels[:place], *reversed(_ELLIPSIS_OF_RANK[:count]), *labels[place + 1 :])
+
+
+def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
+    """The labels of operands of known rank and of the result, ellipses written out; raises BadEquation."""
+    inputs, result = equation(text)
+    if len(inputs) != len(ranks):
+        raise BadEquation(f"subscripts names {len(inputs)} operands, {len(ranks)} are given")
+    most, found = 0, []
+    for number, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
+        more = rank - len(labels) + (DOTS in labels)
+        if more < 0 or (more and DOTS not in labels):
+            raise BadEquation(
+                f"field {number} of operands has rank {rank}, the equation names {len(labels)} axes of it"
+            )
+        most = max(most, more if DOTS in labels else 0)
+        found.append(spread(labels, more))
+    made = spread(result, most)
+    known = {label for labels in found for label in labels}
+    for label in made:
+        if label not in known:
+            raise BadEquation(f"no operand has the axis {label!r} of the result")
+        if made.count(label) > 1:
+            raise BadEquation(f"the result names the axis {label!r} twice")
+    return found, made
+
+
+class Einsum(Op, name="relax.einsum"):
+    """Products of elements along axes that letters name, summed over the letters that the result lacks (numpy.einsum).
+
+    Axes of one letter have one length, or length 1, which is repeated. A letter twice in one operand takes its diagonal.
+    """
+
+    # named as TVM names it; the tuple of all operands, which has that name in the base, is made from it
+    operands: Tensors = operand(  # type: ignore[misc]
+        "a tuple of tensors of one dtype"
+    )
+    subscripts: str = attr(
+        REQUIRED,
+        'a letter for each axis of each operand, then those of the result: "ij,jk->ik"; ... stands for further axes; '
+        "without -> the result has the letters that occur once, in alphabetical order",
+    )
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        '(f32[n,4],f32[4,8]) subscripts="ij,jk->ik" -> f32[n,8]',
+        '(f32[n,3],) subscripts="ij->ji" -> f32[3,n]',
+        '(f32[2,n,4],f32[4,5]) subscripts="...j,jk" -> f32[2,n,5]',
+        '(f32[4,4],f32[4]) subscripts="ii,i->" -> f32[]',
+        '(i32[2,n],i32[1]) subscripts="ij,i->ij" -> i32[2,n]',
+    )
+
+    @staticmethod
+    def infer(at: Site, operands: s.StructInfo, subscripts: str) -> s.StructInfo:
+        """The lengths of the axes that the result names, the dtype of the operands."""
+        infos = rules.tensors(at, operands, "operands")
+        if not infos:
+            text = "operands is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, operands="an empty tuple", help="give a tensor")
+        kind = infos[0].dtype
+        if any(info.dtype is not kind for info in infos):
+            kinds = ", ".join(dict.fromkeys(str(info.dtype or "unknown") for info in infos))
+            text = f"the fields of operands are {' and '.join(kinds.split(', '))}, one dtype is needed"
+            raise at.fail(codes.DTYPES_DIFFER, text, operands=f"dtypes {kinds}")
+        try:
+            inputs, result = equation(subscripts)
+            if any(info.ndim < 0 for info in infos):
+                if len(inputs) != len(infos):
+                    raise BadEquation(f"subscripts names {len(inputs)} operands, {len(infos)} are given")
+                return s.TensorStructInfo(None, kind, -1 if DOTS in result else len(result))
+            inputs, result = assigned(subscripts, [info.ndim for info in infos])
+        except BadEquation as error:
+            raise at.fail(codes.BAD_ATTRIBUTE, str(error)) from None
+        if any(info.dims is None for info in infos):
+            return s.TensorStructInfo(None, kind, len(result))
+        lengths = _lengths(at, inputs, [info.dims or () for info in infos])
+        return s.TensorStructInfo(tuple([lengths[label] for label in result]), kind)
+
+    @staticmethod
+    def evaluate(operands: tuple[Any, ...], subscripts: str) -> Any:
+        """numpy.einsum, narrow floats as float32."""
+        inputs, result = assigned(subscripts, [x.ndim for x in operands])
+        number = {label: n for n, label in enumerate(dict.fromkeys(x for labels in inputs for x in labels))}
+        args: list[Any] = []
+        for x, labels in zip(operands, inputs, strict=True):
+            args += [wide(x), [number[label] for label in labels]]
+        made = np.einsum(*args, [number[label] for label in result], optimize=len(operands) > 2)
+        return np.array(made).astype(operands[0].dtype)
+
+    @staticmethod
+    def legalize(te: Te, operands: Sequence[Tensor], subscripts: str) -> Tensor:
+        """A product for each place of all axes, summed over those that the result lacks."""
+        inputs, result = assigned(subscripts, [x.ndim for x in operands])
+        lengths = _lengths(Site(None), inputs, [x.shape for x in operands])
+        over = [label for label in lengths if label not in result]
+
+        def product(*i: p.PrimExpr) -> p.PrimExpr:
+            place = dict(zip((*result, *over), i, strict=True))
+            value: p.PrimExpr | None = None
+            for x, labels in zip(operands, inputs, strict=True):
+                index = [
+                    repeated(dim, lengths[label], place[label])
+                    for label, dim in zip(labels, x.shape, strict=True)
+                ]
+                value = x[index] if value is None else p.Mul(value, x[index])
+            assert value is not None  # there is an operand
+            return value
+
+        shape, kind = [lengths[label] for label in result], operands[0].dtype
+        if not over:
+            return te.compute("T_einsum", shape, product, kind)
+        return te.sum("T_einsum", shape, [lengths[label] for label in over], product, kind)
+
+
+def _lengths(at: Site, inputs: Sequence[Labels], shapes: Sequence[rules.Dims]) -> dict[str, p.PrimExpr]:
+    """The length of each axis: that of all operands which don't have it once."""
+    found: dict[str, p.PrimExpr] = {}
+    for labels, dims in zip(inputs, shapes, strict=True):
+        for label, dim in zip(labels, dims, strict=True):
+            found[label] = dim if label not in found else _common(at, label, found[label], dim)
+    return found
+
+
+def _common(at: Site, label: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    if b is rules.ONE or a is b:
+        return a
+    if a is rules.ONE:
+        return b
+    answer = at.equal(a, b, or_one=(a, b))
+    if answer is Answer.NO:
+        text = f"the axis {label!r} has the lengths {a} and {b}"
+        raise at.fail(codes.NOT_BROADCASTABLE, text, operands=f"lengths {a} and {b}")
+    if label in _ELLIPSIS_OF_RANK and isinstance(b, p.IntImm):
+        return b  # the other one is 1 or the same
+    if (
+        answer is Answer.YES
+        or isinstance(b, p.IntImm)
+        or (label in _ELLIPSIS_OF_RANK and isinstance(a, p.IntImm))
+    ):
+        return a
+    return b if isinstance(a, p.IntImm) else p.Max(a, b)

@@ -1,0 +1,426 @@
+"""Operators that work element by element on one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, DType
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import (  # named in annotations
+    REQUIRED,
+    Fusion,
+    NotLowered,
+    Op,
+    Prim,
+    Site,
+    Stops,
+    attr,
+    operand,
+)
+from relax_explorer.core.ops.kit.special import as_array, erf, keep_dtype, need_bits, sigmoid
+from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
+from relax_explorer.core.ops.kit.te import erf as te_erf
+
+
+class Unary(Op):
+    """Base of the element-wise operators on one tensor: the result has the operand's shape and dtype."""
+
+    stops = Stops.RELATIONS
+    x: Tensor = operand("the tensor")
+    fusion = Fusion.ELEMENTWISE
+    examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """The shape and dtype of x."""
+        info = rules.tensor(at, x, "x")
+        return rules.like(info, info.dtype)
+
+
+class Floating(Unary):
+    """Base of those that only floating point tensors have."""
+
+    x: Tensor = operand("the tensor, floating point")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """The shape and dtype of x."""
+        rules.need_float(at, rules.tensor(at, x, "x"), "x")
+        return Unary.infer(at, x)
+
+
+def _unary(
+    name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, base: type[Unary] = Floating
+) -> type[Unary]:
+    """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
+
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        whole = x.dtype.is_int or x.dtype.is_bool  # rounding leaves integers as they are
+        element = te_erf if intrinsic == "erf" else lambda value: call(intrinsic, value)
+        return te.compute("compute", x.shape, lambda *i: x[i] if whole else element(x[i]))
+
+    def evaluate(x: Any) -> Any:
+        return x.copy() if x.dtype.kind in "iub" else keep_dtype(function)(x)
+
+    members = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "kernel": "" if intrinsic == "erf" else f"tir_{name.removeprefix('relax.')}",
+        "evaluate": staticmethod(evaluate),
+        "legalize": staticmethod(legalize),
+    }
+    return type(name.split(".")[-1].title().replace("_", ""), (base,), members, name=name)
+
+
+Exp = _unary("relax.exp", np.exp, "exp", "e to the power of each element (numpy.exp).")
+Log = _unary(
+    "relax.log",
+    np.log,
+    "log",
+    "Natural logarithm of each element (numpy.log).\n-inf of 0, NaN of what is negative.",
+)
+Sqrt = _unary(
+    "relax.sqrt", np.sqrt, "sqrt", "Square root of each element (numpy.sqrt).\nNaN of what is negative."
+)
+Rsqrt = _unary(
+    "relax.rsqrt",
+    lambda x: 1 / np.sqrt(x),
+    "rsqrt",
+    "1 divided by the square root of each element (torch.rsqrt).\ninf of 0, NaN of what is negative.",
+)
+Sin = _unary("relax.sin", np.sin, "sin", "Sine of each element, an angle in radians (numpy.sin).")
+Cos = _unary("relax.cos", np.cos, "cos", "Cosine of each element, an angle in radians (numpy.cos).")
+Tan = _unary("relax.tan", np.tan, "tan", "Tangent of each element, an angle in radians (numpy.tan).")
+Asin = _unary(
+    "relax.asin",
+    np.arcsin,
+    "asin",
+    "Inverse sine of each element, in radians from -pi/2 to pi/2 (numpy.arcsin).\nNaN of what is below -1 or above 1.",
+)
+Acos = _unary(
+    "relax.acos",
+    np.arccos,
+    "acos",
+    "Inverse cosine of each element, in radians from 0 to pi (numpy.arccos).\nNaN of what is below -1 or above 1.",
+)
+Atan = _unary(
+    "relax.atan",
+    np.arctan,
+    "atan",
+    "Inverse tangent of each element, in radians from -pi/2 to pi/2 (numpy.arctan).",
+)
+Sinh = _unary("relax.sinh", np.sinh, "sinh", "Hyperbolic sine of each element (numpy.sinh).")
+Cosh = _unary("relax.cosh", np.cosh, "cosh", "Hyperbolic cosine of each element (numpy.cosh).")
+Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent of each element (numpy.tanh).")
+Asinh = _unary("relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine of each element (numpy.arcsinh).")
+Acosh = _unary(
+    "relax.acosh",
+    np.arccosh,
+    "acosh",
+    "Inverse hyperbolic cosine of each element (numpy.arccosh).\nNaN of what is below 1.",
+)
+Atanh = _unary(
+    "relax.atanh",
+    np.arctanh,
+    "atanh",
+    "Inverse hyperbolic tangent of each element (numpy.arctanh).\nInfinite of -1 and 1, NaN of what is below or above these.",
+)
+Sigmoid = _unary(
+    "relax.sigmoid",
+    sigmoid,
+    "sigmoid",
+    "Logistic function of each element: 1 / (1 + exp(-x)) (ONNX Sigmoid).",
+)
+Erf = _unary(
+    "relax.erf",
+    erf,
+    "erf",
+    "Error function of each element: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x (DLMF 7.2.1).",
+)
+Ceil = _unary(
+    "relax.ceil",
+    np.ceil,
+    "ceil",
+    "Smallest integer not below each element, in the dtype of x (numpy.ceil).",
+    Unary,
+)
+Floor = _unary(
+    "relax.floor",
+    np.floor,
+    "floor",
+    "Largest integer not above each element, in the dtype of x (numpy.floor).",
+    Unary,
+)
+Round = _unary(
+    "relax.round",
+    np.rint,
+    "nearbyint",
+    "Integer nearest to each element, of two the even one, in the dtype of x (numpy.rint).",
+    Unary,
+)
+Trunc = _unary(
+    "relax.trunc",
+    np.trunc,
+    "trunc",
+    "Each element cut off to an integer, towards zero, in the dtype of x (numpy.trunc).",
+    Unary,
+)
+
+
+class Abs(Unary, name="relax.abs"):
+    """Absolute value of each element (numpy.abs).
+
+    The smallest integer of a signed dtype stays itself: int8 has -128 but no 128.
+    """
+
+    kernel = "tir_abs"
+    evaluate = staticmethod(keep_dtype(np.abs))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        if x.dtype.is_float:
+            return te.compute("compute", x.shape, lambda *i: call("fabs", x[i]))
+        zero = p.as_prim(0, x.dtype)
+        return te.compute("compute", x.shape, lambda *i: where(p.LT(x[i], zero), p.Sub(zero, x[i]), x[i]))
+
+
+class Negative(Unary, name="relax.negative"):
+    """Each element with the other sign (numpy.negative).
+
+    Unsigned integers wrap: 1 becomes the largest. Truth values stay as they are.
+    """
+
+    kernel = "tir_negative"
+    evaluate = staticmethod(keep_dtype(lambda x: x if x.dtype.kind == "b" else np.negative(x)))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        if x.dtype.is_bool:
+            return te.compute("compute", x.shape, lambda *i: x[i])
+        if x.dtype.kind == "uint":  # TVM takes 0 - x for 0, since an unsigned x is never below it
+            one = p.as_prim(1, x.dtype)
+            return te.compute("compute", x.shape, lambda *i: call("bitwise_not", x[i]) + one)
+        minus = p.as_prim(-1, x.dtype)
+        return te.compute("compute", x.shape, lambda *i: x[i] * minus)
+
+
+class Square(Unary, name="relax.square"):
+    """Each element times itself (numpy.square)."""
+
+    kernel = "tir_square"
+    evaluate = staticmethod(keep_dtype(np.square))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        return te.compute("compute", x.shape, lambda *i: x[i] * x[i])
+
+
+class Sign(Unary, name="relax.sign"):
+    """-1, 0 or 1 by the sign of each element, in the dtype of x (numpy.sign).
+
+    NaN gives 0, while numpy gives NaN.
+    """
+
+    kernel = "tir_sign"
+    evaluate = staticmethod(keep_dtype(lambda x: np.subtract(x > 0, x < 0, dtype=np.int8)))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        zero, one = (p.as_prim(n, x.dtype) for n in (0, 1))
+        if x.dtype.is_bool or x.dtype.kind == "uint":
+            return te.compute("T_sign", x.shape, lambda *i: p.Select(p.NE(zero, x[i]), one, zero))
+        minus = p.as_prim(-1, x.dtype)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return p.Select(p.LT(zero, x[i]), one, p.Select(p.LT(x[i], zero), minus, zero))
+
+        return te.compute("T_sign", x.shape, element)
+
+
+class LogicalNot(Unary, name="relax.logical_not"):
+    """Whether each element is 0, or false, as 1 or 0 in the dtype of x (numpy.logical_not)."""
+
+    kernel = "tir_logical_not"
+    examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]", "i32[2,n] -> i32[2,n]")
+    evaluate = staticmethod(keep_dtype(np.logical_not))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        if x.dtype is BOOL:
+            return te.compute("compute", x.shape, lambda *i: p.Not(x[i]))
+        zero = cast(p.IntImm(0), x.dtype)
+        return te.compute("compute", x.shape, lambda *i: p.Cast(x.dtype, p.EQ(x[i], zero)))
+
+
+class BitwiseNot(Unary, name="relax.bitwise_not"):
+    """Each element with all its bits inverted, the opposite of a truth value (numpy.invert).
+
+    A floating point tensor passes inference, as in TVM, but can't be computed: it has no bits to speak of.
+    """
+
+    kernel = "tir_bitwise_not"
+    examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        """numpy.invert."""
+        need_bits("x", x)
+        return np.asarray(np.invert(x))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """One element at a time."""
+        if x.dtype.is_float:
+            raise NotLowered(f"the elements are {x.dtype}, and these have no bits")
+        return te.compute("compute", x.shape, lambda *i: call("bitwise_not", x[i]))
+
+
+class Test(Unary):
+    """Base of the tests of each element: the result is bool."""
+
+    examples: ClassVar[tuple[str, ...]] = ("f32[n] -> bool[n]", "i32[2,m] -> bool[2,m]", "f64[] -> bool[]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """The shape of x, bool."""
+        return rules.like(rules.tensor(at, x, "x"), BOOL)
+
+
+def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str) -> type[Test]:
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        return te.compute("compute", x.shape, lambda *i: p.PrimCall(intrinsic, (x[i],), BOOL))
+
+    members = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "kernel": f"tir_{intrinsic}",
+        "evaluate": staticmethod(as_array(function)),
+        "legalize": staticmethod(legalize),
+    }
+    return type(name.split(".")[-1].title(), (Test,), members, name=name)
+
+
+IsNan = _test(
+    "relax.isnan",
+    np.isnan,
+    "isnan",
+    "Whether each element is NaN (numpy.isnan).\nIntegers never are.",
+)
+IsInf = _test(
+    "relax.isinf",
+    np.isinf,
+    "isinf",
+    "Whether each element is infinite, positive or negative (numpy.isinf).\nIntegers never are.",
+)
+IsFinite = _test(
+    "relax.isfinite",
+    np.isfinite,
+    "isfinite",
+    "Whether each element is neither infinite nor NaN (numpy.isfinite).\nIntegers always are.",
+)
+
+
+class Clip(Op, name="relax.clip"):
+    """Each element, but `min` where it is smaller and `max` where it is larger (numpy.clip).
+
+    Both bounds are converted to the dtype of x first, so those of integers are cut off. Unlike numpy, as TVM has it, NaN becomes
+    `max`, and where `min` is above `max` all become `min`.
+    """
+
+    stops = Stops.RELATIONS
+    kernel = "tir_clip"
+    x: Tensor = operand("the tensor")
+    min: Prim = operand("the lower bound")
+    max: Prim = operand("the upper bound")
+    fusion = Fusion.ELEMENTWISE
+    examples: ClassVar[tuple[str, ...]] = ("f32[n] 0.0 6.0 -> f32[n]", "i32[n,4] -1 1 -> i32[n,4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, min: s.StructInfo, max: s.StructInfo) -> s.StructInfo:
+        """The shape and dtype of x; an object when no more is known of x."""
+        if x is s.OBJECT:
+            return x
+        info = rules.tensor(at, x, "x")
+        return rules.like(info, info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, min: Any, max: Any) -> Any:
+        """numpy.clip in the tensor's dtype."""
+        low, high = np.asarray(min).astype(x.dtype), np.asarray(max).astype(x.dtype)
+        below = np.where(x < high, x, high)
+        return np.where(below > low, below, low)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, min: p.PrimExpr, max: p.PrimExpr) -> Tensor:
+        """One element at a time."""
+        low, high = cast(min, x.dtype), cast(max, x.dtype)
+        return te.compute("compute", x.shape, lambda *i: p.Max(p.Min(x[i], high), low))
+
+
+class Astype(Op, name="relax.astype"):
+    """Each element converted to another dtype (numpy.ndarray.astype).
+
+    On the way to integers floats are cut off towards zero, and integers wrap; a float that does not fit becomes what the
+    processor makes of it. As bool all but 0 is true.
+    """
+
+    stops = Stops.RELATIONS
+    kernel = "cast"
+    x: Tensor = operand("the tensor")
+    dtype: DType = attr(REQUIRED, "the dtype to convert to")
+    fusion = Fusion.ELEMENTWISE
+    examples: ClassVar[tuple[str, ...]] = (
+        'f32[n] dtype="float16" -> f16[n]',
+        'f64[2,n] dtype="int8" -> i8[2,n]',
+    )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, dtype: Any) -> s.StructInfo:
+        """The shape of x, the dtype asked for."""
+        return rules.like(rules.tensor(at, x, "x"), dtype)
+
+    @staticmethod
+    def evaluate(x: Any, dtype: Any) -> Any:
+        """Conversion as C does it: floats are cut off, integers wrap."""
+        return x.astype(dtype.to_numpy())
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, dtype: Any) -> Tensor:
+        """One element at a time."""
+        return te.compute("compute", x.shape, lambda *i: cast(x[i], dtype), dtype)
+
+
+class WrapParam(Op, name="relax.wrap_param"):
+    """A parameter converted to the dtype that the program computes in, as `astype` does (TVM)."""
+
+    stops = Stops.RELATIONS
+    data: Tensor = operand("the parameter")
+    dtype: DType = attr(FLOAT32, "the dtype to convert to")
+    kernel = "cast"
+    fusion = Fusion.ELEMENTWISE
+    examples: ClassVar[tuple[str, ...]] = ("f16[n,4] -> f32[n,4]", 'f32[n] dtype="float16" -> f16[n]')
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, dtype: Any) -> s.StructInfo:
+        """The shape of data, the dtype asked for."""
+        return rules.like(rules.tensor(at, data, "data"), dtype)
+
+    @staticmethod
+    def evaluate(data: Any, dtype: Any) -> Any:
+        """As `astype`."""
+        return Astype.evaluate(data, dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, dtype: Any) -> Tensor:
+        """As `astype`."""
+        return Astype.legalize(te, data, dtype)

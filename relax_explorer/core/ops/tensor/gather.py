@@ -1,0 +1,354 @@
+"""Operators that pick elements by tensors of indices. A negative index counts from the end; one outside stops the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import (
+    REQUIRED,
+    Fusion,
+    NotLowered,
+    Op,
+    Prim,
+    Site,
+    Tensors,
+    attr,
+    operand,
+)
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
+
+
+class GatherElements(Op, name="relax.gather_elements"):
+    """For each index the element there along an axis, at the same place of the other axes (ONNX GatherElements).
+
+    A negative index counts from the end; a run stops at one outside. Along the other axes indices may be shorter than data.
+    """
+
+    data: Tensor = operand("the tensor")
+    indices: Tensor = operand("signed integers, of the rank of data")
+    axis: int = attr(0, "the axis; negative counts from the last")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[6,4] i64[n,4] axis=0 -> f32[n,4]",
+        "f32[2,5] i32[2,7] axis=-1 -> f32[2,7]",
+        "f32[5] i64[n] -> f32[n]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, indices: s.StructInfo, axis: int) -> s.StructInfo:
+        """The shape of indices, the dtype of data."""
+        info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
+        need_int(at, places, "indices")
+        if info.ndim < 0 or places.ndim < 0:
+            return s.TensorStructInfo(None, info.dtype)
+        rules.axis(at, axis, info.ndim)
+        rules.need_rank(at, places, info.ndim, "indices")
+        return s.TensorStructInfo(places.shape, info.dtype, places.ndim)
+
+    @staticmethod
+    def evaluate(data: Any, indices: Any, axis: int) -> Any:
+        """One index for each axis: the place itself, but along the axis what the indices say."""
+        need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
+        index = list(np.indices(indices.shape))
+        index[axis] = inside(indices, data.shape, axis)
+        return data[tuple(index)]
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, axis: int) -> Tensor:
+        """The element at the index."""
+        place = axis % data.ndim
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return data[(*i[:place], counted(indices[i], data.shape[place]), *i[place + 1 :])]
+
+        return te.compute("T_gather", indices.shape, element)
+
+
+class GatherNd(Op, name="relax.gather_nd"):
+    """The elements, or slices, of data at rows of indices, one index for each of its first axes (ONNX GatherND).
+
+    Indices [*batch, …, k] of data [*batch, i1, …, ik, *rest] give [*batch, …, *rest]. A negative index counts from the end; a
+    run stops at one outside.
+    """
+
+    data: Tensor = operand("the tensor")
+    indices: Tensor = operand("int64; each row of the last axis is the indices of one element or slice")
+    batch_dims: int = attr(0, "how many first axes data and indices have in common, at least 0")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[5,6,n] i64[m,2] -> f32[m,n]",
+        "f32[2,5,3] i64[2,4,1] batch_dims=1 -> f32[2,4,3]",
+        "f32[5,5] i64[2] -> f32[]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, indices: s.StructInfo, batch_dims: int) -> s.StructInfo:
+        """The shape of indices without the last axis, then the axes of data without an index; the dtype of data."""
+        info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
+        if places.dtype is not None and places.dtype is not INT64:
+            text = f"indices is {places.dtype}, int64 is needed"
+            raise at.fail(codes.DTYPE_WRONG, text, indices=f"dtype {places.dtype}")
+        if places.ndim == 0:
+            text = "indices has rank 0, at least 1 is needed"
+            raise at.fail(codes.RANK_WRONG, text, indices=f"this is {places}")
+        for name, given, most in (("data", info, info.ndim), ("indices", places, places.ndim - 1)):
+            if batch_dims < 0 or (given.ndim >= 0 and batch_dims > most):
+                message = f"batch_dims is {batch_dims}, 0 to {most} axes of {name} can be in common"
+                message = message if most >= 0 else f"batch_dims is {batch_dims}, at least 0 is needed"
+                raise at.fail(codes.BAD_ATTRIBUTE, message, **{name: f"this is {given}"})
+        depth = places.dims[-1] if places.dims else None
+        if info.ndim < 0 or not isinstance(depth, p.IntImm):
+            return s.TensorStructInfo(None, info.dtype)
+        used = depth.value + batch_dims
+        if used > info.ndim:
+            message = f"{used} axes are indexed, data has rank {info.ndim}"
+            raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}", indices=f"this is {places}")
+        assert places.dims is not None  # depth is one of them
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, places.ndim - 1 + info.ndim - used)
+        return s.TensorStructInfo((*places.dims[:-1], *info.dims[used:]), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, indices: Any, batch_dims: int) -> Any:
+        """One index for each axis; the places themselves along the axes in common."""
+        depth = indices.shape[-1]
+        need_room(indices.shape, data.shape, range(batch_dims))
+        others = data.shape[batch_dims + depth :]
+        if 0 in others:  # nothing is read, wherever the indices point
+            return np.empty((*indices.shape[:-1], *others), data.dtype)
+        batch = list(np.indices(indices.shape[:-1], sparse=True)[:batch_dims])
+        rest = [inside(indices[..., n], data.shape, batch_dims + n, last=f", {n}") for n in range(depth)]
+        if not (batch or rest):
+            return np.broadcast_to(data, (*indices.shape[:-1], *data.shape)).copy()
+        return np.asarray(data[tuple(batch + rest)]).reshape((*indices.shape[:-1], *others))
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
+        """The element at the indices."""
+        depth, outer = indices.shape[-1], indices.ndim - 1
+        if not isinstance(depth, p.IntImm):
+            raise NotLowered(f"how many axes the indices count along is {depth}, no literal")
+        count = depth.value
+        shape = (*indices.shape[:-1], *data.shape[batch_dims + count :])
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            found = [
+                counted(indices[(*i[:outer], p.IntImm(n))], data.shape[batch_dims + n]) for n in range(count)
+            ]
+            return data[(*i[:batch_dims], *found, *i[outer:])]
+
+        return te.compute("T_gather_nd", shape, element)
+
+
+class IndexTensor(Op, name="relax.index_tensor"):
+    """data[i0, i1, …]: the elements, or slices, at indices along the first axes (numpy indexing).
+
+    A negative index counts from the end; a run stops at one outside.
+    """
+
+    data: Tensor = operand("the tensor")
+    indices: Tensors = operand(
+        "a tuple of tensors of signed integers, one for each of the first axes; they broadcast"
+    )
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[5,6,n] (i64[m],i64[m]) -> f32[m,n]",
+        "f32[5,6] (i64[3,1],i64[1,n]) -> f32[3,n]",
+        "f32[5] (i32[2,3],) -> f32[2,3]",
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, indices: s.StructInfo) -> s.StructInfo:
+        """The shape that the indices broadcast to, then the axes of data without an index; the dtype of data."""
+        info = rules.tensor(at, data, "data")
+        places = rules.tensors(at, indices, "indices")
+        if not places:
+            text = "indices is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, indices="an empty tuple", help="give a tensor")
+        for place in places:
+            need_int(at, place, "indices")
+        if 0 <= info.ndim < len(places):
+            message = f"indices has {len(places)} fields, data has rank {info.ndim}"
+            raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}", indices="one for each axis")
+        common: s.TensorStructInfo = places[0]
+        for place in places[1:]:
+            made = rules.broadcast_info(at, common, place, None, ("indices", "indices"))
+            common = s.TensorStructInfo(made.shape, None) if made.shape is None else made
+        if info.ndim < 0 or common.ndim < 0:
+            return s.TensorStructInfo(None, info.dtype)
+        if info.dims is None or common.dims is None:
+            return s.TensorStructInfo(None, info.dtype, common.ndim + info.ndim - len(places))
+        return s.TensorStructInfo((*common.dims, *info.dims[len(places) :]), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, indices: tuple[Any, ...]) -> Any:
+        """numpy indexing."""
+        others = data.shape[len(indices) :]
+        if 0 in others:  # nothing is read, wherever the indices point
+            return np.empty((*np.broadcast_shapes(*[index.shape for index in indices]), *others), data.dtype)
+        found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
+        return np.asarray(data[tuple(found)])
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+        """The element at the indices."""
+        common: rules.Dims | None = indices[0].shape
+        for index in indices[1:]:
+            common = rules.broadcast(Site(None), common or (), index.shape) if common is not None else None
+        if common is None:
+            raise NotLowered("the shapes of the indices are not known to broadcast")
+        outer = len(common)
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            found = [counted(x[stretched(i[:outer], x)], data.shape[n]) for n, x in enumerate(indices)]
+            return data[(*found, *i[outer:])]
+
+        return te.compute("T_index_tensor", (*common, *data.shape[len(indices) :]), element)
+
+
+class OneHot(Op, name="relax.one_hot"):
+    """For each index a vector along a new axis: on_value at the index, off_value elsewhere (ONNX OneHot).
+
+    An index below 0 or not below depth gives off_value everywhere, while in ONNX a negative one counts from the end.
+    """
+
+    indices: Tensor = operand("integers")
+    on_value: Prim = operand("the number at the index")
+    off_value: Prim = operand("the number elsewhere, of the dtype of on_value")
+    depth: int = attr(REQUIRED, "length of the new axis, at least 1")
+    axis: int = attr(-1, "the place of the new axis in the result; negative counts from its last")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "i64[n,4] 1 0 depth=5 -> i64[n,4,5]",
+        "i32[3] T.float32(2.5) T.float32(-1.0) depth=4 axis=0 -> f32[4,3]",
+        "i64[2,n] 1 0 depth=3 axis=1 -> i64[2,3,n]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site,
+        indices: s.StructInfo,
+        on_value: s.StructInfo,
+        off_value: s.StructInfo,
+        depth: int,
+        axis: int,
+    ) -> s.StructInfo:
+        """The shape of indices with the new axis, the dtype of on_value."""
+        places = rules.tensor(at, indices, "indices")
+        need_int(at, places, "indices", ("int", "uint"))
+        if not (isinstance(on_value, s.PrimStructInfo) and isinstance(off_value, s.PrimStructInfo)):
+            name, given = (
+                ("off_value", off_value) if isinstance(on_value, s.PrimStructInfo) else ("on_value", on_value)
+            )
+            text = f"{name} is {given}, a scalar is needed"
+            raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
+        if on_value.dtype is not off_value.dtype:
+            message = f"on_value is {on_value.dtype}, off_value is {off_value.dtype}: one dtype is needed"
+            labels = {"on_value": f"dtype {on_value.dtype}", "off_value": f"dtype {off_value.dtype}"}
+            raise at.fail(codes.DTYPES_DIFFER, message, **labels, help=rules.write_scalar(on_value.dtype))
+        if depth < 1:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"depth is {depth}, at least 1 is needed")
+        if places.ndim < 0:
+            return s.TensorStructInfo(None, on_value.dtype)
+        place = rules.axis(at, axis, places.ndim + 1)
+        if places.dims is None:
+            return s.TensorStructInfo(None, on_value.dtype, places.ndim + 1)
+        shape = (*places.dims[:place], p.IntImm(depth), *places.dims[place:])
+        return s.TensorStructInfo(shape, on_value.dtype)
+
+    @staticmethod
+    def evaluate(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int) -> Any:
+        """By comparing with every index there is; one that is none of them is on nowhere, as ONNX and TVM have it."""
+        place = axis % (indices.ndim + 1)
+        there = np.arange(depth).reshape((depth,) + (1,) * (indices.ndim - place))
+        kind = on_value.dtype if isinstance(on_value, np.generic) else scalar_dtype(on_value)
+        return np.where(np.expand_dims(indices, place) == there, on_value, off_value).astype(kind)
+
+    @staticmethod
+    def legalize(
+        te: Te, indices: Tensor, on_value: p.PrimExpr, off_value: p.PrimExpr, depth: int, axis: int
+    ) -> Tensor:
+        """By comparing the index."""
+        place = axis % (indices.ndim + 1)
+        shape = (*indices.shape[:place], p.IntImm(depth), *indices.shape[place:])
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            found = indices[(*i[:place], *i[place + 1 :])]
+            return where(p.EQ(cast(found, i[place].dtype), i[place]), on_value, off_value)
+
+        return te.compute("T_one_hot", shape, element)
+
+
+def need_int(at: Site, x: s.TensorStructInfo, name: str, kinds: tuple[str, ...] = ("int",)) -> None:
+    """Refuse indices whose dtype is known and no integer type."""
+    if x.dtype is not None and x.dtype.kind not in kinds:
+        needed = "integers" if "uint" in kinds else "signed integers"
+        text = f"{name} is {x.dtype}, {needed} are needed"
+        raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {x.dtype}"})
+
+
+def inside(
+    index: Any,
+    shape: Sequence[int],
+    axis: int,
+    name: str = "indices",
+    of: str = "data",
+    *,
+    from_end: bool = True,
+    last: str = "",
+) -> Any:
+    """Indices counted from 0. One outside axis `axis` of the tensor `of` raises an IndexError that says where it stands.
+
+    `last` is how the position goes on where `index` is a part of the tensor called `name`.
+    """
+    length = shape[axis]
+    low = -length if from_end else 0
+    index = np.trunc(index) if index.dtype.kind not in "biu" else index
+    good = (index >= low) & (index < length)
+    if not np.all(good):
+        place = tuple(np.argwhere(~good)[0].tolist())
+        position = ", ".join(map(str, place)) + (last if place else last.removeprefix(", "))
+        given = f"{name}[{position}]" if position else name
+        axis %= len(shape)
+        range_ = f"{low} to {length - 1} are inside" if length else "nothing can be picked"
+        raise IndexError(f"{given} is {index[place]}, axis {axis} of {of} has length {length}: {range_}")
+    found = index.astype(np.int64)
+    return np.where(found < 0, found + length, found)
+
+
+def need_room(places: Sequence[int], shape: Sequence[int], axes: Sequence[int]) -> None:
+    """Raises an IndexError where the indices go on along axes in which the data has ended."""
+    for axis in axes:
+        if places[axis] > shape[axis]:
+            text = f"the indices have length {places[axis]} along axis {axis}, the data only {shape[axis]}"
+            raise IndexError(text)
+
+
+def counted(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """An index counted from 0, in an index expression.
+
+    It is not moved inside: a kernel that is run here checks it, and stops as `inside` does; nothing outside is ever read.
+    """
+    found = cast(index, length.dtype)
+    return where(p.LT(found, rules.ZERO), p.Add(found, length), found)
+
+
+def stretched(i: Sequence[p.PrimExpr], x: Tensor) -> tuple[p.PrimExpr, ...]:
+    """Where the element at `i` of a broadcast is in `x`."""
+    last = i[len(i) - x.ndim :]
+    return tuple([rules.ZERO if n is rules.ONE else v for v, n in zip(last, x.shape, strict=True)])
+
+
+def scalar_dtype(value: Any) -> Any:
+    """The dtype of a scalar operand of a program."""
+    if isinstance(value, bool):
+        return np.dtype(bool)
+    return np.dtype(np.float64 if isinstance(value, float) else np.int64)

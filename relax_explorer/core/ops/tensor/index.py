@@ -1,0 +1,302 @@
+"""Operators that pick elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer, at_least
+from relax_explorer.core.arith.simplify import polynomial, simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import Fusion, Op, Prims, Site, attr, operand
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, is_inside, where
+from relax_explorer.core.ops.tensor.gather import inside
+
+_MODES = ("fast", "clip", "wrap", "nan")
+
+
+class Take(Op, name="relax.take"):
+    """The elements, or slices, at given indices along an axis (numpy.take).
+
+    An index from 0 to the length - 1 is inside; unlike numpy's, a negative one is outside. `mode` says what one outside gives:
+    `fast` promises that there is none, and a run stops where there is; `clip` takes the nearest end, `wrap` begins again at the
+    other end, `nan` gives NaN. No mode ever reads outside the tensor.
+    """
+
+    x: Tensor = operand("the tensor")
+    indices: Tensor = operand("integers: a tensor, or a scalar")
+    axis: int | None = attr(None, "the axis; negative counts from the last; only a vector needs none")
+    mode: str = attr("fast", "fast, clip, wrap, or nan, which needs floating point elements")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[8,4] i32[n] axis=0 -> f32[n,4]",
+        "f32[8] i64[2,3] -> f32[2,3]",
+        'f32[n,3] i64[2] axis=1 mode="nan" -> f32[n,2]',
+        'f32[3,n] 2 axis=0 mode="wrap" -> f32[n]',
+    )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, indices: s.StructInfo, axis: int | None, mode: str) -> s.StructInfo:
+        """The shape of x with the shape of the indices in place of the axis, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        places = (
+            s.TensorStructInfo((), indices.dtype)
+            if isinstance(indices, s.PrimStructInfo)
+            else rules.tensor(at, indices, "indices")
+        )
+        if places.dtype is not None and not places.dtype.is_int:
+            text = f"indices is {places.dtype}, integers are needed"
+            raise at.fail(codes.DTYPE_WRONG, text, indices=f"dtype {places.dtype}")
+        if axis is None and info.ndim != 1:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                "axis is None, and x is not known to be a vector",
+                x=f"this is {info}",
+                help="name an axis",
+            )
+        if mode not in _MODES:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}, it must be one of {', '.join(_MODES)}")
+        if mode == "nan" and info.dtype is not None and not info.dtype.is_float:
+            text = f"x is {info.dtype}, which has no NaN, and mode is 'nan'"
+            raise at.fail(codes.DTYPE_WRONG, text, x=f"dtype {info.dtype}", help="use fast, clip or wrap")
+        if info.ndim < 0 or places.ndim < 0:
+            return s.TensorStructInfo(None, info.dtype)
+        place = rules.axis(at, axis or 0, info.ndim)
+        if info.dims is None or places.dims is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim - 1 + places.ndim)
+        return s.TensorStructInfo((*info.dims[:place], *places.dims, *info.dims[place + 1 :]), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, indices: Any, axis: int | None, mode: str) -> Any:
+        """numpy.take, never outside."""
+        place, given = (axis or 0) % x.ndim, np.asarray(indices)
+        length, others = x.shape[place], (x.shape[:place], x.shape[place + 1 :])
+        if 0 in others[0] + others[1]:  # nothing is read, wherever the indices point
+            return np.empty((*others[0], *given.shape, *others[1]), x.dtype)
+        if mode == "fast" or not length:
+            given = inside(given, x.shape, place, of="x", from_end=False)
+        index = given.astype(np.int64)
+        if mode == "nan":
+            made = np.take(x, np.clip(index, 0, length - 1), place)
+            outside = ((index < 0) | (index >= length)).reshape(
+                (1,) * (place % x.ndim) + index.shape + (1,) * (x.ndim - 1 - place % x.ndim)
+            )
+            return np.where(outside, np.asarray(np.nan, x.dtype), made)
+        return np.take(x, index, place, mode="wrap" if mode == "wrap" else "clip")
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, indices: Tensor | p.PrimExpr, axis: int | None, mode: str) -> Tensor:
+        """The element at the index; what is outside is moved inside, unless the mode promises that nothing is."""
+        place = (axis or 0) % x.ndim
+        length = x.shape[place]
+        rank = indices.ndim if isinstance(indices, Tensor) else 0
+        shape = (
+            *x.shape[:place],
+            *(indices.shape if isinstance(indices, Tensor) else ()),
+            *x.shape[place + 1 :],
+        )
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            index = indices[i[place : place + rank]] if isinstance(indices, Tensor) else indices
+            found = cast(index, length.dtype)
+            if mode == "fast":
+                return x[(*i[:place], found, *i[place + rank :])]
+            kept: p.PrimExpr = p.Min(p.Max(found, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
+            if mode == "wrap":
+                kept = p.FloorMod(found, length)
+            taken = x[(*i[:place], kept, *i[place + rank :])]
+            if mode == "nan":
+                return where(is_inside(found, length), taken, p.FloatImm(math.nan, x.dtype))
+            return taken
+
+        return te.compute("T_take", shape, element)
+
+
+class StridedSlice(Op, name="relax.strided_slice"):
+    """A slice along some axes: from begin to before end in steps (numpy slicing).
+
+    A begin or end outside is moved to the nearest end. Axes that are not named stay whole.
+    """
+
+    x: Tensor = operand("the tensor")
+    axes: Prims = operand("the axes, literals; negative count from the last")
+    begin: Prims = operand("first index along each of the axes; negative counts from the end")
+    end: Prims = operand("index after the last along each of the axes; negative counts from the end")
+    strides: Prims | None = operand(
+        "step along each of the axes, a literal; negative goes backwards; 1 when left out", default=None
+    )
+    assume_inbound: bool = attr(
+        False, "whether begin and end are inside, so that nothing moves them and lengths are simpler"
+    )
+    fusion = Fusion.INJECTIVE
+    by_info = False
+    examples = (
+        "f32[8,4] (0,) (2,) (6,) -> f32[4,4]",
+        "f32[8,4] (0,) (7,) (0,) (-2,) -> f32[4,4]",
+        "f32[9,4] (0,) (1,) (9,) (3,) assume_inbound=True -> f32[3,4]",
+        "f32[n,4] (-1,) (1,) (3,) -> f32[n,2]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, x: s.StructInfo, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool
+    ) -> s.StructInfo:
+        """The shape of x with the lengths of the slices, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        given = {"axes": axes, "begin": begin, "end": end, "strides": strides}
+        lengths = {name: len(i.fields) for name, i in given.items() if isinstance(i, s.TupleStructInfo)}
+        if len(set(lengths.values())) > 1:
+            text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+            raise at.fail(codes.BAD_ATTRIBUTE, f"one number is needed for each axis: {text}")
+        numbers = {name: _numbers(item) for name, item in given.items()}
+        places = numbers["axes"]
+        if places is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim)
+        open_ = next((axis for axis in places if not isinstance(axis, p.IntImm)), None)
+        if open_ is not None:
+            text = f"axes has {open_}, a literal number is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, axes=f"one is {open_}")
+        found = rules.axes(
+            at, tuple([axis.value for axis in places if isinstance(axis, p.IntImm)]), info.ndim
+        )
+        if info.dims is None or numbers["begin"] is None or numbers["end"] is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim)
+        steps = _steps(at, numbers["strides"], len(found))
+        dims = list(info.dims)
+        for n, place in enumerate(found):
+            ends = numbers["begin"][n], numbers["end"][n]
+            dims[place] = _slice(dims[place], *ends, steps[n], assume_inbound)[1]
+        return s.TensorStructInfo(tuple(dims), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool) -> Any:
+        """numpy slicing."""
+        slices: list[Any] = [slice(None)] * x.ndim
+        for n, axis in enumerate(axes):
+            step = int(strides[n]) if strides is not None else 1
+            stop: int | None = int(end[n])
+            if step < 0 and stop is not None and stop < -x.shape[axis]:
+                stop = None
+            slices[int(axis)] = slice(int(begin[n]), stop, step)
+        return np.ascontiguousarray(x[tuple(slices)])
+
+    @staticmethod
+    def legalize(
+        te: Te, x: Tensor, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool
+    ) -> Tensor:
+        """The element at begin plus a number of steps."""
+        places = [axis.value % x.ndim for axis in axes]
+        steps = [item.value for item in strides] if strides is not None else [1] * len(places)
+        shape, firsts = list(x.shape), {}
+        for n, place in enumerate(places):
+            first, shape[place] = _slice(x.shape[place], begin[n], end[n], steps[n], assume_inbound)
+            firsts[place] = (first, p.IntImm(steps[n]))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            at = [
+                simplify(p.Add(p.Mul(v, firsts[n][1]), firsts[n][0])) if n in firsts else v
+                for n, v in enumerate(i)
+            ]
+            return x[at]
+
+        return te.compute("T_strided_slice", shape, element)
+
+
+def _numbers(info: Any) -> Sequence[p.PrimExpr] | None:
+    if isinstance(info, s.TupleStructInfo):
+        values = [
+            field.value
+            for field in info.fields
+            if isinstance(field, s.PrimStructInfo) and field.value is not None
+        ]
+        return values if len(values) == len(info.fields) else None
+    return None
+
+
+def _steps(at: Site, given: Sequence[p.PrimExpr] | None, count: int) -> list[int]:
+    steps = [step.value for step in given if isinstance(step, p.IntImm)] if given is not None else [1] * count
+    if len(steps) != count or 0 in steps:
+        said = ", ".join(map(str, given or ()))
+        text = f"strides is ({said}), literal numbers other than 0 are needed"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, strides="one is 0 or no literal")
+    return steps
+
+
+def _slice(
+    length: p.PrimExpr, begin: p.PrimExpr, end: p.PrimExpr, step: int, inbound: bool
+) -> tuple[p.PrimExpr, p.PrimExpr]:
+    """First index and length of a slice."""
+    if isinstance(length, p.IntImm) and isinstance(begin, p.IntImm) and isinstance(end, p.IntImm):
+        found = range(length.value)[slice(begin.value, _stop(end.value, length.value, step), step)]
+        return p.IntImm(found.start), p.IntImm(len(found))
+    bound = _inside if not inbound else _counted
+    first, last = _number(bound(begin, length, step)), _number(bound(end, length, step))
+    empty = isinstance(begin, p.IntImm) and isinstance(end, p.IntImm) and 0 <= end.value <= begin.value
+    if step == 1 and not inbound and (empty or (isinstance(first, p.Min) and first.b is last)):
+        return first, rules.ZERO if empty else rules.extent(first, last)
+    low, high = (first, last) if step > 0 else (last, first)
+    room = _minus(high if abs(step) == 1 else _plain(p.Add(high, p.IntImm(abs(step) - 1))), low)
+    return first, room if abs(step) == 1 else _plain(p.FloorDiv(room, p.IntImm(abs(step))))
+
+
+def _number(place: p.PrimExpr) -> p.PrimExpr:
+    """A place in which no variable occurs as the number it is."""
+    return place if p.free_vars(place) else simplify(place)
+
+
+def _plain(value: p.PrimExpr) -> p.PrimExpr:
+    """Simplified, unless it has a minimum or maximum, whose operands stay in the order they are written in."""
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, (p.Min, p.Max)):
+            return value
+        parts.extend(part.children())
+    return simplify(value)
+
+
+def _minus(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    return a if b is rules.ZERO else _plain(p.Sub(a, b))
+
+
+def _stop(end: int, length: int, step: int) -> int | None:
+    """The end as Python's slices have it: going down, an end before the first element leaves nothing out."""
+    return None if step < 0 and end < -length else end
+
+
+def _counted(place: p.PrimExpr, length: p.PrimExpr, step: int) -> p.PrimExpr:
+    """A negative position counted from the end."""
+    return (
+        simplify(p.Sub(length, p.IntImm(-place.value)))
+        if isinstance(place, p.IntImm) and place.value < 0
+        else place
+    )
+
+
+def _inside(place: p.PrimExpr, length: p.PrimExpr, step: int) -> p.PrimExpr:
+    """A position moved into the axis: [0, length] going up, [-1, length - 1] going down."""
+    if step < 0:
+        last = simplify(p.Sub(length, p.IntImm(1)))
+        return (
+            p.Min(p.Max(_counted(place, length, step), p.IntImm(-1)), last)
+            if _is_negative(place)
+            else p.Min(place, last)
+        )
+    if _is_negative(place):
+        return p.Min(p.Max(_counted(place, length, step), rules.ZERO), length)
+    if not isinstance(place, p.IntImm) and at_least(place, 0) is not Answer.YES:  # negative for some lengths
+        known = polynomial(place).get((), 0)
+        negative = p.LT(simplify(p.Sub(place, p.IntImm(known))), p.IntImm(-known))
+        counted = where(negative, simplify(p.Add(place, length)), place)
+        return p.Min(p.Max(counted, rules.ZERO), length)
+    return rules.bounded(place, length)
+
+
+def _is_negative(place: p.PrimExpr) -> bool:
+    return isinstance(place, p.IntImm) and place.value < 0

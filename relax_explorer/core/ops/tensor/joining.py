@@ -1,0 +1,377 @@
+"""Operators that put tensors together and take them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, Op, Site, Stops, Tensors, attr, operand
+from relax_explorer.core.ops.kit.te import Te, Tensor, where
+from relax_explorer.core.ops.tensor.manipulate import reshape_stage
+
+
+class Concat(Op, name="relax.concat"):
+    """Tensors one after another along an axis (numpy.concatenate)."""
+
+    stops = Stops.RELATIONS
+    kernel = "concatenate"
+    tensors: Tensors = operand("a tuple of tensors of one dtype, of equal lengths but along the axis")
+    axis: int | None = attr(0, "the axis; negative counts from the last; None is for vectors only")
+    fusion = Fusion.INJECTIVE
+    examples = ("(f32[n,4],f32[n,2]) axis=1 -> f32[n,6]", "(i8[n],i8[m],i8[1]) -> i8[n+m+1]")
+
+    @staticmethod
+    def infer(at: Site, tensors: s.StructInfo, axis: int | None) -> s.StructInfo:
+        """The lengths along the axis added, the others as they are, the common dtype."""
+        infos = rules.tensors(at, tensors, "tensors")
+        if not infos:
+            text = "tensors is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
+        kind = rules.same_field_dtype(at, infos, "tensors")
+        rank = rules.same_rank(at, infos, "tensors")
+        if axis is None and rank > 1:
+            text = f"axis is None, which is for vectors; the tensors have rank {rank}"
+            raise at.fail(codes.RANK_WRONG, text, tensors=f"this is {tensors}", help="name an axis")
+        place = rules.axis(at, axis or 0, rank)
+        known = [info.dims for info in infos if info.dims is not None]
+        shape = _concat_shape(at, known, place) if known else None
+        return s.TensorStructInfo(shape if len(known) == len(infos) else None, kind, rank)
+
+    @staticmethod
+    def evaluate(tensors: tuple[Any, ...], axis: int | None) -> Any:
+        """numpy.concatenate."""
+        return np.concatenate(tensors, axis or 0)
+
+    @staticmethod
+    def legalize(te: Te, tensors: Sequence[Tensor], axis: int | None) -> Tensor:
+        """From the tensor that the index along the axis falls in."""
+        place = (axis or 0) % tensors[0].ndim
+        shape = _concat_shape(Site(None), [x.shape for x in tensors], place)
+        assert shape is not None  # a result of unknown shape is not lowered
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            start: p.PrimExpr = p.IntImm(0)
+            starts = []
+            for x in tensors:
+                starts.append(start)
+                start = simplify(p.Add(start, x.shape[place]))
+            values = [
+                x[(*i[:place], simplify(p.Sub(i[place], first)), *i[place + 1 :])]
+                for x, first in zip(tensors, starts, strict=True)
+            ]
+            return _chosen(i[place], values, starts[1:])
+
+        return te.compute("T_concat", shape, element)
+
+
+def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.Dims | None:
+    """The joined shape; None when it depends on shape variables whether the other lengths agree."""
+    for dims in shapes[1:]:
+        for n, (a, b) in enumerate(zip(shapes[0], dims, strict=True)):
+            answer = at.equal(a, b) if n != place else Answer.YES
+            if answer is Answer.NO:
+                raise at.fail(
+                    codes.DIMS_DIFFER,
+                    f"axis {n} of the tensors has the lengths {a} and {b}",
+                    tensors=f"all axes but axis {place} must agree",
+                )
+            if answer is Answer.UNKNOWN:
+                return None
+    result = list(shapes[0])
+    result[place] = _total([dims[place] for dims in shapes])
+    return tuple(result)
+
+
+def _total(lengths: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The sum as TVM writes it: literals that meet are added, equal lengths multiplied."""
+    first = lengths[0]
+    if len(lengths) > 1 and not isinstance(first, p.IntImm) and all(length is first for length in lengths):
+        return p.Mul(first, p.IntImm(len(lengths)))
+    total = first
+    for length in lengths[1:]:
+        if isinstance(total, p.IntImm) and isinstance(length, p.IntImm):
+            total = p.IntImm(total.value + length.value)
+        else:
+            total = length if total is rules.ZERO else total if length is rules.ZERO else p.Add(total, length)
+    return total
+
+
+MOST_IN_A_ROW = 32
+"""Beyond so many values the question is which half; TVM asks for one after the other, to any depth."""
+
+
+def _chosen(index: p.PrimExpr, values: Sequence[p.PrimExpr], starts: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The value in whose part `index` lies; `starts` are the beginnings of all parts but the first."""
+    if len(values) > MOST_IN_A_ROW:
+        half = len(values) // 2
+        before = _chosen(index, values[:half], starts[: half - 1])
+        return where(p.LT(index, starts[half - 1]), before, _chosen(index, values[half:], starts[half:]))
+    value = values[-1]
+    for own, end in zip(reversed(values[:-1]), reversed(starts), strict=True):
+        value = where(p.LT(index, end), own, value)
+    return value
+
+
+class Stack(Op, name="relax.stack"):
+    """Tensors of one shape along a new axis (numpy.stack)."""
+
+    stops = Stops.RELATIONS
+    tensors: Tensors = operand("a tuple of tensors of one shape and dtype")
+    axis: int = attr(0, "the place of the new axis in the result; negative counts from its last")
+    fusion = Fusion.INJECTIVE
+    examples = ("(f32[n,4],f32[n,4]) axis=1 -> f32[n,2,4]", "(i8[n],i8[n],i8[n]) axis=-1 -> i8[n,3]")
+
+    @staticmethod
+    def infer(at: Site, tensors: s.StructInfo, axis: int) -> s.StructInfo:
+        """The shape of each with the number of tensors at the new axis, the common dtype."""
+        infos = rules.tensors(at, tensors, "tensors")
+        if not infos:
+            text = "tensors is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
+        kind = rules.same_field_dtype(at, infos, "tensors")
+        rank = rules.same_rank(at, infos, "tensors")
+        place = rules.axis(at, axis, rank + 1 if rank >= 0 else -1)
+        first = infos[0]
+        if first.dims is None or not _same_shapes(at, infos):
+            return s.TensorStructInfo(None, kind, rank + 1 if rank >= 0 else -1)
+        dims = list(first.dims)
+        dims.insert(place, p.IntImm(len(infos)))
+        return s.TensorStructInfo(tuple(dims), kind)
+
+    @staticmethod
+    def evaluate(tensors: tuple[Any, ...], axis: int) -> Any:
+        """numpy.stack."""
+        return np.stack(tensors, axis)
+
+    @staticmethod
+    def legalize(te: Te, tensors: Sequence[Tensor], axis: int) -> Tensor:
+        """From the tensor that the index along the new axis names."""
+        place = axis % (tensors[0].ndim + 1)
+        shape = list(tensors[0].shape)
+        shape.insert(place, p.IntImm(len(tensors)))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            rest = (*i[:place], *i[place + 1 :])
+            values = [x[rest] for x in tensors]
+            if len(values) > MOST_IN_A_ROW:
+                return _chosen(i[place], values, [p.IntImm(n) for n in range(1, len(values))])
+            value = values[-1]
+            for n in range(len(values) - 2, -1, -1):
+                value = where(p.EQ(i[place], p.IntImm(n)), values[n], value)
+            return value
+
+        return te.compute("T_stack", shape, element)
+
+
+def _same_shapes(at: Site, infos: Sequence[s.TensorStructInfo]) -> bool:
+    """Whether all shapes are known to agree; raises when they can't."""
+    agree = True
+    first = infos[0].dims or ()
+    for info in infos[1:]:
+        for a, b in zip(first, info.dims or (), strict=False):
+            answer = at.equal(a, b)
+            if answer is Answer.NO:
+                raise at.fail(
+                    codes.DIMS_DIFFER,
+                    f"the tensors have the lengths {a} and {b}",
+                    tensors="the tensors need one shape",
+                )
+            agree = agree and answer is Answer.YES
+        agree = agree and info.dims is not None
+    return agree
+
+
+class Split(Op, name="relax.split"):
+    """A tensor cut into parts along an axis (numpy.split).
+
+    Where the length can't be divided into equal parts the last ones are shorter, or empty, while numpy refuses that. A cut beyond
+    the end is at the end. One part alone is no tuple but the tensor itself.
+    """
+
+    stops = Stops.LENGTHS
+    x: Tensor = operand("the tensor")
+    indices_or_sections: int | Ints = attr(
+        REQUIRED, "how many equal parts, at least 1; or the places of the cuts, in ascending order"
+    )
+    axis: int = attr(0, "the axis; negative counts from the last")
+    fusion = Fusion.INJECTIVE
+    examples = (
+        "f32[n,6] indices_or_sections=3 axis=1 -> (f32[n,2],f32[n,2],f32[n,2])",
+        "f32[6] indices_or_sections=[1,4] -> (f32[1],f32[3],f32[2])",
+    )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, indices_or_sections: Any, axis: int) -> s.StructInfo:
+        """A tuple of the parts, each of the dtype of x; x itself when there is one part."""
+        info = rules.tensor(at, x, "x")
+        place = rules.axis(at, axis, info.ndim)
+        count = indices_or_sections if isinstance(indices_or_sections, int) else len(indices_or_sections) + 1
+        if count == 1:
+            return info
+        if count <= 0:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                f"indices_or_sections is {indices_or_sections}, at least one part is needed",
+            )
+        if info.dims is None:
+            return s.TupleStructInfo((s.TensorStructInfo(None, info.dtype, info.ndim),) * count)
+        spans = _spans(info.dims[place], indices_or_sections)
+        parts = [
+            s.TensorStructInfo((*info.dims[:place], size, *info.dims[place + 1 :]), info.dtype)
+            for _, size in spans
+        ]
+        return s.TupleStructInfo(tuple(parts))
+
+    @staticmethod
+    def evaluate(x: Any, indices_or_sections: Any, axis: int) -> Any:
+        """Parts as inference has them; of one part, the tensor itself."""
+        if indices_or_sections in (1, ()):
+            return x
+        spans = _spans(p.IntImm(x.shape[axis]), indices_or_sections)
+        numbers = [(start.value, size.value) for start, size in spans]  # type: ignore[attr-defined]  # literals stay literals
+        return tuple([np.ascontiguousarray(np.take(x, range(a, a + n), axis)) for a, n in numbers])
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, indices_or_sections: Any, axis: int) -> list[Tensor]:
+        """One stage for each part."""
+        place = axis % x.ndim
+        if indices_or_sections in (1, ()):
+            return [te.compute("T_split_sections", x.shape, lambda *i: x[i])]
+
+        def part(start: p.PrimExpr, size: p.PrimExpr, suffix: str) -> Tensor:
+            shape = (*x.shape[:place], size, *x.shape[place + 1 :])
+            return te.compute(
+                f"T_split_sections{suffix}",
+                shape,
+                lambda *i: x[(*i[:place], simplify(p.Add(i[place], start)), *i[place + 1 :])],
+            )
+
+        return [part(start, size, "") for start, size in _spans(x.shape[place], indices_or_sections)]
+
+
+def _spans(length: p.PrimExpr, cuts: Any) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+    """Start and length of each part."""
+    return _equal_spans(length, cuts) if isinstance(cuts, int) else _cut_spans(length, cuts)
+
+
+def _equal_spans(length: p.PrimExpr, count: int) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+    if isinstance(length, p.IntImm):
+        part = -(-length.value // count)
+        starts = [min(n * part, length.value) for n in range(count + 1)]
+        return [(p.IntImm(a), p.IntImm(min(b, length.value) - a)) for a, b in pairwise(starts)]
+    size = simplify(p.FloorDiv(p.Add(length, p.IntImm(count - 1)), p.IntImm(count)))  # rounded up
+    places = [rules.ZERO, size, *[simplify(p.Mul(size, p.IntImm(n))) for n in range(2, count)]]
+    last = simplify(p.Sub(length, places[-1]))
+    if "//" in str(last):
+        last = p.Sub(length, places[-1])
+    return [*[(place, size) for place in places[:-1]], (places[-1], last)]
+
+
+def _cut_spans(length: p.PrimExpr, cuts: Sequence[Any]) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+    """Cuts beyond the end are at the end; a part that would end before it starts is empty."""
+    places = [rules.ZERO, *[rules.bounded(p.as_prim(cut), length) for cut in cuts], length]
+    return [(a, rules.extent(a, b)) for a, b in pairwise(places)]
+
+
+class Repeat(Op, name="relax.repeat"):
+    """Each element several times along an axis (numpy.repeat)."""
+
+    stops = Stops.LENGTHS
+    data: Tensor = operand("the tensor")
+    repeats: int = attr(REQUIRED, "how many times, at least 0")
+    axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[n,4] repeats=2 axis=0 -> f32[n*2,4]", "i8[n,2] repeats=3 -> i8[n*6]")
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, repeats: int, axis: int | None) -> s.StructInfo:
+        """The shape of data with the length of the axis times repeats, the dtype of data; a vector when axis is None."""
+        info = rules.tensor(at, data, "data")
+        if repeats < 0:
+            text = f"repeats is {repeats}, at least 0 is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
+        place = 0 if axis is None else rules.axis(at, axis, info.ndim)
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, 1 if axis is None else info.ndim)
+        if axis is None:
+            return s.TensorStructInfo(
+                (simplify(p.Mul(rules.volume(info.dims), p.IntImm(repeats))),), info.dtype
+            )
+        dims = list(info.dims)
+        dims[place] = simplify(p.Mul(dims[place], p.IntImm(repeats)))
+        return s.TensorStructInfo(tuple(dims), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, repeats: int, axis: int | None) -> Any:
+        """numpy.repeat."""
+        return np.repeat(data, repeats, axis)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, repeats: int, axis: int | None) -> Tensor:
+        """The element whose index is divided."""
+        source = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
+        place = 0 if axis is None else axis % data.ndim
+        shape = list(source.shape)
+        shape[place] = simplify(p.Mul(shape[place], p.IntImm(repeats)))
+        return te.compute(
+            "T_repeat",
+            shape,
+            lambda *i: source[(*i[:place], p.FloorDiv(i[place], p.IntImm(repeats)), *i[place + 1 :])],
+        )
+
+
+class Tile(Op, name="relax.tile"):
+    """The whole tensor several times along each axis (numpy.tile)."""
+
+    stops = Stops.LENGTHS
+    data: Tensor = operand("the tensor")
+    repeats: Ints = attr(
+        REQUIRED,
+        "how many times along each of the last axes, at least 0; more numbers than axes make new first axes",
+    )
+    fusion = Fusion.BROADCAST
+    examples = ("f32[n,4] repeats=[2,1] -> f32[n*2,4]", "i8[n] repeats=[2,3] -> i8[2,n*3]")
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, repeats: Any) -> s.StructInfo:
+        """The lengths of data times the repeats, aligned from the right, the dtype of data."""
+        info = rules.tensor(at, data, "data")
+        times = repeats if isinstance(repeats, tuple) else (repeats,)
+        if min(times, default=0) < 0:
+            raise at.fail(codes.BAD_ATTRIBUTE, f"repeats is {list(times)}, numbers of at least 0 are needed")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, max(info.ndim, len(times)) if info.ndim >= 0 else -1)
+        return s.TensorStructInfo(_tiled(info.dims, times), info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, repeats: Any) -> Any:
+        """numpy.tile."""
+        return np.tile(data, repeats)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, repeats: Any) -> Tensor:
+        """The element at the remainder of each index."""
+        times = repeats if isinstance(repeats, tuple) else (repeats,)
+        shape = _tiled(data.shape, times)
+        offset = len(shape) - data.ndim
+        return te.compute(
+            "T_tile",
+            shape,
+            lambda *i: data[tuple([p.FloorMod(i[n + offset], dim) for n, dim in enumerate(data.shape)])],
+        )
+
+
+def _tiled(dims: rules.Dims, times: tuple[int, ...]) -> rules.Dims:
+    rank = max(len(dims), len(times))
+    lengths = (rules.ONE,) * (rank - len(dims)) + dims
+    factors = (1,) * (rank - len(times)) + times
+    return tuple([simplify(p.Mul(n, p.IntImm(k))) for n, k in zip(lengths, factors, strict=True)])

@@ -1,0 +1,376 @@
+"""Operators that rearrange a tensor without changing its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer, factors, product
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.broadcasting import index
+from relax_explorer.core.ops.kit.decl import (
+    REQUIRED,
+    Axes,
+    Fusion,
+    IntList,
+    Op,
+    Shape,
+    Site,
+    Stops,
+    attr,
+    operand,
+)
+from relax_explorer.core.ops.kit.te import Te, Tensor, flat_index, unflatten
+
+
+class PermuteDims(Op, name="relax.permute_dims"):
+    """The same elements with the axes in another order (numpy.transpose)."""
+
+    stops = Stops.RELATIONS
+    kernel = "transpose"
+    x: Tensor = operand("the tensor")
+    axes: IntList | None = attr(
+        None, "for each axis of the result the axis of x that it is; the reverse order when None"
+    )
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] -> f32[4,n]", "f32[2,3,4] axes=[1,0,2] -> f32[3,2,4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axes: tuple[int, ...] | None) -> s.StructInfo:
+        """The lengths of x in the new order, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        if axes is None:
+            order = list(range(info.ndim))[::-1] if info.ndim >= 0 else []
+        else:
+            if info.ndim < 0:
+                text = "the rank of x is not known, and axes names its axes"
+                hint = "state it with R.match_cast(…, R.Tensor(ndim=2))"
+                raise at.fail(codes.RANK_WRONG, text, x=f"this is {info}", help=hint)
+            order = rules.axes(at, axes, info.ndim)
+            if info.ndim >= 0 and len(order) != info.ndim:
+                text = f"axes has {len(order)} entries, {info.ndim} are needed, one for each axis of x"
+                raise at.fail(codes.RANK_WRONG, text, x=f"this is {info}", help="name each axis once")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim)
+        return s.TensorStructInfo(tuple([info.dims[n] for n in order]), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, axes: tuple[int, ...] | None) -> Any:
+        """numpy.transpose, in memory of its own."""
+        return np.ascontiguousarray(np.transpose(x, axes)) if x.ndim else x
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axes: tuple[int, ...] | None) -> Tensor:
+        """Each element from its old place."""
+        order = [n % x.ndim for n in axes] if axes is not None else list(range(x.ndim))[::-1]
+        back = [order.index(n) for n in range(x.ndim)]
+        return te.compute(
+            "T_transpose", [x.shape[n] for n in order], lambda *i: x[tuple([i[n] for n in back])]
+        )
+
+
+def reshape_stage(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
+    """The elements of `x` in row-major order in another shape."""
+    return te.compute("T_reshape", shape, lambda *i: x[unflatten(flat_index(i, shape), x.shape)])
+
+
+class Reshape(Op, name="relax.reshape"):
+    """The same elements in row-major order, in another shape (numpy.reshape).
+
+    The result is the memory of x. One length may be -1: it is what is left over. A length of 0 is that of x at the same
+    place, as in ONNX, unlike numpy.
+    """
+
+    shares = ("x",)
+    stops = Stops.RELATIONS
+    x: Tensor = operand("the tensor")
+    shape: Shape = operand("the new shape, of as many elements")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] (n*4,) -> f32[n*4]", "f32[2,6] (3,4) -> f32[3,4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
+        """The new shape, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        shape = rules.shape(at, shape, "shape")
+        if shape.values is None:
+            return rules.of_shape(at, "shape", info.dtype)
+        literals = [value.value for value in shape.values if isinstance(value, p.IntImm)]
+        if literals.count(-1) > 1:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {rules.text(shape.values)}"
+            )
+        open_ = next((n for n in literals if n < 0 or (n == 0 and info.dims is None)), None)
+        if open_ is not None:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE,
+                f"the length {open_} needs an operand of known shape",
+                x=f"this is {info}",
+            )
+        if info.dims is not None:
+            beyond = [n for n, value in enumerate(shape.values) if value is rules.ZERO and n >= info.ndim]
+            if beyond:
+                raise at.fail(
+                    codes.BAD_ATTRIBUTE,
+                    f"length {beyond[0]} of the new shape is 0: x has no such axis to take the length from",
+                    x=f"rank {info.ndim}",
+                    shape=f"shape {rules.text(shape.values)}",
+                )
+            have, want = product(info.dims), product(shape.values)
+            if at.equal(have, want) is Answer.NO:
+                text = f"x has {have} elements, the new shape {want}"
+                raise at.fail(
+                    codes.SIZE_MISMATCH,
+                    text,
+                    x=f"shape {rules.text(info.dims)}",
+                    shape=f"shape {rules.text(shape.values)}",
+                )
+        return s.TensorStructInfo(shape.values, info.dtype)
+
+    @staticmethod
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """A length 0 replaced by the operand's at its place, the length -1 by what is left over."""
+        target, info = call.args[1], infos[0]
+        if type(target) is not e.ShapeExpr or not isinstance(info, s.TensorStructInfo) or info.dims is None:
+            return call
+        values = list(target.values)
+        for n, value in enumerate(values[: len(info.dims)]):
+            if value is rules.ZERO:
+                values[n] = info.dims[n]
+        open_ = [n for n, value in enumerate(values) if isinstance(value, p.IntImm) and value.value == -1]
+        if len(open_) == 1:
+            others = [value for n, value in enumerate(values) if n != open_[0]]
+            if product(others) is not rules.ZERO:
+                values[open_[0]] = _left_over(list(info.dims), others)
+        if tuple(values) == target.values:
+            return call
+        shape = e.ShapeExpr(tuple(values), None, target.span)
+        return e.Call(call.op, (call.args[0], shape), call.attrs, call.sinfo_args, None, call.span)
+
+    @staticmethod
+    def evaluate(x: Any, shape: tuple[int, ...]) -> Any:
+        """numpy.reshape."""
+        return x.reshape(tuple(shape))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
+        """Each element from its position in row-major order."""
+        return reshape_stage(te, x, shape)
+
+
+def _left_over(dims: list[p.PrimExpr], others: list[p.PrimExpr]) -> p.PrimExpr:
+    """What the product of lengths is divided by that of others; a shape variable that both have is left out."""
+    above, below = factors(dims), []
+    for other in factors(others):
+        if isinstance(other, p.PrimVar) and other in above:
+            above.remove(other)
+        else:
+            below.append(other)
+    whole, rest = product(above), product(below)
+    return simplify(whole if rest is rules.ONE else p.FloorDiv(whole, rest))
+
+
+class Flatten(Op, name="relax.flatten"):
+    """All elements as a vector, in row-major order (numpy.ravel)."""
+
+    stops = Stops.RELATIONS
+    kernel = "reshape"
+    x: Tensor = operand("the tensor")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] -> f32[n*4]", "f32[] -> f32[1]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """A vector of as many elements, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        if info.dims is None:
+            return (
+                s.TensorStructInfo((rules.ONE,), info.dtype)
+                if info.ndim == 0
+                else s.TensorStructInfo(None, info.dtype, 1)
+            )
+        return s.TensorStructInfo((rules.volume(info.dims),), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        """numpy.reshape to one axis."""
+        return x.reshape(-1)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor) -> Tensor:
+        """As reshape."""
+        return reshape_stage(te, x, (rules.volume(x.shape),))
+
+
+class Squeeze(Op, name="relax.squeeze"):
+    """The same elements without axes of length 1 (numpy.squeeze).
+
+    An axis that is named stays if it is known to have another length, as in PyTorch, unlike numpy; a length that is not known
+    must be 1 when it runs.
+    """
+
+    stops = Stops.LENGTHS
+    x: Tensor = operand("the tensor")
+    axis: Axes | None = attr(None, "the axes, negative count from the last; all of length 1 when None")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[1,n,1] axis=[0] -> f32[n,1]", "f32[1,4,1] -> f32[4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...] | None) -> s.StructInfo:
+        """The lengths of the axes that stay, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        if axis is None:
+            if info.dims is None or not all(isinstance(dim, p.IntImm) for dim in info.dims):
+                return s.TensorStructInfo(None, info.dtype)
+            return s.TensorStructInfo(tuple([dim for dim in info.dims if dim is not rules.ONE]), info.dtype)
+        dropped = rules.axes(at, axis, info.ndim, "axis")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, info.ndim - len(dropped) if info.ndim >= 0 else -1)
+        for n in dropped:
+            at.equal(info.dims[n], rules.ONE)  # the type says so
+        kept = [dim for n, dim in enumerate(info.dims) if n not in dropped or _stays(dim)]
+        return s.TensorStructInfo(tuple(kept), info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, axis: tuple[int, ...] | None) -> Any:
+        """numpy.squeeze; an axis of another length stays."""
+        return np.squeeze(x, axis if axis is None else tuple([n for n in axis if x.shape[n] == 1]))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: tuple[int, ...] | None) -> Tensor:
+        """Index 0 on the axes left out."""
+        named = range(x.ndim) if axis is None else [n % x.ndim for n in axis]
+        kept = [n for n, dim in enumerate(x.shape) if n not in named or _stays(dim)]
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            return x[tuple([i[kept.index(n)] if n in kept else p.IntImm(0) for n in range(x.ndim)])]
+
+        return te.compute("T_squeeze", [x.shape[n] for n in kept], element)
+
+
+def _stays(dim: p.PrimExpr) -> bool:
+    """Whether a length is known not to be 1: TVM leaves such an axis in place, as PyTorch does."""
+    return isinstance(dim, p.IntImm) and dim.value != 1
+
+
+class ExpandDims(Op, name="relax.expand_dims"):
+    """The same elements with new axes of length 1 (numpy.expand_dims)."""
+
+    stops = Stops.RELATIONS
+    x: Tensor = operand("the tensor")
+    axis: Axes = attr(REQUIRED, "places of the new axes in the result; negative count from its last")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[n,4] axis=[1] -> f32[n,1,4]", "f32[4] axis=[-1] -> f32[4,1]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...]) -> s.StructInfo:
+        """The lengths of x with a 1 at each new place, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        if info.ndim < 0:
+            return s.TensorStructInfo(None, info.dtype)
+        rank = info.ndim + len(axis)
+        new = rules.axes(at, axis, rank, "axis")
+        if info.dims is None:
+            return s.TensorStructInfo(None, info.dtype, rank)
+        rest = iter(info.dims)
+        return s.TensorStructInfo(
+            tuple([rules.ONE if n in new else next(rest) for n in range(rank)]), info.dtype
+        )
+
+    @staticmethod
+    def evaluate(x: Any, axis: tuple[int, ...]) -> Any:
+        """numpy.expand_dims."""
+        return np.expand_dims(x, axis)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: tuple[int, ...]) -> Tensor:
+        """The element with the new indices left out."""
+        rank = x.ndim + len(axis)
+        new = [n % rank for n in axis]
+        rest = iter(x.shape)
+        shape = [rules.ONE if n in new else next(rest) for n in range(rank)]
+        return te.compute(
+            "expand_dims", shape, lambda *i: x[tuple([v for n, v in enumerate(i) if n not in new])]
+        )
+
+
+class BroadcastTo(Op, name="relax.broadcast_to"):
+    """The tensor repeated along its axes of length 1, and along new first axes, to a shape (numpy.broadcast_to)."""
+
+    stops = Stops.RELATIONS
+    x: Tensor = operand("the tensor")
+    shape: Shape = operand("the shape of the result")
+    fusion = Fusion.BROADCAST
+    examples = ("f32[1,4] (3,4) -> f32[3,4]", "i8[n,1] (2,n,4) -> i8[2,n,4]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
+        """The shape asked for, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        shape = rules.shape(at, shape, "shape")
+        if shape.values is None:
+            return rules.of_shape(at, "shape", info.dtype)
+        if info.ndim > len(shape.values):
+            raise at.fail(
+                codes.RANK_WRONG,
+                f"x has rank {info.ndim}, the shape only {len(shape.values)}",
+                x=f"this is {info}",
+            )
+        for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
+            if own is not rules.ONE and at.equal(own, wanted, or_one=(own,)) is Answer.NO:
+                raise at.fail(
+                    codes.NOT_BROADCASTABLE,
+                    f"an axis of x has length {own}, shape has {wanted} there; only length 1 can be repeated",
+                    x=f"this is {info}",
+                )
+        return s.TensorStructInfo(shape.values, info.dtype)
+
+    @staticmethod
+    def evaluate(x: Any, shape: tuple[int, ...]) -> Any:
+        """numpy.broadcast_to, in memory of its own."""
+        return np.array(np.broadcast_to(x, tuple(shape)))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
+        """The element that broadcasting pairs."""
+        return te.compute("T_broadcast_to", shape, lambda *i: index(x, i, tuple(shape)))
+
+
+class Flip(Op, name="relax.flip"):
+    """The elements in reverse order along an axis (numpy.flip)."""
+
+    stops = Stops.RELATIONS
+    data: Tensor = operand("the tensor")
+    axis: int = attr(REQUIRED, "the axis; negative counts from the last")
+    fusion = Fusion.INJECTIVE
+    examples = ("f32[n,4] axis=1 -> f32[n,4]", "i8[2,n,3] axis=-2 -> i8[2,n,3]")
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, axis: int) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info = rules.tensor(at, data, "data")
+        rules.axis(at, axis, info.ndim)
+        return info
+
+    @staticmethod
+    def evaluate(data: Any, axis: int) -> Any:
+        """numpy.flip."""
+        return np.ascontiguousarray(np.flip(data, axis))
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
+        """From the other end."""
+        place = axis % data.ndim
+        last = simplify(p.Sub(data.shape[place], p.IntImm(1)))
+        return te.compute(
+            "T_reverse_sequence",
+            data.shape,
+            lambda *i: data[(*i[:place], p.Sub(last, i[place]), *i[place + 1 :])],
+        )

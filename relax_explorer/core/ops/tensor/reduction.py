@@ -1,0 +1,442 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import product
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, INT64, UINT64, DType
+from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.binary_math import divide
+from relax_explorer.core.ops.kit.broadcasting import index
+from relax_explorer.core.ops.kit.decl import Axes, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, flat_index, highest, lowest
+from relax_explorer.core.tir.stmt import Stmt
+
+
+class Reduction(Op):
+    """Base of the reductions: the named axes vanish, or stay with length 1."""
+
+    x: Tensor = operand("the tensor")
+    axis: Axes | None = attr(None, "the axes to reduce, negative count from the last; all when None")
+    keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
+    fusion = Fusion.REDUCE
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] axis=[1] -> f32[n]",
+        "f32[n,4] axis=[1] keepdims=True -> f32[n,1]",
+        "f32[n,4] -> f32[]",
+    )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+        """The shape of x without the reduced axes, the dtype of x."""
+        info = rules.tensor(at, x, "x")
+        gone = rules.axes(at, axis, info.ndim, "axis") if info.ndim >= 0 else []
+        return s.TensorStructInfo(*reduced(info, axis, gone, keepdims))
+
+
+def _doubt(x: Any, axis: Any, keepdims: bool) -> str:
+    """What to say of a reduction whose axis turns out to have no elements, while its result has some."""
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    gone = {n % x.ndim for n in axes}
+    empty = next((n for n in sorted(gone) if not x.shape[n]), None)
+    if empty is None or 0 in [length for n, length in enumerate(x.shape) if n not in gone]:
+        return ""
+    return f"axis {empty} of x has length 0 here, and of no elements there is no such value"
+
+
+class OfSome(Reduction):
+    """Base of those that have no value where there are no elements."""
+
+    stops = Stops.LENGTHS
+    doubt = staticmethod(_doubt)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+        """The shape of x without the reduced axes, the dtype of x."""
+        found = Reduction.infer(at, x, axis, keepdims)
+        warn_of_nothing(at, x, axis)
+        return found
+
+
+def reduced(info: s.TensorStructInfo, axis: Any, gone: Sequence[int], keepdims: bool) -> tuple[Any, Any, int]:
+    """Shape, dtype and rank of a reduction; `gone` are the axes that `axis` names, where the rank is known."""
+    if info.ndim < 0:
+        return (() if axis is None and not keepdims else None), info.dtype, -1
+    if info.dims is None and len(gone) == info.ndim:
+        return (rules.ONE,) * info.ndim if keepdims else (), info.dtype, -1
+    if info.dims is None:
+        return None, info.dtype, info.ndim if keepdims else info.ndim - len(gone)
+    if keepdims:
+        return tuple([rules.ONE if n in gone else dim for n, dim in enumerate(info.dims)]), info.dtype, -1
+    return tuple([dim for n, dim in enumerate(info.dims) if n not in gone]), info.dtype, -1
+
+
+def warn_of_nothing(at: Site, x: s.StructInfo, axis: Any) -> None:
+    """Warn of an axis, of those that are reduced, that is known to have no elements; inference has accepted these."""
+    if not isinstance(x, s.TensorStructInfo) or x.dims is None:
+        return
+    gone = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    empty = next((n % x.ndim for n in gone if x.dims[n] is rules.ZERO), None)
+    if empty is not None:
+        text = f"axis {empty} of x has length 0, and of no elements there is no such value"
+        at.warn(codes.OF_NOTHING, text, x=f"this is {x}")
+
+
+def reduce_stage(
+    te: Te, x: Tensor, axis: Any, keepdims: bool, name: str, combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr], start: p.PrimExpr,
+    element: Callable[[p.PrimExpr], p.PrimExpr] = lambda value: value,
+) -> Tensor:  # fmt: skip
+    """One stage that combines `element(x[…])` over the axes."""
+    gone = [n % x.ndim for n in axis] if axis is not None else list(range(x.ndim))
+    kept = [n for n in range(x.ndim) if n not in gone]
+    shape = (
+        [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim)]
+        if keepdims
+        else [x.shape[n] for n in kept]
+    )
+
+    def body(*i: p.PrimExpr) -> p.PrimExpr:
+        outer, inner = i[: len(shape)], iter(i[len(shape) :])
+        places = iter([outer[n] for n in range(x.ndim) if n not in gone] if keepdims else outer)
+        return element(x[tuple([next(inner) if n in gone else next(places) for n in range(x.ndim)])])
+
+    return te.reduce(name, shape, [x.shape[n] for n in gone], body, combine, start, x.dtype)
+
+
+def _axes(axis: Any) -> Any:
+    return None if axis is None else tuple(axis)
+
+
+class Sum(Reduction, name="relax.sum"):
+    """The sum of the elements along axes, in the dtype of x (numpy.sum).
+
+    0 of no elements; of truth values whether one of them is true. Integers wrap: no wider dtype is taken, unlike numpy's.
+    """
+
+    stops = Stops.RELATIONS
+    examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.sum in the tensor's dtype."""
+        return np.asarray(np.sum(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
+
+
+class Prod(Reduction, name="relax.prod"):
+    """The product of the elements along axes, in the dtype of x (numpy.prod).
+
+    1 of no elements; of truth values whether all of them are true. Integers wrap: no wider dtype is taken, unlike numpy's.
+    """
+
+    stops = Stops.RELATIONS
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.prod in the tensor's dtype."""
+        return np.asarray(np.prod(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Mul, p.as_prim(1, x.dtype))
+
+
+class Max(OfSome, name="relax.max"):
+    """The largest of the elements along axes (numpy.max).
+
+    Of no elements it is the least number of the dtype, with a warning. A NaN is forgotten at the next element, so the result is
+    the largest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
+    """
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.max."""
+        return extreme(np.max, x, _axes(axis), keepdims, limit_of(lowest, x))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Max, lowest(x.dtype))
+
+
+class Min(OfSome, name="relax.min"):
+    """The smallest of the elements along axes (numpy.min).
+
+    Of no elements it is the largest number of the dtype, with a warning. A NaN is forgotten at the next element, so the result
+    is the smallest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
+    """
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.min."""
+        return extreme(np.min, x, _axes(axis), keepdims, limit_of(highest, x))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """One stage."""
+        return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Min, _most(x.dtype))
+
+
+def extreme(
+    function: Callable[..., Any], x: Any, axes: tuple[int, ...] | None, keepdims: bool, start: Any
+) -> Any:
+    """numpy.max or numpy.min, but of the elements after the last NaN, as one comparison after the other has it (TVM)."""
+    made = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype)
+    if x.dtype.kind in "iub" or not np.isnan(made).any():
+        return made
+    gone = range(x.ndim) if axes is None else sorted({n % x.ndim for n in axes})
+    kept = [n for n in range(x.ndim) if n not in gone]
+    rows = wide(np.transpose(x, (*kept, *gone))).reshape(*[x.shape[n] for n in kept], -1)
+    border = np.asarray(-np.inf if function is np.max else np.inf, rows.dtype)
+    last, behind = _behind_nan(rows, border)
+    after = function(behind, -1, initial=border)
+    found = np.where(last < 0, made.reshape(last.shape), np.where(last == rows.shape[-1] - 1, np.nan, after))
+    return found.reshape(made.shape).astype(x.dtype)
+
+
+def _most(dtype: DType) -> p.PrimExpr:
+    """`highest` in a kernel; TVM reads no literal above 2^63 - 1."""
+    return p.PrimCall("bitwise_not", (p.IntImm(0, dtype),), dtype) if dtype is UINT64 else highest(dtype)
+
+
+def limit_of(border: Callable[[Any], Any], x: Any) -> Any:
+    """The least or largest number of an array's dtype, as `border` says."""
+    from relax_explorer.core.ir.dtype import from_numpy
+
+    return np.asarray(border(from_numpy(x.dtype)).value).astype(x.dtype)
+
+
+def count(x: Tensor, axis: Any) -> p.PrimExpr:
+    """How many elements a reduction combines, as a scalar of the tensor's dtype."""
+    dims = x.shape if axis is None else [x.shape[n % x.ndim] for n in axis]
+    return cast(product(dims), x.dtype)
+
+
+def _numbers(te: Te, x: Tensor) -> Tensor:
+    """What has a mean: truth values as the numbers 0 and 1."""
+    return te.compute("compute", x.shape, lambda *i: cast(x[i], FLOAT32)) if x.dtype.is_bool else x
+
+
+def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
+    """A result in the dtype of the tensor that was reduced."""
+    return made if made.dtype is kind else te.compute("compute", made.shape, lambda *i: cast(made[i], kind))
+
+
+def mean(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The mean over axes; NaN of nothing. Integers, which have no NaN, wrap and are cut off, as the kernel has it."""
+    x = x.astype(np.float32) if x.dtype.kind == "b" else x
+    total = np.asarray(np.sum(x, _axes(axis), x.dtype, keepdims=keepdims))
+    number = x.size // total.size if total.size else 1
+    counted = np.asarray(number).astype(x.dtype)
+    if x.dtype.kind in "iu" and not number:
+        raise ZeroDivisionError("x has no elements along the axis, and integers have no value that is none")
+    if x.dtype.kind in "iu" and not counted:
+        raise ZeroDivisionError(
+            f"{number} elements are as many as 0 in {x.dtype.name}, which divides their sum"
+        )
+    return divide(total, counted)
+
+
+def variance(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The mean squared distance from the mean over axes."""
+    x = x.astype(np.float32) if x.dtype.kind == "b" else x
+    distance = x - mean(x, axis, True)
+    return mean(distance * distance, axis, keepdims)
+
+
+class Mean(OfSome, name="relax.mean"):
+    """The arithmetic mean of the elements along axes, in the dtype of x (numpy.mean).
+
+    NaN of no elements, with a warning.
+    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    """
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.mean in the tensor's dtype."""
+        return np.asarray(mean(wide(x), axis, keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """The sum, then a division."""
+        kind, x = x.dtype, _numbers(te, x)
+        total = reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
+        made = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+        return _as_before(te, made, kind)
+
+
+class Variance(OfSome, name="relax.variance"):
+    """The mean squared distance of the elements along axes from their mean, in the dtype of x (numpy.var).
+
+    It is divided by the number of elements, not by one less. NaN of no elements, with a warning.
+    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    """
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.var in the tensor's dtype."""
+        return np.asarray(variance(wide(x), axis, keepdims)).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """Mean, squared distances, their mean."""
+        return _as_before(te, variance_stages(te, _numbers(te, x), axis, keepdims), x.dtype)
+
+
+def variance_stages(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    """The stages of the variance."""
+    total = reduce_stage(te, x, axis, True, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
+    mean = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+
+    def squared(*i: p.PrimExpr) -> p.PrimExpr:
+        distance = p.Sub(x[i], index(mean, i, x.shape))
+        return p.Mul(distance, distance)
+
+    squares = te.compute("T_multiply", x.shape, squared)
+    summed = reduce_stage(te, squares, axis, keepdims, "T_multiply_red", p.Add, p.as_prim(0, x.dtype))
+    return te.compute("T_divide", summed.shape, lambda *i: p.Div(summed[i], count(x, axis)))
+
+
+class Std(OfSome, name="relax.std"):
+    """The standard deviation of the elements along axes, in the dtype of x (numpy.std).
+
+    It is the root of `variance`, divided by the number of elements, not by one less. NaN of no elements, with a warning.
+    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    """
+
+    @staticmethod
+    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+        """numpy.std in the tensor's dtype."""
+        return np.asarray(np.sqrt(variance(wide(x), axis, keepdims))).astype(x.dtype)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        """The root of the variance."""
+        squares = variance_stages(te, _numbers(te, x), axis, keepdims)
+        made = te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
+        return _as_before(te, made, x.dtype)
+
+
+class Arg(Op):
+    """Base of argmax and argmin: int64 positions."""
+
+    stops = Stops.LENGTHS
+    x: Tensor = operand("the tensor")
+    axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
+    keepdims: bool = attr(False, "whether the reduced axis stays, with length 1; all do when axis is None")
+    fusion = Fusion.REDUCE
+    doubt = staticmethod(_doubt)
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] axis=1 -> i64[n]",
+        "f32[n,4] axis=-2 keepdims=True -> i64[1,4]",
+        "i32[3,4] -> i64[]",
+    )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: int | None, keepdims: bool) -> s.StructInfo:
+        """The shape of x without the axis, int64."""
+        info = rules.tensor(at, x, "x")
+        gone = range(info.ndim) if axis is None else (rules.axis(at, axis, info.ndim),)
+        shape, _, ndim = reduced(info, axis, gone, keepdims)
+        warn_of_nothing(at, x, axis)
+        return s.TensorStructInfo(shape, INT64, ndim)
+
+
+def _position(function: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.argmax or numpy.argmin, but among the elements after the last NaN, or of that one where nothing follows it (TVM)."""
+
+    def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
+        if not x.size:
+            return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
+        found = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
+        if x.dtype.kind in "iub" or not np.isnan(x).any():
+            return found
+        rows = wide(
+            x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1)
+        )  # float8 has nothing infinite
+        border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
+        last, behind = _behind_nan(rows, border)
+        after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
+        return after.reshape(found.shape).astype(np.int64)
+
+    return evaluate
+
+
+def _behind_nan(rows: Any, border: Any) -> tuple[Any, Any]:
+    """Where the last NaN of each row is, -1 for none; and the rows with `border` up to there."""
+    none = np.isnan(rows)
+    last = np.where(none.any(-1), rows.shape[-1] - 1 - np.argmax(none[..., ::-1], -1), -1)
+    return last, np.where(np.arange(rows.shape[-1]) > last[..., None], rows, border)
+
+
+def _position_stages(
+    te: Te, x: Tensor, axis: int | None, keepdims: bool, better: Callable[..., p.PrimExpr], start: p.PrimExpr
+) -> Tensor:
+    """One element after the other, which is kept with its position unless the one before is better, or equal."""
+    gone = list(range(x.ndim)) if axis is None else [axis % x.ndim]
+    kept = [n for n in range(x.ndim) if n not in gone]
+    shape = [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim) if keepdims or n in kept]
+    made = loops.tensor(te, "T_position", shape, INT64)
+    best = loops.tensor(te, f"{x.buffer.name}_red", shape, x.dtype)
+    over = [x.shape[n] for n in gone]
+
+    def place(*i: p.PrimExpr) -> Stmt:
+        outer = dict(zip(kept, [i[n] for n in kept] if keepdims else i, strict=True))
+
+        def step(*k: p.PrimExpr) -> Stmt:
+            inner = dict(zip(gone, k, strict=True))
+            element = x[tuple([inner[n] if n in inner else outer[n] for n in range(x.ndim)])]
+            first_wins = p.Or(better(best[i], element), p.EQ(best[i], element))
+            stays = p.And(p.LE(rules.ZERO, made[i]), first_wins)
+            return loops.seq(
+                loops.store(made, i, p.Select(stays, made[i], flat_index(k, over))),
+                loops.store(best, i, p.Select(p.EQ(made[i], flat_index(k, over)), element, best[i])),
+            )
+
+        return loops.seq(
+            loops.store(made, i, p.IntImm(-1)), loops.store(best, i, start), loops.grid(over, step)
+        )
+
+    loops.ordered(te, shape, (made, best), place)
+    return made
+
+
+class Argmax(Arg, name="relax.argmax"):
+    """The index of the largest element along an axis, of equal ones the first (numpy.argmax).
+
+    -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `max`.
+    """
+
+    evaluate = staticmethod(_position(np.argmax))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        """One element after the other."""
+        return _position_stages(te, x, axis, keepdims, lambda a, b: p.LT(b, a), lowest(x.dtype))
+
+
+class Argmin(Arg, name="relax.argmin"):
+    """The index of the smallest element along an axis, of equal ones the first (numpy.argmin).
+
+    -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `min`.
+    """
+
+    evaluate = staticmethod(_position(np.argmin))
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+        """One element after the other."""
+        return _position_stages(te, x, axis, keepdims, p.LT, _most(x.dtype))

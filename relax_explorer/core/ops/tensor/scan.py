@@ -1,0 +1,124 @@
+"""Running sums and products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast
+from relax_explorer.core.ops.tensor.manipulate import reshape_stage
+from relax_explorer.core.tir.stmt import Stmt
+
+
+class Scan(Op):
+    """Base of the running reductions along an axis."""
+
+    stops = Stops.LENGTHS
+    data: Tensor = operand("the tensor")
+    axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
+    dtype: DType | None = attr(
+        None, "dtype of the result, which elements are converted to first; that of data when None"
+    )
+    exclusive: bool = attr(False, "whether only the elements before each count, without its own")
+    fusion = Fusion.OPAQUE
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] axis=1 -> f32[n,4]",
+        'f32[n,4] dtype="float64" exclusive=True -> f64[n*4]',
+        "i32[5] axis=0 exclusive=True -> i32[5]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, axis: int | None, dtype: DType | None, exclusive: bool
+    ) -> s.StructInfo:
+        """The shape of data, when axis is None a vector of all its elements; the dtype is dtype."""
+        info = rules.tensor(at, data, "data")
+        kind = dtype or info.dtype
+        if axis is not None:
+            rules.axis(at, axis, info.ndim)
+            return rules.like(info, kind)
+        if info.dims is None:
+            return s.TensorStructInfo(None, kind, 1)
+        return s.TensorStructInfo((rules.volume(info.dims),), kind)
+
+
+def _scan(function: Any, start: int) -> Callable[..., Any]:
+    def evaluate(data: Any, axis: int | None, dtype: DType | None, exclusive: bool) -> Any:
+        kind = dtype.to_numpy() if dtype is not None else data.dtype
+        x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
+        made = function(wide(x.astype(kind)), place)
+        if exclusive:
+            made = (
+                np.concatenate([np.full_like(np.take(made, [0], place), start), made], place)
+                if made.size
+                else made
+            )
+            made = np.take(made, range(x.shape[place]), place)
+        return made.astype(kind)
+
+    return evaluate
+
+
+def _stage(
+    te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool, combine: Any, start: int
+) -> Tensor:
+    """Along the axis, each element combines the one before it with its own (or, when exclusive, the former's own)."""
+    x = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
+    place, kind = (axis or 0) % x.ndim, dtype or data.dtype
+    made = loops.tensor(te, "T_scan", x.shape, kind)
+
+    def row(*i: p.PrimExpr) -> Stmt:
+        def at(k: p.PrimExpr | int) -> tuple[p.PrimExpr | int, ...]:
+            return (*i[:place], k, *i[place:])
+
+        def step(k: p.PrimVar) -> Stmt:
+            before = p.Sub(k, rules.ONE)
+            own = cast(x[at(before if exclusive else k)], kind)
+            first: Any = p.as_prim(start, kind) if exclusive else own
+            return loops.when(
+                p.EQ(k, rules.ZERO),
+                loops.store(made, at(k), first),
+                loops.store(made, at(k), combine(made[at(before)], own)),
+            )
+
+        return loops.loop(simplify(x.shape[place]), step)
+
+    loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (made,), row)
+    return made
+
+
+class Cumsum(Scan, name="relax.cumsum"):
+    """For each element the sum of those up to it along an axis (numpy.cumsum).
+
+    When exclusive, the first one is 0. Integers wrap: no wider dtype is taken by itself.
+    """
+
+    evaluate = staticmethod(_scan(np.cumsum, 0))
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool) -> Tensor:
+        """One step for each element."""
+        return _stage(te, data, axis, dtype, exclusive, p.Add, 0)
+
+
+class Cumprod(Scan, name="relax.cumprod"):
+    """For each element the product of those up to it along an axis (numpy.cumprod).
+
+    When exclusive, the first one is 1. Integers wrap: no wider dtype is taken by itself.
+    """
+
+    evaluate = staticmethod(_scan(np.cumprod, 1))
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool) -> Tensor:
+        """One step for each element."""
+        return _stage(te, data, axis, dtype, exclusive, p.Mul, 1)

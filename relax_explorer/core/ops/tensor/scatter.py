@@ -1,0 +1,472 @@
+"""Operators that replace some elements: where several updates meet one element, the last counts, or all are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.binary_math import divide
+from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
+from relax_explorer.core.ops.kit.special import BadValue
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.tensor.gather import counted, inside, need_int, need_room, stretched
+from relax_explorer.core.tir.stmt import Stmt
+
+_COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+class ScatterElements(Op, name="relax.scatter_elements"):
+    """The data with each update put at its index along an axis, at its own place of the others (ONNX ScatterElements).
+
+    Updates of one place are put one after the other: with `update` the last one stays, with `mean` each goes half way. A
+    negative index counts from the end; a run stops at one outside. The data itself stays as it is.
+    """
+
+    data: Tensor = operand("the tensor")
+    indices: Tensor = operand("integers, of the rank of data")
+    updates: Tensor = operand("new elements, of the shape of indices and the dtype of data")
+    axis: int = attr(0, "the axis; negative counts from the last")
+    reduction: str = attr(
+        "update", "what comes of an update and the element there: update, add, mul, mean, max or min"
+    )
+    examples = (
+        "f32[6,4] i64[2,4] f32[2,4] axis=0 -> f32[6,4]",
+        'f32[3,n] i64[3,0] f32[3,0] axis=1 reduction="add" -> f32[3,n]',
+        'f32[2,5] i32[2,7] f32[2,7] axis=-1 reduction="mul" -> f32[2,5]',
+        'f32[5] i64[9] f32[9] reduction="mean" -> f32[5]',
+        'i32[5] i64[3] i32[3] reduction="max" -> i32[5]',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, indices: s.StructInfo, updates: s.StructInfo, axis: int, reduction: str
+    ) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
+        new = rules.tensor(at, updates, "updates")
+        rules.axis(at, axis, info.ndim)
+        for name, given in (("indices", places), ("updates", new)):
+            if info.ndim >= 0:
+                rules.need_rank(at, given, info.ndim, name)
+        need_int(at, places, "indices", ("int", "uint"))
+        rules.same_dtype(at, data=info, updates=new)
+        _need_reduction(at, reduction, "mean")
+        _need_same(at, places.dims, new.dims, "indices", "updates")
+        return info
+
+    @staticmethod
+    def evaluate(data: Any, indices: Any, updates: Any, axis: int, reduction: str) -> Any:
+        """One index for each axis: the place itself, but along the axis what the indices say."""
+        need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
+        index = list(np.indices(indices.shape))
+        index[axis] = inside(indices, data.shape, axis)
+        return combined(data, tuple(index), updates, reduction)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str) -> Tensor:
+        """The data, then one update after the other along the axis."""
+        place, made = axis % data.ndim, _copied(te, data)
+
+        def line(*i: p.PrimExpr) -> Stmt:
+            def put(k: p.PrimVar) -> Stmt:
+                at = (*i[:place], k, *i[place:])
+                target: list[p.PrimExpr] = list(at)
+                target[place] = counted(indices[at], data.shape[place])
+                return _put(made, target, updates[at], reduction)
+
+            return loops.loop(indices.shape[place], put)
+
+        loops.ordered(te, (*indices.shape[:place], *indices.shape[place + 1 :]), (made,), line)
+        return made
+
+
+class ScatterNd(Op, name="relax.scatter_nd"):
+    """The data with each update put at a row of indices, one index for each of its first axes (ONNX ScatterND).
+
+    Updates of one place are put one after the other: with `update` the last one stays. A negative index counts from the end; a
+    run stops at one outside. The data itself stays as it is.
+    """
+
+    data: Tensor = operand("the tensor")
+    indices: Tensor = operand("integers; each row of the last axis is the indices of one element or slice")
+    updates: Tensor = operand(
+        "new elements or slices, of the dtype of data: the shape of indices without the last axis, "
+        "then the axes of data without an index"
+    )
+    reduction: str = attr(
+        "update", "what comes of an update and the element there: update, add, mul, max or min"
+    )
+    examples = (
+        "f32[6,n] i64[m,1] f32[m,n] -> f32[6,n]",
+        'f32[5,5] i64[3,2] f32[3] reduction="add" -> f32[5,5]',
+        'i32[5,2] i32[1] i32[2] reduction="min" -> i32[5,2]',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, indices: s.StructInfo, updates: s.StructInfo, reduction: str
+    ) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
+        new = rules.tensor(at, updates, "updates")
+        need_int(at, places, "indices", ("int", "uint"))
+        if info.dtype is not new.dtype or info.dtype is None:
+            labels = {"data": f"dtype {info.dtype}", "updates": f"dtype {new.dtype}"}
+            said = f"data is {info.dtype or 'of unknown dtype'}, updates is {new.dtype or 'of unknown dtype'}"
+            raise at.fail(codes.DTYPES_DIFFER, f"{said}: one known dtype is needed", **labels)
+        _need_reduction(at, reduction)
+        if places.ndim == 0:
+            text = "indices has rank 0, at least 1 is needed"
+            raise at.fail(codes.RANK_WRONG, text, indices=f"this is {places}")
+        if info.dims is None or places.dims is None or new.dims is None:
+            return info
+        depth = places.dims[-1]
+        if not isinstance(depth, p.IntImm) or depth.value > info.ndim:
+            message = f"{depth} axes are indexed, data has rank {info.ndim}"
+            raise at.fail(codes.RANK_WRONG, message, indices=f"this is {places}")
+        wanted = (*places.dims[:-1], *info.dims[depth.value :])
+        rules.need_rank(at, new, len(wanted), "updates")
+        if any(at.equal(a, b) is not Answer.YES for a, b in zip(wanted, new.dims, strict=True)):
+            message = f"updates has the shape {rules.text(new.dims)}, {rules.text(wanted)} is needed"
+            raise at.fail(codes.DIMS_DIFFER, message, updates=f"shape {rules.text(new.dims)}")
+        return info
+
+    @staticmethod
+    def evaluate(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
+        """One index for each of the first axes."""
+        if not updates.size:  # nothing is written, wherever the indices point
+            return np.array(data)
+        found = [inside(indices[..., n], data.shape, n, last=f", {n}") for n in range(indices.shape[-1])]
+        return combined(data, tuple(found), updates, reduction)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor:
+        """The data, then one update after the other for each place of the axes that have no index."""
+        depth, outer = indices.shape[-1], indices.ndim - 1
+        if not isinstance(depth, p.IntImm):
+            raise NotLowered(f"how many axes the indices count along is {depth}, no literal")
+        made, count = _copied(te, data), depth.value
+
+        def part(*i: p.PrimExpr) -> Stmt:
+            def put(*k: p.PrimExpr) -> Stmt:
+                found = [counted(indices[(*k, p.IntImm(n))], data.shape[n]) for n in range(count)]
+                return _put(made, [*found, *i], updates[(*k, *i)], reduction)
+
+            return loops.grid(indices.shape[:outer], put)
+
+        loops.ordered(te, data.shape[count:], (made,), part)
+        return made
+
+
+class IndexPut(Op, name="relax.index_put"):
+    """The data with values put at data[i0, i1, …] (torch.Tensor.index_put).
+
+    Values of one place are put one after the other: the last one stays, unless they are added. A negative index counts from the
+    end; a run stops at one outside. The data itself stays as it is.
+    """
+
+    data: Tensor = operand("the tensor")
+    indices: Tensors = operand("a tuple of integer tensors, one for each axis of data; they broadcast")
+    values: Tensor = operand("new elements, of the dtype of data; they broadcast to the shape of the indices")
+    accumulate: bool = attr(False, "whether values are added to the elements there, else put in their place")
+    examples = (
+        "f32[5,6] (i64[m],i64[m]) f32[m] -> f32[5,6]",
+        "f32[5] (i64[7],) f32[7] accumulate=True -> f32[5]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, indices: s.StructInfo, values: s.StructInfo, accumulate: bool
+    ) -> s.StructInfo:
+        """The shape and dtype of data."""
+        info, new = rules.tensor(at, data, "data"), rules.tensor(at, values, "values")
+        places = rules.tensors(at, indices, "indices")
+        for place in places:
+            need_int(at, place, "indices", ("int", "uint"))
+            if place.ndim == 0:
+                text = "a field of indices has rank 0, at least 1 is needed"
+                raise at.fail(codes.RANK_WRONG, text, indices=f"one is {place}")
+        if info.ndim not in (-1, len(places)):
+            message = f"indices has {len(places)} fields, data has rank {info.ndim}"
+            raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}")
+        rules.same_dtype(at, data=info, values=new)
+        _need_broadcast(at, [place.dims for place in places], new.dims)
+        return info
+
+    @staticmethod
+    def evaluate(data: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+        """numpy assignment, or numpy.add.at."""
+        found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
+        return combined(data, tuple(found), values, "add" if accumulate else "update")
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool) -> Tensor:
+        """The data, then one value after the other."""
+        common: rules.Dims | None = ()
+        for index in indices:
+            common = rules.broadcast(Site(None), common, index.shape) if common is not None else None
+        if common is None:
+            raise NotLowered("the shapes of the indices are not known to broadcast")
+        if len(values.shape) > len(common):
+            raise NotLowered(f"the values have {len(values.shape)} axes, the indices {len(common)}")
+        made = _copied(te, data)
+
+        def put(*k: p.PrimExpr) -> Stmt:
+            found = [
+                counted(index[stretched(k, index)], length)
+                for index, length in zip(indices, data.shape, strict=True)
+            ]
+            return _put(made, found, values[stretched(k, values)], "add" if accumulate else "update")
+
+        loops.ordered(te, (), (made,), lambda: loops.grid(common, put))
+        return made
+
+
+def _need_one_side(at: Site, start: Any, end: Any) -> None:
+    """Refuse positions of which one counts from the start of the axis and the other from its end."""
+    first, last = start.value, end.value
+    before = [isinstance(value, p.IntImm) and value.value < 0 for value in (first, last)]
+    if first is not None and last is not None and before[0] != before[1]:
+        text = f"start is {first} and end {last}, which count from different ends of the axis"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="count both from the start, or both from the end")
+
+
+def _need_order(at: Site, start: Any, end: Any) -> None:
+    """Refuse a slice that is known to end before it starts."""
+    first, last = start.value, end.value
+    if not (isinstance(first, p.IntImm) and isinstance(last, p.IntImm)) or first.value <= last.value:
+        return
+    text = f"end is {last.value}, which is before start, {first.value}"
+    raise at.fail(codes.BAD_ATTRIBUTE, text, help="give an end that is not before the start")
+
+
+def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules.Dims | None) -> None:
+    """Refuse indices that don't broadcast with each other, and values that don't with them."""
+    common: rules.Dims | None = ()
+    for dims in places:
+        if common is not None and dims is not None:
+            common = rules.broadcast(at, common, dims, ("indices", "indices"))
+        else:
+            common = None
+    if common is not None and values is not None:
+        rules.broadcast(at, common, values, ("indices", "values"))
+
+
+class SliceScatter(Op, name="relax.slice_scatter"):
+    """The tensor with a slice along an axis replaced (torch.slice_scatter).
+
+    Start and end count both from the start of the axis, or both from its end. Unlike torch's, they are not moved into the
+    axis: src has an element for every position from start to end by step, and those for positions outside the axis are left out.
+    """
+
+    input_tensor: Tensor = operand("the tensor; it stays as it is")
+    src: Tensor = operand(
+        "the new slice, along the axis (end - start) / step long, rounded up; else the shape and dtype of the tensor"
+    )
+    start: Prim = operand("first index, an integer; negative counts from the end")
+    end: Prim = operand("index after the last, an integer, not before start; negative counts from the end")
+    step: Prim = operand("step, an integer of at least 1")
+    axis: int = attr(0, "the axis; negative counts from the last")
+    fusion = Fusion.INJECTIVE
+    by_info = False
+    examples = (
+        "f32[8,n] f32[3,n] 2 5 1 -> f32[8,n]",
+        "f32[2,8] f32[2,3] 1 7 2 axis=1 -> f32[2,8]",
+        "f32[6] f32[3] 5 8 1 axis=-1 -> f32[6]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site,
+        input_tensor: s.StructInfo,
+        src: s.StructInfo,
+        start: s.StructInfo,
+        end: s.StructInfo,
+        step: s.StructInfo,
+        axis: int,
+    ) -> s.StructInfo:
+        """The shape and dtype of input_tensor."""
+        info, new = rules.tensor(at, input_tensor, "input_tensor"), rules.tensor(at, src, "src")
+        rules.axis(at, axis, info.ndim)
+        if info.ndim >= 0:
+            rules.need_rank(at, new, info.ndim, "src")
+        rules.same_dtype(at, input_tensor=info, src=new)
+        for name, given in (("start", start), ("end", end), ("step", step)):
+            if not isinstance(given, s.PrimStructInfo) or not given.dtype.is_int:
+                text = f"{name} is {given}, an integer is needed"
+                raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
+        by = step.value if isinstance(step, s.PrimStructInfo) else None
+        if isinstance(by, p.IntImm) and by.value < 1:
+            text = f"step is {by.value}, at least 1 is needed"
+            raise at.fail(codes.BAD_ATTRIBUTE, text, step=f"this is {by.value}")
+        _need_one_side(at, start, end)
+        if info.ndim >= 0:
+            _need_order(at, start, end)
+        if info.dims is not None and new.dims is not None:
+            wanted = list(info.dims)
+            wanted[axis] = _extent(wanted[axis], start, end, by) or new.dims[axis]
+            of = f"the slice along axis {axis}, from start to end by step,"
+            _need_same(at, wanted, new.dims, "input_tensor", "src", whole=of)
+        return info
+
+    @staticmethod
+    def evaluate(input_tensor: Any, src: Any, start: Any, end: Any, step: Any, axis: int) -> Any:
+        """src at start, start + step, …; what lies outside the axis is left out."""
+        if step < 1:
+            raise BadValue(f"step is {step}, at least 1 is needed")
+        length = input_tensor.shape[axis]
+        first, last = (int(item) + (length if item < 0 else 0) for item in (start, end))
+        found = range(first, last, int(step))
+        if len(found) != src.shape[axis]:
+            ends = f"start {start} to end {end} by step {step}"
+            text = f"axis {axis} of input_tensor has length {length}: {ends} is {len(found)} long"
+            raise BadValue(f"src has length {src.shape[axis]}; {text}")
+        places = np.array(found, dtype=np.int64)
+        there = (places >= 0) & (places < length)
+        made = input_tensor.copy()
+        np.moveaxis(made, axis, 0)[places[there]] = np.moveaxis(src, axis, 0)[there]
+        return made
+
+    @staticmethod
+    def legalize(
+        te: Te,
+        input_tensor: Tensor,
+        src: Tensor,
+        start: p.PrimExpr,
+        end: p.PrimExpr,
+        step: p.PrimExpr,
+        axis: int,
+    ) -> Tensor:
+        """By the place along the axis."""
+        place = axis % input_tensor.ndim
+        first, last = (_counted(item, input_tensor.shape[place]) for item in (start, end))
+
+        def element(*i: p.PrimExpr) -> p.PrimExpr:
+            own = p.Sub(i[place], first)
+            there = p.And(
+                p.And(p.GE(i[place], first), p.LT(i[place], last)), p.EQ(p.FloorMod(own, step), rules.ZERO)
+            )
+            taken = src[(*i[:place], p.FloorDiv(own, step), *i[place + 1 :])]
+            return where(there, taken, input_tensor[i])
+
+        return te.compute("T_slice_scatter", input_tensor.shape, element)
+
+
+def _copied(te: Te, data: Tensor) -> Tensor:
+    """A tensor that starts as the data."""
+    made = loops.tensor(te, "T_scatter", data.shape, data.dtype)
+    loops.ordered(te, data.shape, (made,), lambda *i: loops.store(made, i, data[i]))
+    return made
+
+
+def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reduction: str) -> Stmt:
+    """One update; an index outside stops the run, as memory of others is never written."""
+    old, two = made[tuple(place)], cast(p.as_prim(2), made.dtype)
+    rules_of: dict[str, p.PrimExpr] = {
+        "update": update,
+        "add": p.Add(old, update),
+        "mul": p.Mul(old, update),
+        "max": p.Max(old, update),
+        "min": p.Min(old, update),
+        "mean": p.Div(p.Add(old, update), two),
+    }
+    checks = [
+        loops.check_index(index, length)
+        for index, length in zip(place, made.shape, strict=True)
+        if not isinstance(index, p.PrimVar)
+    ]
+    return loops.seq(*checks, loops.store(made, place, rules_of[reduction]))
+
+
+def combined(data: Any, index: tuple[Any, ...], updates: Any, reduction: str) -> Any:
+    """A copy of the data with updates at an index."""
+    made = data.copy()
+    if reduction == "update":
+        made[index] = updates
+    elif reduction == "mean":
+        _in_turn(made, index, updates, _half_way)
+    elif reduction in _BETTER and made.dtype.kind not in "iub":
+        _in_turn(
+            made, index, updates, _BETTER[reduction]
+        )  # as kernels compare: a NaN is forgotten by the next one
+    else:
+        _COMBINE[reduction].at(made, index, updates)
+    return made
+
+
+def _half_way(old: Any, new: Any) -> Any:
+    """The mean of two elements, of integers cut off."""
+    total = old + new
+    return divide(total, np.asarray(2, total.dtype)) if total.dtype.kind in "iu" else total / 2
+
+
+_BETTER: dict[str, Callable[[Any, Any], Any]] = {
+    "max": lambda old, new: np.where(old > new, old, new),
+    "min": lambda old, new: np.where(old < new, old, new),
+}
+
+
+def _in_turn(made: Any, index: tuple[Any, ...], updates: Any, combine: Callable[[Any, Any], Any]) -> None:
+    """Each update in turn combined with what is there; one round does all that are the nth of their element."""
+    outer, inner = made.shape[: len(index)], made.shape[len(index) :]
+    lengths = zip(index, outer, strict=True)
+    place = np.ravel_multi_index([(item % max(n, 1)).reshape(-1) for item, n in lengths], outer, "clip")
+    flat, new = made.reshape(int(np.prod(outer)), *inner), updates.reshape(place.size, *inner)
+    order = np.argsort(place, kind="stable")
+    sorted_place = place[order]
+    nth = np.arange(place.size) - np.searchsorted(sorted_place, sorted_place)
+    for turn in range(int(nth.max(initial=-1)) + 1):
+        now = order[nth == turn]
+        flat[place[now]] = combine(flat[place[now]], new[now])
+
+
+def _counted(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
+    """A position counted from 0; it may lie outside the axis."""
+    if isinstance(place, p.IntImm):
+        return p.Add(length, place) if place.value < 0 else place
+    return where(p.LT(place, rules.ZERO), p.Add(place, length), place)
+
+
+def _extent(
+    length: p.PrimExpr, start: s.StructInfo, end: s.StructInfo, step: p.PrimExpr | None
+) -> p.PrimExpr | None:
+    """How many positions there are from start to end by step, outside the axis too; None when it is not known."""
+    first, last = (item.value if isinstance(item, s.PrimStructInfo) else None for item in (start, end))
+    if first is None or last is None or not isinstance(step, p.IntImm):
+        return None
+    low, high = (
+        p.Add(length, item) if isinstance(item, p.IntImm) and item.value < 0 else item
+        for item in (first, last)
+    )
+    return simplify(p.FloorDiv(p.Add(p.Sub(high, low), p.IntImm(step.value - 1)), step))
+
+
+def _need_reduction(at: Site, reduction: str, *more: str) -> None:
+    known = ("update", *_COMBINE, *more)
+    if reduction not in known:
+        raise at.fail(
+            codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of {', '.join(known)}"
+        )
+
+
+def _need_same(
+    at: Site, a: Sequence[p.PrimExpr] | None, b: Sequence[p.PrimExpr] | None, *names: str, whole: str = ""
+) -> None:
+    """Refuse shapes that are known to differ; `whole` says what the first is of."""
+    for left, right in zip(a or (), b or (), strict=False):
+        if at.equal(left, right) is Answer.NO:
+            labels = dict(zip(names, (f"length {left}", f"length {right}"), strict=True))
+            said = f"{whole} has length {left}, and {names[1]} {right}"
+            raise at.fail(
+                codes.DIMS_DIFFER,
+                said if whole else f"{names[0]} has length {left}, and {names[1]} {right} at the same axis",
+                **labels,
+            )

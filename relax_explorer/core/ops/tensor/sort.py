@@ -1,0 +1,418 @@
+"""Operators that order elements, look them up in ordered ones, and keep some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT32, INT64, DType, from_numpy
+from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.decl import Op, Prim, Site, attr, operand
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast
+from relax_explorer.core.tir.stmt import Stmt
+
+_ROUNDS = 62  # no axis is longer than 2 to the power of this
+
+
+class Sort(Op, name="relax.sort"):
+    """The elements in ascending or descending order along an axis (numpy.sort).
+
+    NaN counts as the largest.
+    """
+
+    x: Tensor = operand("the tensor")
+    axis: int = attr(-1, "the axis; negative counts from the last")
+    descending: bool = attr(False, "whether the largest comes first, else the smallest")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] -> f32[n,4]",
+        "i32[5] descending=True -> i32[5]",
+        "f32[3,n,2] axis=1 -> f32[3,n,2]",
+    )
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, axis: int, descending: bool) -> s.StructInfo:
+        """The shape and dtype of x."""
+        info = rules.tensor(at, x, "x")
+        rules.axis(at, axis, info.ndim)
+        return info
+
+    @staticmethod
+    def evaluate(x: Any, axis: int, descending: bool) -> Any:
+        """numpy.argsort, then the elements there."""
+        return np.take_along_axis(x, order(x, axis, descending), axis)
+
+    @staticmethod
+    def legalize(te: Te, x: Tensor, axis: int, descending: bool) -> Tensor:
+        """The element whose rank is the index."""
+        place = axis % x.ndim
+        return _picked(te, x, order_stage(te, x, place, descending), x.shape, place)
+
+
+class Argsort(Op, name="relax.argsort"):
+    """The indices of the elements in the order that `sort` puts them in along an axis (numpy.argsort).
+
+    Equal elements keep their order, whether ascending or descending. NaN counts as the largest.
+    """
+
+    data: Tensor = operand("the tensor")
+    axis: int = attr(-1, "the axis; negative counts from the last")
+    descending: bool = attr(False, "whether the largest comes first, else the smallest")
+    dtype: DType | None = attr(INT32, "dtype of the indices; that of data when None")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] -> i32[n,4]",
+        'i32[5] descending=True dtype="int64" -> i64[5]',
+    )
+
+    @staticmethod
+    def infer(at: Site, data: s.StructInfo, axis: int, descending: bool, dtype: DType | None) -> s.StructInfo:
+        """The shape of data, of dtype."""
+        info = rules.tensor(at, data, "data")
+        rules.axis(at, axis, info.ndim)
+        return rules.like(info, dtype or info.dtype)
+
+    @staticmethod
+    def evaluate(data: Any, axis: int, descending: bool, dtype: DType | None) -> Any:
+        """numpy.argsort."""
+        return order(data, axis, descending).astype(dtype.to_numpy() if dtype else data.dtype)
+
+    @staticmethod
+    def legalize(te: Te, data: Tensor, axis: int, descending: bool, dtype: DType | None) -> Tensor:
+        """The index of the element whose rank is the index."""
+        found = order_stage(te, data, axis % data.ndim, descending)
+        return te.compute("T_argsort", data.shape, lambda *i: cast(found[i], dtype or data.dtype))
+
+
+class Topk(Op, name="relax.topk"):
+    """The k largest or smallest elements along an axis, in order, and their indices (ONNX TopK).
+
+    Of equal elements those with smaller indices come first. NaN counts as the largest.
+    """
+
+    data: Tensor = operand("the tensor")
+    k: int = attr(
+        1,
+        "how many elements; all when less than 1, or more than a length that is known; a run stops where one that is not is less",
+    )
+    axis: int = attr(-1, "the axis; negative counts from the last")
+    ret_type: str = attr(
+        "both", "what the result is: both, a tuple of values and indices; values; or indices"
+    )
+    largest: bool = attr(True, "whether the largest elements are taken, else the smallest")
+    dtype: DType | None = attr(INT32, "dtype of the indices; that of data when None")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] k=2 -> (f32[n,2],i32[n,2])",
+        'f32[3,4] k=2 axis=0 ret_type="values" largest=False -> f32[2,4]',
+        'i32[2,5] k=0 ret_type="indices" dtype="int64" -> i64[2,5]',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, data: s.StructInfo, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
+    ) -> s.StructInfo:
+        """The shape of data with the axis k long: values of the dtype of data, indices of dtype, or both as a tuple."""
+        info = rules.tensor(at, data, "data")
+        place = rules.axis(at, axis, info.ndim)
+        values = s.TensorStructInfo(None, info.dtype, info.ndim)
+        if info.dims is not None:
+            shape = (*info.dims[:place], _kept(info.dims[place], k), *info.dims[place + 1 :])
+            values = s.TensorStructInfo(shape, info.dtype)
+        indices = rules.like(values, dtype or info.dtype)
+        kinds = {"both": s.TupleStructInfo((values, indices)), "values": values, "indices": indices}
+        if ret_type not in kinds:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"ret_type is {ret_type!r}, it must be one of both, values, indices"
+            )
+        return kinds[ret_type]
+
+    @staticmethod
+    def evaluate(data: Any, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None) -> Any:
+        """The first of numpy.argsort, and the elements there."""
+        count = min(k, data.shape[axis]) if k > 0 else data.shape[axis]
+        found = np.take(order(data, axis, largest), range(count), axis)
+        indices = found.astype(dtype.to_numpy() if dtype else data.dtype)
+        return _chosen(ret_type, np.take_along_axis(data, found, axis), indices)
+
+    @staticmethod
+    def legalize(
+        te: Te, data: Tensor, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
+    ) -> Any:
+        """The first in order, and the elements there."""
+        place = axis % data.ndim
+        shape = (*data.shape[:place], _kept(data.shape[place], k), *data.shape[place + 1 :])
+        found = order_stage(te, data, place, largest)
+        if ret_type == "values":
+            return _picked(te, data, found, shape, place)
+        values = _picked(te, data, found, shape, place) if ret_type == "both" else found
+        kind = dtype or data.dtype
+        return _chosen(ret_type, values, te.compute("T_topk", shape, lambda *i: cast(found[i], kind)))
+
+
+class Bucketize(Op, name="relax.bucketize"):
+    """For each element the number of boundaries that come before it (torch.bucketize).
+
+    NaN comes before all boundaries, so it gives 0. Boundaries in another order than ascending are not refused, but what comes
+    out then has no meaning.
+    """
+
+    input_tensor: Tensor = operand("the elements")
+    boundaries: Tensor = operand("a vector in ascending order")
+    out_int32: bool = attr(False, "whether the result is int32, else int64")
+    right: bool = attr(False, "whether a boundary comes before an element that is equal to it")
+    examples: ClassVar[tuple[str, ...]] = (
+        "f32[n,4] f32[5] -> i64[n,4]",
+        "i32[4] i32[m] out_int32=True right=True -> i32[4]",
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, input_tensor: s.StructInfo, boundaries: s.StructInfo, out_int32: bool, right: bool
+    ) -> s.StructInfo:
+        """The shape of input_tensor, int64 or int32."""
+        info = rules.tensor(at, input_tensor, "input_tensor")
+        rules.need_rank(at, rules.tensor(at, boundaries, "boundaries"), 1, "boundaries")
+        return rules.like(info, INT32 if out_int32 else INT64)
+
+    @staticmethod
+    def evaluate(input_tensor: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+        """All elements halve the boundaries that are left at once; NaN comes before the first one."""
+        low = np.zeros(input_tensor.shape, np.int64)
+        high = np.full(input_tensor.shape, len(boundaries), np.int64)
+        for _ in range(len(boundaries).bit_length()):
+            open_, middle = low < high, (low + high) // 2
+            bound = boundaries[np.minimum(middle, len(boundaries) - 1)]
+            after = bound <= input_tensor if right else bound < input_tensor
+            low = np.where(open_ & after, middle + 1, low)
+            high = np.where(open_ & ~after, middle, high)
+        return np.asarray(low).astype(np.int32 if out_int32 else np.int64)
+
+    @staticmethod
+    def legalize(te: Te, input_tensor: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+        """The same for each element."""
+        length = simplify(boundaries.shape[0])
+        found = loops.tensor(te, "T_searchsorted", input_tensor.shape, INT32 if out_int32 else INT64)
+        left = loops.tensor(te, "T_between", (*input_tensor.shape, p.IntImm(2)), INT64)
+        kind = _compared(input_tensor.dtype, boundaries.dtype)
+
+        def search(*i: p.PrimExpr) -> Stmt:
+            low, high = left[(*i, 0)], left[(*i, 1)]
+            middle = p.FloorDiv(p.Add(low, high), p.IntImm(2))
+            bound, own = cast(boundaries[middle], kind), cast(input_tensor[i], kind)
+            halve = loops.when(
+                p.LE(bound, own) if right else p.LT(bound, own),
+                loops.store(left, (*i, 0), p.Add(middle, rules.ONE)),
+                loops.store(left, (*i, 1), middle),
+            )
+            rounds = length.value.bit_length() if isinstance(length, p.IntImm) else _ROUNDS
+            return loops.seq(
+                loops.store(left, (*i, 0), 0),
+                loops.store(left, (*i, 1), length),
+                loops.loop(rounds, lambda _: loops.when(p.LT(low, high), halve)),
+                loops.store(found, i, low),
+            )
+
+        loops.ordered(te, input_tensor.shape, (found, left), search)
+        return found
+
+
+class Unique(Op, name="relax.unique"):
+    """The different elements of a tensor, or its different slices along an axis (numpy.unique).
+
+    How many there are is known when it runs. What is asked for beside them follows in a tuple, each a vector of int64.
+    """
+
+    x: Tensor = operand("the tensor")
+    sorted: Prim | None = operand(
+        "1 for ascending order, which numpy's order is in any case; 1 when left out", default=None
+    )
+    return_index: Prim | None = operand(
+        "1 to give, for each, the index of the first one; 0 when left out", default=None
+    )
+    return_inverse: Prim | None = operand(
+        "1 to give, for each element of x, which of them it is; 0 when left out", default=None
+    )
+    return_counts: Prim | None = operand(
+        "1 to give, for each, how often it is there; 0 when left out", default=None
+    )
+    axis: Prim | None = operand(
+        "the axis along which slices are compared, an integer; elements are when left out", default=None
+    )
+    packed = "relax.run.unique"
+    examples = (
+        "f32[n,4] -> f32[?]",
+        "f32[] 1 1 0 0 -> (f32[1],i64[1])",
+        "i32[5] 1 1 1 1 -> (i32[?],i64[?],i64[?],i64[?])",
+        "i32[3,4] 1 0 0 1 -1 -> (i32[?,?],i64[?])",
+    )
+
+    @staticmethod
+    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
+        """The flags written out."""
+        missing = [e.PrimValue(p.IntImm(int(n == 1))) for n in range(len(call.args), 5)]
+        if not missing:
+            return call
+        return e.Call(call.op, (*call.args, *missing), call.attrs, call.sinfo_args, None, call.span)
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo, *flags: s.StructInfo | None) -> s.StructInfo:
+        """A vector, with an axis a tensor of the rank of x, in the dtype of x; a tuple when more is asked for."""
+        info = rules.tensor(at, x, "x")
+        for q, flag in zip(at.op.operands[1:], flags, strict=False) if at.op is not None else ():
+            if isinstance(flag, s.PrimStructInfo) and flag.dtype.is_float:
+                text = f"{q.name} is {flag.dtype}, an integer is needed"
+                raise at.fail(codes.WRONG_KIND, text, **{q.name: f"this is {flag}"})
+        numbers = [_literal(flag) for flag in flags]
+        along = len(flags) > 4 and flags[4] is not None
+        if along and numbers[4] is not None:
+            rules.axis(at, numbers[4], info.ndim)
+        first = s.TensorStructInfo(None, info.dtype, info.ndim if along else 1)
+        if info.ndim == 0:  # a scalar is one element
+            first = s.TensorStructInfo((rules.ONE,), info.dtype)
+        lengths = first.shape if info.ndim == 0 else None
+        more = [s.TensorStructInfo(lengths, INT64, 1) for number in numbers[1:4] if number]
+        return s.TupleStructInfo((first, *more)) if more else first
+
+    @staticmethod
+    def evaluate(
+        x: Any, sorted: Any, return_index: Any, return_inverse: Any, return_counts: Any, axis: Any
+    ) -> Any:
+        """numpy.unique, which orders in any case."""
+        flags = [bool(flag) for flag in (return_index, return_inverse, return_counts)]
+        find: Any = np.unique  # numpy types each choice of flags by itself
+        made = find(x, *flags, axis=None if axis is None else int(axis))
+        if not any(flags):
+            return made
+        return (made[0], *[item.reshape(-1).astype(np.int64) for item in made[1:]])
+
+
+class Nonzero(Op, name="relax.nonzero"):
+    """The indices of the elements that are not 0, one column for each, in row-major order (ONNX NonZero).
+
+    NaN is not 0. Of a tensor of rank 0 the result has no rows.
+    """
+
+    x: Tensor = operand("the tensor")
+    packed = "relax.run.nonzero"
+    examples = ("f32[n,4] -> i64[?,?]", "bool[3] -> i64[?,?]")
+
+    @staticmethod
+    def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
+        """An int64 matrix: a row for each axis of x, as many columns as elements are not 0."""
+        rules.tensor(at, x, "x")
+        return s.TensorStructInfo(None, INT64, 2)
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        """numpy.nonzero; a scalar counts as a vector of one."""
+        return np.stack(np.nonzero(np.atleast_1d(x))).astype(np.int64)[: x.ndim]
+
+
+def order(x: Any, axis: int, descending: bool) -> Any:
+    """The indices that put `x` in order; equal elements keep theirs."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+
+def _chosen(ret_type: str, values: Any, indices: Any) -> Any:
+    return {"both": (values, indices), "values": values, "indices": indices}[ret_type]
+
+
+def _compared(a: DType, b: DType) -> DType:
+    """The dtype that numbers of two dtypes are compared in."""
+    return a if a is b else from_numpy(np.result_type(a.to_numpy(), b.to_numpy()))
+
+
+def _literal(info: s.StructInfo | None) -> int | None:
+    """The number that a scalar operand is."""
+    value = info.value if isinstance(info, s.PrimStructInfo) else None
+    return value.value if isinstance(value, p.IntImm) else None
+
+
+def _kept(length: p.PrimExpr, k: int) -> p.PrimExpr:
+    """How many of an axis `topk` keeps."""
+    if k < 1 or (isinstance(length, p.IntImm) and length.value <= k):
+        return length
+    return p.IntImm(k)
+
+
+def _before(a: p.PrimExpr, b: p.PrimExpr, descending: bool) -> p.PrimExpr:
+    """Whether `a` comes before `b`, NaN being the largest."""
+    small, large = (b, a) if descending else (a, b)
+    less: p.PrimExpr = p.LT(small, large)
+    if not small.dtype.is_float:
+        return less
+    return p.Or(less, p.And(p.NE(large, large), p.EQ(small, small)))
+
+
+def _two_runs(ends: Tensor, i: tuple[p.PrimExpr, ...], left: p.PrimExpr, right: p.PrimExpr) -> Stmt:
+    """Where the two runs that are merged next begin."""
+    return loops.seq(loops.store(ends, (*i, 0), left), loops.store(ends, (*i, 1), right))
+
+
+def _doubling(length: p.PrimExpr, merge: Callable[[p.PrimExpr], Stmt]) -> Stmt:
+    """`merge(width)` for widths of 1, 2, 4 … while there is more than one run."""
+
+    def turn(k: p.PrimVar) -> Stmt:
+        width = p.PrimCall("shift_left", (rules.ONE, k), INT64)
+        return loops.when(p.LT(width, length), merge(width))
+
+    rounds = (length.value - 1).bit_length() if isinstance(length, p.IntImm) and length.value else _ROUNDS
+    return loops.loop(rounds, turn, "turn")
+
+
+def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
+    """The index of the element of each rank, by merging sorted runs of 1, 2, 4 … elements: stable, n log n steps.
+
+    Two of the axis' places are kept in `T_next`: the first elements of the two runs that are not merged yet.
+    """
+    length = simplify(x.shape[place])
+    found = loops.tensor(te, "T_order", x.shape, INT64)
+    merged = loops.tensor(te, "T_merged", x.shape, INT64)
+    outer = (*x.shape[:place], *x.shape[place + 1 :])
+    ends = loops.tensor(te, "T_next", (*outer, p.IntImm(2)), INT64)
+
+    def row(*i: p.PrimExpr) -> Stmt:
+        def at(k: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
+            return (*i[:place], k, *i[place:])
+
+        left, right = ends[(*i, 0)], ends[(*i, 1)]
+
+        def take(k: p.PrimExpr, own: int) -> Stmt:
+            run = ends[(*i, own)]
+            return loops.seq(
+                loops.store(merged, at(k), found[at(run)]),
+                loops.store(ends, (*i, own), p.Add(run, rules.ONE)),
+            )
+
+        def merge(width: p.PrimExpr) -> Stmt:
+            def step(k: p.PrimVar) -> Stmt:
+                both = p.Mul(width, p.IntImm(2))
+                begin = p.Mul(p.FloorDiv(k, both), both)
+                middle = p.Min(p.Add(begin, width), length)
+                end = p.Min(p.Add(begin, both), length)
+                fresh = _two_runs(ends, i, k, p.Min(p.Add(k, width), length))
+                first = _before(x[at(found[at(right)])], x[at(found[at(left)])], descending)
+                # The right run's element goes first when the left run has ended, or when it comes before in order.
+                other = loops.when(p.GE(right, end), take(k, 0), loops.when(first, take(k, 1), take(k, 0)))
+                choice = loops.when(p.GE(left, middle), take(k, 1), other)
+                return loops.seq(loops.when(p.EQ(k, begin), fresh), choice)
+
+            copy = loops.loop(length, lambda k: loops.store(found, at(k), merged[at(k)]))
+            return loops.seq(loops.loop(length, step), copy)
+
+        return loops.seq(loops.loop(length, lambda k: loops.store(found, at(k), k)), _doubling(length, merge))
+
+    loops.ordered(te, outer, (found, merged, ends), row)
+    return found
+
+
+def _picked(te: Te, x: Tensor, found: Tensor, shape: Sequence[p.PrimExpr], place: int) -> Tensor:
+    """The elements at the first of the indices found along an axis."""
+    return te.compute("T_sorted", shape, lambda *i: x[(*i[:place], found[i], *i[place + 1 :])])

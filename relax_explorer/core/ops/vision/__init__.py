@@ -1,0 +1,1 @@
+"""Operators of detectors: boxes, their suppression, and features of regions."""

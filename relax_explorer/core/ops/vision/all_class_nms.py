@@ -1,0 +1,278 @@
+"""Non-maximum suppression of every class by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64
+from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.legalize import Emitter, need_known
+from relax_explorer.core.ops.kit.special import wide
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
+from relax_explorer.core.ops.tensor.dynamic_slice import sliced
+from relax_explorer.core.ops.tensor.sort import order, order_stage
+from relax_explorer.core.ops.vision.nms import overlap, share_of
+from relax_explorer.core.tir.stmt import Stmt
+
+_FORMATS = ("onnx", "tensorflow")
+
+
+class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppression"):
+    """The boxes of each class and image by falling score, without those that overlap a better one (ONNX NonMaxSuppression)."""
+
+    boxes: Tensor = operand("boxes as two opposite corners, [batch, boxes, 4]")
+    scores: Tensor = operand("the score of each box for each class, [batch, classes, boxes]")
+    max_output_boxes_per_class: Tensor = operand(
+        "how many boxes of a class are kept in an image: an integer, of rank 0 or length 1"
+    )
+    iou_threshold: Tensor = operand(
+        "two boxes overlap when their common area, as a share of what both cover, is not below it: one number"
+    )
+    score_threshold: Tensor = operand("the score that a box exceeds: one number")
+    output_format: str = attr(
+        "onnx",
+        "onnx: rows of image, class and box, and how many rows; "
+        "tensorflow: for each image rows of class and box, their scores, and how many, filled up with 0",
+    )
+    fusion = Fusion.OPAQUE
+    examples = (
+        "f32[b,n,4] f32[b,2,n] i64[] f32[] f32[] -> (i64[?,?],i64[1])",
+        'f32[2,n,4] f32[2,c,n] i64[1] f32[1] f32[1] output_format="tensorflow" -> (i64[2,c*n,2],f32[2,c*n],i64[2])',
+    )
+
+    @staticmethod
+    def infer(
+        at: Site, boxes: s.StructInfo, scores: s.StructInfo, max_output_boxes_per_class: s.StructInfo,
+        iou_threshold: s.StructInfo, score_threshold: s.StructInfo, output_format: str,
+    ) -> s.StructInfo:  # fmt: skip
+        """A tuple; onnx: [rows, 3] and [1], both int64; tensorflow: [batch, classes * boxes, 2] int64,
+        [batch, classes * boxes] float32 and [batch] int64.
+        """
+        places, marks = rules.tensor(at, boxes, "boxes"), rules.tensor(at, scores, "scores")
+        limits = (max_output_boxes_per_class, iou_threshold, score_threshold)
+        for name, given in zip(
+            ("max_output_boxes_per_class", "iou_threshold", "score_threshold"), limits, strict=True
+        ):
+            rules.tensor(at, given, name)
+        for name, info in (("boxes", places), ("scores", marks)):
+            if info.ndim != 3:
+                has = f"has rank {info.ndim}" if info.ndim >= 0 else "has no known rank"
+                raise at.fail(codes.RANK_WRONG, f"{name} {has}, 3 is needed", **{name: f"this is {info}"})
+        if output_format not in _FORMATS:
+            raise at.fail(
+                codes.BAD_ATTRIBUTE, f"output_format is {output_format!r}, it must be {' or '.join(_FORMATS)}"
+            )
+        if output_format == "onnx":
+            return s.TupleStructInfo(
+                (s.TensorStructInfo(None, INT64, 2), s.TensorStructInfo((rules.ONE,), INT64))
+            )
+        if places.dims is None or marks.dims is None:
+            ranks = ((INT64, 3), (FLOAT32, 2), (INT64, 1))
+            return s.TupleStructInfo(tuple([s.TensorStructInfo(None, kind, rank) for kind, rank in ranks]))
+        batch, all_boxes = places.dims[0], rules.volume((marks.dims[1], places.dims[1]))
+        return s.TupleStructInfo(
+            (
+                s.TensorStructInfo((batch, all_boxes, p.IntImm(2)), INT64),
+                s.TensorStructInfo((batch, all_boxes), FLOAT32),
+                s.TensorStructInfo((batch,), INT64),
+            )
+        )
+
+    @staticmethod
+    def evaluate(
+        boxes: Any,
+        scores: Any,
+        max_output_boxes_per_class: Any,
+        iou_threshold: Any,
+        score_threshold: Any,
+        output_format: str,
+    ) -> Any:
+        """All images and classes at once, one box after the other."""
+        most, near, least = (
+            x.reshape(-1)[0] for x in (max_output_boxes_per_class, iou_threshold, score_threshold)
+        )
+        batch, _, count = scores.shape
+        found = order(scores, 2, True)
+        ranked = np.take_along_axis(wide(scores), found, 2)
+        real = boxes.astype(np.float64) if boxes.dtype.kind in "iub" else wide(boxes)
+        corners = np.take_along_axis(real[:, None], found[..., None], 2)
+        left = (ranked > least) & (near > 0)
+        kept = np.zeros(ranked.shape, bool)
+        for j in range(count):
+            own = left[..., j] & (kept.sum(-1) < int(most))
+            kept[..., j] = own
+            share = overlap(corners[:, :, j : j + 1], corners)
+            left &= ~(own[..., None] & (share >= near) & (np.arange(count) > j) & (ranked > 0))
+        if output_format == "onnx":
+            rows = np.stack(np.nonzero(kept), 1).astype(np.int64)
+            rows[:, 2] = found[kept]
+            return rows, np.array([len(rows)], np.int64)
+        flat = kept.reshape(batch, -1)
+        first = np.argsort(~flat, axis=1, kind="stable")
+        there = np.take_along_axis(flat, first, 1)
+        numbers = np.stack(
+            [first // max(count, 1), np.take_along_axis(found.reshape(batch, -1), first, 1)], -1
+        )
+        marks = np.take_along_axis(ranked.reshape(batch, -1), first, 1)
+        indices = np.where(there[..., None], numbers, 0).astype(np.int64)
+        return indices, np.where(there, marks, 0).astype(np.float32), flat.sum(1).astype(np.int64)
+
+    @staticmethod
+    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+        """A kernel that selects; its rows that are filled, for ONNX."""
+        for q, info in zip(AllClassNonMaxSuppression.operands, infos, strict=True):
+            need_known(info, q.name)
+        known = [info for info in infos if isinstance(info, s.TensorStructInfo)]
+        if call.attrs["output_format"] == "tensorflow":
+            out = call.struct_info
+            assert out is not None  # it was inferred
+            return emit.kernel("all_class_non_max_suppression", _padded, call.args, known, out)
+        rows = simplify(rules.volume(known[1].dims or ()))
+        table = s.TensorStructInfo((rows, p.IntImm(3)), INT64)
+        total = s.TensorStructInfo((rules.ONE,), INT64)
+        out = s.TupleStructInfo((table, total))
+        both = emit.bind(
+            "selected", emit.kernel("all_class_non_max_suppression", _rows, call.args, known, out), out
+        )
+        found = emit.bind("rows", e.TupleGetItem(both, 0, table), table)
+        count = emit.bind("count", e.TupleGetItem(both, 1, total), total)
+        pair = s.TensorStructInfo((p.IntImm(2),), INT64)
+        begin = emit.bind("begin", emit.kernel("begin", _constant(0), (), (), pair), pair)
+        steps = emit.bind("strides", emit.kernel("strides", _constant(1), (), (), pair), pair)
+        end = emit.bind("end", emit.kernel("end", _end, (count,), (total,), pair), pair)
+        kept = sliced(emit, found, table, (begin, end, steps))
+        assert kept.struct_info is not None  # a call_tir says what it returns
+        selected = emit.bind("trimmed", kept, kept.struct_info)
+        return e.Tuple((selected, count), s.TupleStructInfo((kept.struct_info, total)))
+
+
+def _constant(value: int) -> Any:
+    return lambda te, out: te.compute("T_full", out.dims, lambda i: p.IntImm(value), INT64)
+
+
+def _end(te: Te, count: Tensor, out: s.TensorStructInfo) -> Tensor:
+    return te.compute(
+        "T_end", out.dims or (), lambda i: where(p.EQ(i, rules.ZERO), count[(0,)], p.IntImm(3)), INT64
+    )
+
+
+def _ranked(te: Te, boxes: Tensor, scores: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
+    """The corners and the scores of the boxes in order."""
+    corners = te.compute(
+        "T_corners", (*scores.shape, p.IntImm(4)), lambda b, c, j, n: boxes[(b, found[(b, c, j)], n)]
+    )
+    ranked = te.compute("T_ranked", scores.shape, lambda b, c, j: scores[(b, c, found[(b, c, j)])])
+    return corners, ranked
+
+
+def _start(kept: Tensor, ranked: Tensor, score_limit: p.PrimExpr, share_limit: p.PrimExpr) -> Any:
+    """Boxes are left when they score enough, and dropped otherwise."""
+
+    def start(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
+        marks = ranked.dtype if ranked.dtype.is_float else FLOAT64
+        enough = p.LT(cast(score_limit, marks), cast(ranked[(b, c, j)], marks))
+        good = p.And(enough, p.LT(p.as_prim(0, share_limit.dtype), share_limit))
+        return loops.store(kept, (b, c, j), where(good, rules.ZERO, p.IntImm(-1)))
+
+    return start
+
+
+def _selected(
+    te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The order of the boxes of each class, and which of them are kept."""
+    found = order_stage(te, scores, 2, True)
+    batch, classes, count = scores.shape
+    corners, ranked = _ranked(te, boxes, scores, found)
+    kept = loops.tensor(te, "T_kept", scores.shape, INT64)  # 1: kept, 0: left, -1: dropped
+    number = loops.tensor(te, "T_number", (batch, classes), INT64)
+    limit, share_limit, score_limit = (x[(rules.ZERO,) * x.ndim] for x in (most, near, least))
+
+    start = _start(kept, ranked, score_limit, share_limit)
+    # What whole numbers have in common is no whole number.
+    kind = boxes.dtype if boxes.dtype.is_float else FLOAT64
+
+    def one(b: p.PrimExpr, c: p.PrimExpr) -> Stmt:
+        def drop(j: p.PrimExpr, k: p.PrimExpr) -> Stmt:
+            one_, other = (lambda n, i=i: cast(corners[(b, c, i, n)], kind) for i in (j, k))
+            share = share_of(one_, other, p.as_prim(0.0, kind))
+            rival = p.And(
+                p.And(p.LT(j, k), p.EQ(kept[(b, c, k)], rules.ZERO)),
+                p.LT(p.as_prim(0, scores.dtype), ranked[(b, c, k)]),
+            )
+            close = p.LE(cast(share_limit, kind), share)
+            return loops.when(rival, loops.when(close, loops.store(kept, (b, c, k), -1)))
+
+        def step(j: p.PrimVar) -> Stmt:
+            take = loops.seq(
+                loops.store(kept, (b, c, j), 1),
+                loops.store(number, (b, c), p.Add(number[(b, c)], rules.ONE)),
+                loops.loop(count, lambda k: drop(j, k), "rival"),
+            )
+            room = p.LT(number[(b, c)], cast(limit, INT64))
+            return loops.when(p.And(p.EQ(kept[(b, c, j)], rules.ZERO), room), take)
+
+        zeroed = loops.store(number, (b, c), 0)
+        return loops.seq(zeroed, loops.loop(count, lambda j: start(b, c, j)), loops.loop(count, step))
+
+    loops.ordered(te, (batch, classes), (kept, number), one)
+    return found, kept
+
+
+def _rows(te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any) -> Any:
+    found, kept = _selected(te, boxes, scores, most, near, least)
+    table = loops.tensor(te, "T_rows", out.fields[0].dims, INT64)
+    total = loops.tensor(te, "T_total", (rules.ONE,), INT64)
+
+    def collect() -> Stmt:
+        def box(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
+            values = (b, c, found[(b, c, j)])
+            row = [loops.store(table, (total[(0,)], n), value) for n, value in enumerate(values)]
+            more = loops.store(total, (0,), p.Add(total[(0,)], rules.ONE))
+            return loops.when(p.EQ(kept[(b, c, j)], rules.ONE), loops.seq(*row, more))
+
+        blank = loops.grid(table.shape, lambda i, n: loops.store(table, (i, n), 0), "blank")
+        return loops.seq(blank, loops.store(total, (0,), 0), loops.grid(scores.shape, box))
+
+    loops.ordered(te, (), (table, total), collect)
+    return table, total
+
+
+def _padded(
+    te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any
+) -> Any:
+    found, kept = _selected(te, boxes, scores, most, near, least)
+    indices = loops.tensor(te, "T_indices", out.fields[0].dims, INT64)
+    marks = loops.tensor(te, "T_scores", out.fields[1].dims, FLOAT32)
+    total = loops.tensor(te, "T_total", out.fields[2].dims, INT64)
+
+    def collect(b: p.PrimExpr) -> Stmt:
+        place = total[(b,)]
+
+        def blank(i: p.PrimVar) -> Stmt:
+            pair = [loops.store(indices, (b, i, n), 0) for n in range(2)]
+            return loops.seq(*pair, loops.store(marks, (b, i), 0))
+
+        def box(c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
+            number = found[(b, c, j)]
+            values = [
+                loops.store(indices, (b, place, 0), c),
+                loops.store(indices, (b, place, 1), number),
+                loops.store(marks, (b, place), scores[(b, c, number)]),
+            ]
+            more = loops.store(total, (b,), p.Add(place, rules.ONE))
+            return loops.when(p.EQ(kept[(b, c, j)], rules.ONE), loops.seq(*values, more))
+
+        first = loops.seq(loops.loop(indices.shape[1], blank), loops.store(total, (b,), 0))
+        return loops.seq(first, loops.grid(scores.shape[1:], box))
+
+    loops.ordered(te, (scores.shape[0],), (indices, marks, total), collect)
+    return indices, marks, total

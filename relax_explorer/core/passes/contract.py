@@ -1,0 +1,198 @@
+"""How a pass is declared: a function from Function to Function (or module to module) with a contract.
+
+    @function_pass("DeadCodeElimination", requires=[NORMAL_FORM], establishes=[NO_DEAD_CODE])
+    def eliminate_dead_code(fn: Function, at: PassSite) -> Function:
+        \"\"\"Drop bindings that nothing reads.\"\"\"
+
+A pass that changes nothing returns the same object. Options are typed keyword arguments of the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.purity import stated
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
+from relax_explorer.core.ir.expr import Expr, Function, Var
+from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.properties import Property
+from relax_explorer.core.program.module import IRModule
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One recorded change: the rule that made it, what was there, and what stands in its place (nothing when dropped).
+
+    `before` and `after` are bindings; provenance follows them without help from the authors of passes.
+    """
+
+    rule: str
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class PassSite:
+    """What a pass may use while it runs: the module around it, its report, and the record of its rewrites."""
+
+    module: IRModule
+    function: str = ""
+    report: Report = field(default_factory=Report)
+    rewrites: list[Rewrite] = field(default_factory=list)
+    added: dict[str, Any] = field(default_factory=dict)  # functions that the pass adds to the module
+    rule: str = ""
+    shared: dict[Any, Any] = field(
+        default_factory=dict
+    )  # what a pass remembers from one function to the next
+    counters: dict[str, int] = field(default_factory=dict)
+    is_open: bool = False  # whether StructInfo has to be derived again
+    waived: set[Property] = field(
+        default_factory=set
+    )  # what this run does not establish, and says so in its report or options
+
+    def record(self, before: Any, after: Any = ()) -> None:
+        """Note that bindings `before` became `after`."""
+        old = before if isinstance(before, tuple) else (before,)
+        new = after if isinstance(after, tuple) else (after,)
+        self.rewrites.append(Rewrite(self.rule, old, new))
+
+    def renamed(self, var: Var, leaf: Expr) -> None:
+        """Note that readers of `var` read `leaf` now: what follows may be known otherwise, also of shapes that `var` holds."""
+        if leaf.struct_info is not var.struct_info or isinstance(var.struct_info, ShapeStructInfo):
+            self.is_open = True
+
+    def has(self, name: str) -> bool:
+        """Whether the module, or what the pass adds to it, has a function of this name."""
+        return name in self.module.functions or name in self.added
+
+
+def check_errors(errors: str) -> None:
+    """Raise Failure unless the option `errors` of a pass is `keep` or `drop`."""
+    if errors not in ("keep", "drop"):
+        help = 'write errors="keep" or errors="drop"'
+        raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
+
+
+_KINDS = {str: "a text", tuple: "one name or a list of names", int: "a number", bool: "True or False"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A keyword argument of a pass."""
+
+    name: str
+    kind: str
+    default: Any
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass: its name is TVM's, its options come from the function's signature, its contract from the declaration."""
+
+    name: str
+    run: Callable[..., Any]
+    on_module: bool
+    requires: tuple[Property, ...] = ()
+    establishes: tuple[Property, ...] = ()
+    invalidates: tuple[Property, ...] = ()
+
+    @property
+    def doc(self) -> str:
+        """What the pass does; the first line is one sentence."""
+        return inspect.getdoc(self.run) or ""
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The pass's options in order."""
+        parameters = list(inspect.signature(self.run).parameters.values())[2:]
+        return tuple(Option(q.name, str(q.annotation), q.default) for q in parameters)
+
+    def check_options(self, given: dict[str, Any]) -> None:
+        """Raise Failure for an option that the pass doesn't have or that is of another type."""
+        known = {option.name: option for option in self.options}
+        for name, value in given.items():
+            option = known.get(name)
+            if option is None:
+                takes = f"it takes {', '.join(known)}" if known else "it takes none"
+                raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
+            if option.default is not None and not isinstance(value, type(option.default)):
+                kind = _KINDS[type(option.default)]
+                raise Failure(
+                    Diagnostic(
+                        codes.BAD_OPTION,
+                        f"option {name!r} of {self.name} is {kind}, not {value!r}",
+                        help=f"write {name}={option.default!r}",
+                    )
+                )
+            if type(value) is tuple and not all(isinstance(item, str) for item in value):
+                text = f"option {name!r} of {self.name} is names, not {value!r}"
+                raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
+
+    def settled_options(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The options as the pass takes them: a list, or one value alone, for several; raises Failure as `check_options`."""
+        several = {option.name for option in self.options if type(option.default) is tuple}
+        settled = {}
+        for name, value in given.items():
+            if name in several and isinstance(value, (list, str)):
+                value = tuple(value) if isinstance(value, list) else (value,)
+            settled[name] = value
+        self.check_options(settled)
+        return settled
+
+    def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
+        """The module after the pass, and what the pass recorded."""
+        given = self.settled_options(options or {})
+        site = PassSite(module, rule=self.name)
+        if self.on_module:
+            return _settled(self.run(module, site, **given), site), site
+        functions: dict[str, Any] = {}
+        for name, fn in module.functions.items():
+            site.function = name
+            functions[name] = self.run(fn, site, **given) if type(fn) is Function else fn
+        if site.added:
+            functions = {**dict(sorted(site.added.items())), **functions}
+        return _settled(module.having(functions), site), site
+
+
+def _settled(module: IRModule, site: PassSite) -> IRModule:
+    """The result of a pass with its StructInfo derived again if the pass left it open; rewrites name the new bindings."""
+    if module is site.module or not (site.is_open or _may_be_purer(module, site.module)):
+        return module
+    new, _ = normalize_with(module, after=site.module)
+    renewed: dict[Any, Any] = {}
+    for name, fn in module.relax_functions.items():
+        before, after = list(bindings(fn)), list(bindings(new[name]))
+        renewed.update(zip(before, after, strict=False))
+    site.rewrites = [
+        Rewrite(item.rule, item.before, tuple([renewed.get(binding, binding) for binding in item.after]))
+        for item in site.rewrites
+    ]
+    return new
+
+
+def _may_be_purer(module: IRModule, before: IRModule) -> bool:
+    """Whether a function has changed that does not say whether it is pure, and had an effect."""
+    return any(
+        isinstance(fn.struct_info, FuncStructInfo)
+        and not fn.struct_info.pure
+        and fn is not before.functions.get(name)
+        and stated(fn) is None
+        for name, fn in module.relax_functions.items()
+    )
+
+
+def function_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., Function]], Pass]:
+    """Declare a pass that changes one Relax function at a time."""
+    return lambda run: Pass(name, run, False, **{key: tuple(value) for key, value in contract.items()})
+
+
+def module_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., IRModule]], Pass]:
+    """Declare a pass that changes the module as a whole."""
+    return lambda run: Pass(name, run, True, **{key: tuple(value) for key, value in contract.items()})

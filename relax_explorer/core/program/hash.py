@@ -1,0 +1,178 @@
+"""A structural hash that is the same in every process, so that it can address content on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.index_map import IndexMap
+from relax_explorer.core.program.module import IRModule
+
+
+class Hasher:
+    """Feeds a digest with tokens in a fixed order; variables are numbered as they first occur."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._tokens: list[str] = []
+
+    def hash(self, value: Any) -> int:
+        """The 64-bit hash of `value`."""
+        self.feed(value)
+        text = "\x1f".join(self._tokens).encode("utf-8", "surrogatepass")
+        return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+
+    def token(self, *values: Any) -> None:
+        """Add plain tokens."""
+        self._tokens.extend([str(value) for value in values])
+
+    def number(self, var: Any) -> None:
+        """Add a variable by its number."""
+        self.token("v", self._numbers.setdefault(var, len(self._numbers)))
+
+    def feed(self, value: Any) -> None:
+        """Add any value of the IR; calls and tuples in each other are no recursion."""
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            kind = type(item)
+            if kind in _PARTS:
+                name, fields = _PARTS[kind]
+                self.token(name)
+                stack.extend([getattr(item, field) for field in reversed(fields)])
+            elif kind is tuple:
+                self.token("[", len(item))
+                stack.extend(reversed(item))
+            else:
+                self._one(item)
+
+    def _one(self, value: Any) -> None:
+        rule = _RULES.get(type(value))
+        if rule is not None:
+            rule(self, value)
+        elif isinstance(value, p.PrimExpr):
+            self._prim(value)
+        elif isinstance(value, s.StructInfo):
+            self._info(value)
+        else:
+            self._other(value)
+
+    def _other(self, value: Any) -> None:
+        if value is None or isinstance(value, (bool, int, str, DType)):
+            self.token(type(value).__name__, value)
+        elif isinstance(value, float):
+            self.token("float", value.hex())
+        elif type(value).__name__ == "PrimFunc":
+            from relax_explorer.core.program.prim_func_equal import prim_func_hash
+
+            self.token("prim_func", prim_func_hash(value))
+        else:
+            raise TypeError(f"no structural hash for {type(value).__name__}")
+
+    def all(self, values: Any) -> None:
+        """Add a sequence with its length."""
+        self.token("[", len(values))
+        for value in values:
+            self.feed(value)
+
+    def _prim(self, value: p.PrimExpr) -> None:
+        if type(value) is p.PrimVar:
+            self.number(value)
+            return
+        self.token(type(value).__name__, value.dtype)
+        if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):
+            self._other(value.value)
+        elif type(value) is p.PrimCall:
+            self.token(value.op, value.keywords)
+        self.all(value.children())
+
+    def _info(self, value: s.StructInfo) -> None:
+        self.token(type(value).__name__)
+        for name in type(value).__slots__:
+            if name != "__weakref__":
+                self.feed(getattr(value, name))
+
+    def _constant(self, value: e.Constant) -> None:
+        if value.data is None:
+            self.token("constant", value.key)
+        else:
+            self.token(
+                "constant",
+                value.data.dtype,
+                value.data.shape,
+                blake2b(value.data.tobytes(), digest_size=8).hexdigest(),
+            )
+
+    def _function(self, value: e.Function) -> None:
+        self.token("function", len(value.params), value.pure is False)
+        for param in value.params:
+            self.number(param)
+            self.feed(param.struct_info)
+        self.feed(value.attrs)
+        self.feed(value.ret_struct_info)
+        self.feed(value.body)
+
+    def _block(self, value: e.BindingBlock) -> None:
+        self.token(type(value).__name__, len(value.bindings))
+        for binding in value.bindings:
+            self.token(type(binding).__name__)
+            if type(binding.value) is e.Function:
+                self.number(binding.var)
+            self.feed(binding.value)
+            if type(binding) is e.MatchCast:
+                self.feed(binding.struct_info)
+            if binding.var is not None:
+                self.number(binding.var)
+                self.token(type(binding.var).__name__)
+                self.feed(binding.var.struct_info)
+
+    def _module(self, value: IRModule) -> None:
+        self.token("module")
+        for name in sorted(value.functions):
+            self.token(name)
+            self.token(Hasher().hash(value.functions[name]))
+        self.feed(value.attrs)
+        self.feed(value.global_infos)
+
+
+def _node(kind: str, *fields: str) -> Callable[[Hasher, Any], None]:
+    def rule(hasher: Hasher, value: Any) -> None:
+        hasher.token(kind)
+        for name in fields:
+            hasher.feed(getattr(value, name))
+
+    return rule
+
+
+_PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
+    e.Tuple: ("tuple", ("fields",)),
+    e.TupleGetItem: ("item", ("tuple", "index")),
+    e.Call: ("call", ("op", "args", "attrs", "sinfo_args")),
+}
+_RULES: dict[type, Callable[[Hasher, Any], None]] = {
+    IndexMap: _node("index map", "places", "results", "inverse"),
+    Attrs: lambda h, x: h.all([item for pair in x.items() for item in pair]),
+    e.Var: Hasher.number,
+    e.DataflowVar: Hasher.number,
+    e.GlobalVar: _node("global", "name"),
+    e.ExternFunc: _node("extern", "name"),
+    e.OpRef: _node("op", "name"),
+    e.Constant: Hasher._constant,
+    e.ShapeExpr: _node("shape", "values"),
+    e.PrimValue: _node("prim", "value"),
+    e.StringImm: _node("string", "value"),
+    e.DataTypeImm: _node("dtype", "value"),
+    e.If: _node("if", "condition", "true_branch", "false_branch"),
+    e.SeqExpr: _node("seq", "blocks", "body"),
+    e.BindingBlock: Hasher._block,
+    e.DataflowBlock: Hasher._block,
+    e.Function: Hasher._function,
+    e.OpaqueFunction: _node("opaque", "decorator", "text"),
+    IRModule: Hasher._module,
+}

@@ -1,0 +1,99 @@
+"""Structural equality and hash of PrimFuncs: variables and buffers correspond by place, names don't matter."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.node import field_names
+from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
+from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, PointerType, Ramp
+
+# Places and hints say nothing of the structure.
+_SKIPPED = frozenset({"span", "struct_info", "name", "points"})
+
+
+def prim_func_equal(a: t.PrimFunc, b: t.PrimFunc) -> bool:
+    """Whether two PrimFuncs have the same structure."""
+    return a is b or tokens(a) == tokens(b)
+
+
+def prim_func_hash(fn: t.PrimFunc) -> int:
+    """A 64-bit hash, equal for structurally equal PrimFuncs in every process."""
+    text = "\x1f".join(tokens(fn)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+
+
+def tokens(fn: t.PrimFunc) -> list[str]:
+    """The structure of a PrimFunc as a flat list: equal lists, equal structures."""
+    return _Tokens().of(fn)
+
+
+class _Tokens:
+    def __init__(self) -> None:
+        self.numbers: dict[Any, int] = {}
+        self.out: list[str] = []
+
+    def of(self, fn: t.PrimFunc) -> list[str]:
+        self.feed(fn)
+        return self.out
+
+    def number(self, item: Any) -> bool:
+        """Add an identity by its number; whether it was new."""
+        new = item not in self.numbers
+        self.out.append(f"#{self.numbers.setdefault(item, len(self.numbers))}")
+        return new
+
+    def feed(self, value: Any) -> None:
+        """Add anything."""
+        if isinstance(value, p.PrimExpr):
+            self._expr(value)
+        elif isinstance(
+            value, (t.Stmt, t.PrimFunc, Range, BufferRegion, t.IterVar, t.MatchBufferRegion, Buffer)
+        ):
+            self._node(value)
+        elif isinstance(value, tuple):
+            self.out.append(f"({len(value)}")
+            for item in value:
+                self.feed(item)
+        elif isinstance(value, Attrs):
+            self.feed(tuple([(key, value[key]) for key in sorted(value)]))
+        elif isinstance(value, float):
+            self.out.append(value.hex())
+        elif value is None or isinstance(value, (bool, int, str, DType, StructInfo)):
+            self.out.append(f"{type(value).__name__}:{value}")
+        else:
+            raise TypeError(f"no structure for {type(value).__name__}")
+
+    def _node(self, value: Any) -> None:
+        self.out.append(type(value).__name__)
+        if isinstance(value, Buffer) and not self.number(value):
+            return
+        for name in field_names(value):
+            if name not in _SKIPPED:
+                self.feed(getattr(value, name))
+
+    def _expr(self, value: p.PrimExpr) -> None:
+        if type(value) is p.PrimVar:
+            if self.number(value):
+                self.out.append(value.pointee or value.dtype.name)
+            return
+        self.out.append(f"{type(value).__name__}:{value.dtype}")
+        if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):
+            self.feed(value.value)
+        elif isinstance(value, p.PrimCall):
+            self.feed((value.op, value.keywords))
+        elif isinstance(value, (BufferLoad, BufferPtr)):
+            self._node(value.buffer)
+            self.out.append(getattr(value, "how", ""))
+        elif isinstance(value, PointerType):
+            self.feed((value.element, value.scope))
+        elif isinstance(value, Ramp):
+            self.out.append(str(value.lanes))
+        for child in value.children():
+            self._expr(child)

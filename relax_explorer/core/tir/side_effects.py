@@ -1,0 +1,38 @@
+"""Whether calling a PrimFunc has an effect beyond its result: it writes what it was given, or calls what may do anything."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
+
+# Intrinsics that compute or read; TVM registers them so (TCallEffectKind, tirx/op/builtin.cc).
+_FREE = frozenset(
+    {
+        "acos", "acosh", "address_of", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
+        "bitwise_not", "bitwise_or", "bitwise_xor", "Broadcast", "call_pure_extern", "ceil", "clz",
+        "copysign", "cos", "cosh", "erf", "exp", "exp10", "exp2", "expm1", "fabs", "abs", "floor", "fma",
+        "fmod", "hypot", "if_then_else", "isfinite", "isinf", "isnan", "isnullptr", "ldexp", "likely",
+        "log", "log10", "log1p", "log2", "nearbyint", "nextafter", "popcount", "pow", "power",
+        "q_multiply_shift", "reinterpret", "ret", "round", "rsqrt", "shift_left", "shift_right", "sigmoid",
+        "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "truncmod", "truncdiv", "tvm_struct_get", "Div",
+        "Mod",
+    }
+)  # fmt: skip
+
+
+def has_effect(fn: t.PrimFunc) -> bool:
+    """Whether a call of `fn` may be seen by others than who takes its result: a store outside its own buffers, or such a call."""
+    own: set[Buffer] = set()
+    for node in statements(fn.body):
+        if type(node) is t.SBlock:
+            own.update(node.alloc_buffers)
+        elif type(node) is t.AllocBuffer and node.buffer.data is None:  # what a view shows is not looked for
+            own.add(node.buffer)
+        elif type(node) is t.BufferStore and node.buffer not in own:
+            return True
+        for expr in subexpressions(*expressions(node)):
+            if type(expr) is p.PrimCall and expr.op not in _FREE:
+                return True
+    return False
