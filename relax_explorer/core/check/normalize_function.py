@@ -13,6 +13,7 @@ from typing import Any
 from relax_explorer.core.check import claims, held, purity
 from relax_explorer.core.check.attributes import completed
 from relax_explorer.core.check.compatible import defined_dims, erase
+from relax_explorer.core.check.emission import FreshNames, OpenBlocks
 from relax_explorer.core.check.infer import Inferrer, Signature
 from relax_explorer.core.check.matching import holds_function
 from relax_explorer.core.check.missing import rests_on_missing
@@ -24,9 +25,10 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
-from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, merged_blocks, operands
+from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, operands
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.source import Span
 
 
 def function_info(fn: e.Function, pure: bool) -> s.FuncStructInfo:
@@ -57,12 +59,9 @@ class FunctionNormalizer:
         self.vars: dict[e.Var, e.Var] = dict(outer.vars) if outer else {}
         self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
         self.bound: set[e.Var] = outer.bound if outer else set()
-        self.out: list[e.Binding] = []
-        self.blocks: list[e.BindingBlock] = []  # of the sequence, before the block that `out` is of
-        self.dataflow = False
+        self.open = OpenBlocks()  # of the sequence that is walked
         self.ending = False  # whether the scope of what is bound ends with the value that it is part of
-        self.used: set[str] | None = None
-        self.fresh: dict[str, int] = {}  # numbers given to new names so far
+        self.fresh = FreshNames()
         self.fn: e.Function | None = None
         self.has_effect = False
         self.tuples: set[e.Expr] = set()  # those that are in normal form
@@ -80,6 +79,7 @@ class FunctionNormalizer:
     def run(self, fn: e.Function) -> e.Function:
         """The function in normal form."""
         self.fn = fn = self._params(fn)
+        self.fresh = FreshNames.of(fn)
         for param in fn.params:
             self.dims.update(defined_dims(param.struct_info or s.OBJECT))
         params_dims = set(self.dims)
@@ -117,33 +117,19 @@ class FunctionNormalizer:
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """A sequence in normal form; its result is a leaf, bound in a block of its own when it was not (errata E-23)."""
-        saved, outer, self.out = self.out, self.blocks, []
-        blocks = self.blocks = []
+        outer, self.open = self.open, OpenBlocks()
         for block in seq.blocks:
             self._block(block)
-        self.out, before = [], self.dataflow
-        self.dataflow = False
+        self.open.start(dataflow=False)
         body = self.leaf(seq.body)
-        self.dataflow = before
-        if self.out:
-            blocks.append(e.BindingBlock(tuple(self.out)))
-        self.out, self.blocks = saved, outer
-        merged = merged_blocks(blocks)
-        info = self.infer.info(body)
-        same = len(merged) == len(seq.blocks) and all(a is b for a, b in zip(merged, seq.blocks, strict=True))
-        return replace(seq, blocks=seq.blocks if same else tuple(merged), body=body, struct_info=info)
+        new = self.open.sequence(seq, body, self.infer.info(body))
+        self.open = outer
+        return new
 
     def _block(self, block: e.BindingBlock) -> None:
-        before, self.dataflow = self.dataflow, type(block) is e.DataflowBlock
-        self.out = []
+        self.open.start(type(block) is e.DataflowBlock, block)
         for binding in block.bindings:
             self.binding(binding)
-        self.dataflow = before
-        same = len(self.out) == len(block.bindings) and all(
-            a is b for a, b in zip(self.out, block.bindings, strict=True)
-        )
-        if self.out:
-            self.blocks.append(block if same else replace(block, bindings=tuple(self.out)))
 
     def binding(self, binding: e.Binding) -> None:
         """One binding in normal form, after those of its sub-expressions."""
@@ -170,7 +156,7 @@ class FunctionNormalizer:
         self.infer.callees.hold(var, value)
         if var is not binding.var or value is not binding.value:
             binding = e.VarBinding(var, value, binding.annotation, binding.span)
-        self.out.append(binding)
+        self.open.bindings.append(binding)
 
     def _annotated(self, binding: e.VarBinding, value: e.Expr, derived: s.StructInfo) -> s.StructInfo:
         definitions = None if value in self.infer.poisoned else self.infer.definitions
@@ -190,7 +176,7 @@ class FunctionNormalizer:
         var = self._var(binding.var, binding.var.struct_info)  # type: ignore[arg-type]  # a known binding has one
         self.infer.definitions[var] = binding.value
         self.infer.callees.note(binding)
-        self.out.append(binding)
+        self.open.bindings.append(binding)
         return True
 
     def _reads_the_same(self, binding: e.VarBinding) -> bool:
@@ -220,7 +206,7 @@ class FunctionNormalizer:
         self.dims.update(defined_dims(binding.struct_info))
         info = claims.cast_annotation(self.report, binding)
         var = None if binding.var is None else self._var(binding.var, info)
-        self.out.append(replace(binding, var=var, value=value))
+        self.open.bindings.append(replace(binding, var=var, value=value))
 
     def _nested(self, binding: e.VarBinding) -> None:
         fn = binding.value
@@ -241,10 +227,10 @@ class FunctionNormalizer:
             self.infer.callees.define(early)
         if inner.is_unread:
             self.infer.poisoned_results.add(early)
-        self.out.append(replace(binding, var=early, value=new))
+        self.open.bindings.append(replace(binding, var=early, value=new))
 
     def _var(self, var: e.Var, info: s.StructInfo) -> e.Var:
-        if self.dataflow and type(var) is e.Var:
+        if self.open.dataflow and type(var) is e.Var:
             info = held.lasting(info)
         stays = var.struct_info is info and not self.ending  # one that ends has the same name and is another
         new = var if stays else type(var)(var.name, info, var.span)
@@ -332,28 +318,18 @@ class FunctionNormalizer:
         return self.leaf(operand)
 
     def _bound(self, expr: e.Expr, value: e.Expr) -> e.Var:
-        var = self._fresh(self.infer.info(value), expr)
+        return self.emit(value, self.fresh("lv" if self.open.dataflow else "gv"), expr.span)
+
+    def emit(self, value: e.Expr, name: str, span: Span | None) -> e.Var:
+        """Bind a value in normal form to a new variable of this name, in the open block."""
+        var = self.open.variable(name, self.infer.info(value), span)
         if value in self.infer.poisoned:
             self.infer.poisoned.add(var)
         self.infer.definitions[var] = value
         self._scope(var)
         self.infer.callees.hold(var, value)
-        self.out.append(e.VarBinding(var, value, None, expr.span))
+        self.open.bindings.append(e.VarBinding(var, value, None, span))
         return var
-
-    def _fresh(self, info: s.StructInfo, expr: e.Expr) -> e.Var:
-        if self.used is None:
-            self.used = {b.var.name for b in bindings(self.fn) if b.var is not None} if self.fn else set()
-            self.used |= {param.name for param in self.fn.params} if self.fn else set()
-        prefix, kind = ("lv", e.DataflowVar) if self.dataflow else ("gv", e.Var)
-        count = self.fresh.get(prefix, 0)
-        name = f"{prefix}{count or ''}"
-        while name in self.used:
-            count += 1
-            name = f"{prefix}{count}"
-        self.fresh[prefix] = count
-        self.used.add(name)
-        return kind(name, info, expr.span)
 
     def _call(self, expr: e.Call) -> e.Expr:
         op, now = expr.op, self.vars
@@ -455,11 +431,11 @@ class FunctionNormalizer:
     def _seq(self, expr: e.SeqExpr) -> e.Expr:
         before, self.ending = self.ending, True
         for block in expr.blocks:
-            if self.dataflow and type(block) is not e.DataflowBlock and block.bindings:
+            if self.open.dataflow and type(block) is not e.DataflowBlock and block.bindings:
                 fix = codes.ORDINARY_IN_DATAFLOW.fix
                 text = "an ordinary block stands inside a dataflow block"
                 self.report.say(codes.ORDINARY_IN_DATAFLOW, text, block.bindings[0], help=fix)
-            if type(block) is e.DataflowBlock and not self.dataflow:
+            if type(block) is e.DataflowBlock and not self.open.dataflow:
                 self._inner_dataflow(block)
                 continue
             for binding in block.bindings:
@@ -474,10 +450,9 @@ class FunctionNormalizer:
 
     def _inner_dataflow(self, block: e.BindingBlock) -> None:
         """A dataflow block inside the value of a binding stays one: the block around it is split."""
-        if self.out:
-            self.blocks.append(e.BindingBlock(tuple(self.out)))
+        outer, self.open.like = self.open.like, None
         self._block(block)
-        self.out = []
+        self.open.start(dataflow=False, like=outer)
 
     def _function(self, expr: e.Function) -> e.Expr:
         return FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self).run(expr)

@@ -1,0 +1,93 @@
+"""Bindings on their way into blocks: fresh names, the open block, and variables with the StructInfo of their values.
+
+The normalizer and `core/build` both emit bindings, so the part that they share stands below both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import bindings, merged_blocks
+from relax_explorer.core.source import Span
+
+
+class FreshNames:
+    """Gives names that are not taken: `lv`, `lv1`, `lv2`, …; the next number of each base is remembered."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._given = taken  # read when the first name is asked for
+        self._taken: set[str] | None = None
+        self._numbers: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, fn: e.Function) -> FreshNames:
+        """Names that no parameter and no variable bound in a function has, branches and inner functions included."""
+        return cls(_names(fn))
+
+    def __call__(self, base: str) -> str:
+        """A name that is not taken; it is taken from now on."""
+        if self._taken is None:
+            self._taken = set(self._given)
+        number = self._numbers.get(base, 0)
+        name = f"{base}{number or ''}"
+        while name in self._taken:
+            number += 1
+            name = f"{base}{number}"
+        self._numbers[base] = number
+        self._taken.add(name)
+        return name
+
+
+def _names(fn: e.Function) -> Iterator[str]:
+    yield from (param.name for param in fn.params)
+    for binding in bindings(fn):
+        if binding.var is not None:
+            yield binding.var.name
+
+
+class OpenBlocks:
+    """The blocks of a sequence while it is built: those that are closed, and the bindings of the open one."""
+
+    __slots__ = ("bindings", "closed", "dataflow", "like")
+
+    def __init__(self, dataflow: bool = False) -> None:
+        self.closed: list[e.BindingBlock] = []
+        self.bindings: list[e.Binding] = []
+        self.dataflow = dataflow
+        self.like: e.BindingBlock | None = None
+
+    def start(self, dataflow: bool, like: e.BindingBlock | None = None) -> None:
+        """Close the open block and open another, which is `like` itself if it gets the same bindings."""
+        self.close()
+        self.dataflow, self.like = dataflow, like
+
+    def close(self) -> None:
+        """Close the open block; without bindings it is dropped."""
+        bindings, like = self.bindings, self.like
+        if bindings:
+            if like is None:
+                kind = e.DataflowBlock if self.dataflow else e.BindingBlock
+                self.closed.append(kind(tuple(bindings)))
+            elif len(bindings) == len(like.bindings) and all(
+                a is b for a, b in zip(bindings, like.bindings, strict=True)
+            ):
+                self.closed.append(like)
+            else:
+                self.closed.append(replace(like, bindings=tuple(bindings)))
+        self.bindings, self.like = [], None
+
+    def variable(self, name: str, info: s.StructInfo, span: Span | None = None) -> e.Var:
+        """A variable for the open block: one that only a dataflow block sees, if it is one."""
+        return (e.DataflowVar if self.dataflow else e.Var)(name, info, span)
+
+    def sequence(self, like: e.SeqExpr, body: e.Expr, info: s.StructInfo) -> e.SeqExpr:
+        """The sequence of these blocks, neighbours of one kind joined; `like` itself when nothing changed."""
+        self.close()
+        blocks = merged_blocks(self.closed)
+        same = len(blocks) == len(like.blocks) and all(
+            a is b for a, b in zip(blocks, like.blocks, strict=True)
+        )
+        return replace(like, blocks=like.blocks if same else tuple(blocks), body=body, struct_info=info)
