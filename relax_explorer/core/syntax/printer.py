@@ -17,7 +17,8 @@ from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata import write_metadata
 from relax_explorer.core.syntax.names import Names, function_name, usable
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
-from relax_explorer.core.syntax.printer_tir import print_prim_func, shape_vars
+from relax_explorer.core.syntax.printer_tir import print_prim_func
+from relax_explorer.core.syntax.printer_tir_buffer import shape_vars
 from relax_explorer.core.tir.stmt import PrimFunc
 
 INDENT = "    "
