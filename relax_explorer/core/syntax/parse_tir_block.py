@@ -1,16 +1,23 @@
-"""What is gathered while a block of a PrimFunc is read, the names that end with it, and constants of its attributes."""
+"""Blocks of PrimFuncs: what the statements at their head say, the names that end with them, constants of attributes."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.attrs import EMPTY, Verbatim, freeze
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, odd_float
+from relax_explorer.core.syntax.parse_tir_buffer import BufferReader
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
+
+_AXES = {"S": "spatial", "R": "reduce", "O": "opaque"}
 
 
 class BlockParts:
@@ -69,3 +76,103 @@ def constant(node: ast.expr, expr: TirExprReader) -> Any:
     if isinstance(node, ast.Name) and isinstance(expr.names.get(node.id), Buffer):
         return expr.read(node)
     return Verbatim(ast.unparse(node))
+
+
+class BlockReader:
+    """Reads the statements at the head of a block; it holds what is known of the function so far."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.names: dict[str, Any] = {}
+        self.expr = TirExprReader(ctx, self.names, self._define)
+        self.buffers = BufferReader(ctx, self.names, self.expr, self._define)
+        self.blocks: list[BlockParts] = [BlockParts()]  # the root first
+        self.domains: dict[p.PrimExpr, Range] = {}  # of the loop variables
+
+    def _define(self, name: str, dtype: DType) -> p.PrimVar:
+        var = p.PrimVar(name, dtype)
+        self.names[name] = var
+        return var
+
+    def bad(self, node: ast.AST) -> Skip:
+        """What is raised for something that is no statement."""
+        text = f"{ast.unparse(node).splitlines()[0][:60]!r} is no statement of a PrimFunc"
+        return self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=tir_codes.TIR_STATEMENT.why)
+
+    def _need_block(self, call: ast.Call) -> None:
+        if len(self.blocks) == 1:
+            text = f"{dotted(call.func)} says something of a block, and stands in none"
+            raise self.ctx.fail(
+                tir_codes.TIR_STATEMENT, text, call, help='write it under `with T.sblock("name"):`'
+            )
+
+    def _remap(self, targets: list[ast.expr], call: ast.Call) -> None:
+        kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        values = (
+            call.args[1].elts
+            if len(call.args) > 1 and isinstance(call.args[1], (ast.List, ast.Tuple))
+            else []
+        )
+        if not isinstance(kinds, str) or not len(kinds) == len(values) == len(targets):
+            raise self.ctx.fail(
+                tir_codes.TIR_STATEMENT,
+                "T.axis.remap takes one kind and one loop variable for each axis",
+                call,
+            )
+        for target, kind, value in zip(targets, kinds, values, strict=True):
+            loop = self.expr.index(value)
+            domain = self._loop_domain(loop)
+            self._add_axis(
+                target.id if isinstance(target, ast.Name) else "v", _AXES.get(kind, "spatial"), domain, loop
+            )
+
+    def _loop_domain(self, loop: p.PrimExpr) -> Range:
+        found = self.domains.get(loop)
+        return found if found is not None else Range(p.IntImm(0, loop.dtype), loop)
+
+    def _axis(self, target: str, kind: str, call: ast.Call) -> None:
+        self._need_block(call)
+        if kind == "remap":
+            self._remap([ast.Name(target)], call)
+            return
+        if len(call.args) != 2:
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, f"T.axis.{kind} takes a domain and a value", call)
+        domain, value = call.args
+        if isinstance(domain, (ast.Tuple, ast.List)) and len(domain.elts) == 2:
+            stop, start = self.expr.align(self.expr.index(domain.elts[1]), self.expr.index(domain.elts[0]))
+            found = Range(start, self.expr.extent(start, stop))
+        else:
+            extent = self.expr.index(domain)
+            found = Range(p.IntImm(0, extent.dtype), extent)
+        self._add_axis(target, kind, found, self.expr.read(value))
+
+    def _add_axis(self, name: str, kind: str, domain: Range, value: p.PrimExpr) -> None:
+        parts = self.blocks[-1]
+        parts.iter_vars.append(t.IterVar(self._define(name, domain.extent.dtype), domain, kind))
+        parts.iter_values.append(value)
+
+    def _reads(self, call: ast.Call) -> None:
+        self._need_block(call)
+        self.blocks[-1].reads = self._regions(call)
+
+    def _writes(self, call: ast.Call) -> None:
+        self._need_block(call)
+        self.blocks[-1].writes = self._regions(call)
+
+    def _regions(self, call: ast.Call) -> tuple[BufferRegion, ...]:
+        items = (
+            call.args[0].elts
+            if len(call.args) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple))
+            else call.args
+        )
+        return tuple([self.expr.region(item) for item in items])
+
+    def _where(self, call: ast.Call) -> None:
+        self._need_block(call)
+        if len(call.args) != 1:
+            raise self.ctx.fail(codes.BAD_CALL, "T.where takes one condition", call)
+        self.blocks[-1].predicate = self.expr.truth(call.args[0])
+
+    def _block_attr(self, call: ast.Call) -> None:
+        found = constant(call.args[0], self.expr) if call.args else EMPTY
+        self.blocks[-1].annotations = found if isinstance(found, Attrs) else EMPTY

@@ -1,0 +1,288 @@
+"""Statements of PrimFuncs: loops, branches, blocks, attributes, expressions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.codes import tir as tir_codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.parse_info import dotted
+from relax_explorer.core.syntax.parse_tir_assign import AssignmentReader
+from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope, constant
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Range
+from relax_explorer.core.tir.prim_expr import BufferPtr
+
+LOOPS = {
+    "serial": "serial",
+    "parallel": "parallel",
+    "vectorized": "vectorized",
+    "unroll": "unroll",
+    "thread_binding": "thread_binding",
+}
+_BLOCKS = frozenset({"T.sblock", "T.block"})
+
+
+class StatementReader(AssignmentReader):
+    """Reads statements."""
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self.attrs: dict[str, Any] = {}
+        self.has_blocks = False
+
+    def sequence(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
+        """Statements as one; what an attribute or a launched thread opens reaches to the end."""
+        made: list[t.Stmt] = []
+        for number, node in enumerate(statements):
+            try:
+                if _opens_rest(node):
+                    made.append(self._around_rest(node, statements[number + 1 :]))
+                    break
+                found = self.statement(node)
+            except Skip:
+                continue
+            if type(found) is t.SeqStmt and isinstance(node, (ast.Assign, ast.AnnAssign)):
+                made.extend(found.stmts)  # a scalar and its first value
+            elif found is not None:
+                made.append(found)
+        made = [item for item in made if not self._is_forward(item)]
+        if len(made) == 1:
+            return made[0]
+        return t.SeqStmt(tuple(made), self.ctx.span(place))
+
+    def _is_forward(self, node: t.Stmt) -> bool:
+        """Whether a statement only declares what is allocated further on."""
+        return type(node) is t.AllocBuffer and node.how == "Buffer" and node.buffer in self.buffers.allocated
+
+    def statement(self, node: ast.stmt) -> t.Stmt | None:
+        """One statement; None when it only says something of its block or function."""
+        reader = _STATEMENTS.get(type(node))
+        if reader is None:
+            text = f"{type(node).__name__} is no statement of a PrimFunc"
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=tir_codes.TIR_STATEMENT.why)
+        return reader(self, node)
+
+    def _around_rest(self, node: Any, rest: list[ast.stmt]) -> t.Stmt:
+        call = node.value
+        if isinstance(node, ast.Assign):
+            return self._launched(call, node.targets[0], rest, node)
+        parts = self._attr_parts(call)
+        return self._within(parts, self.sequence(rest, node), node)
+
+    def _launched(
+        self, call: ast.Call, target: ast.expr | None, body: list[ast.stmt], node: ast.stmt
+    ) -> t.Stmt:
+        """`body` with a thread launched around it, whose index is `target`."""
+        if not isinstance(target, ast.Name) or len(call.args) != 2:
+            raise self.bad(node)
+        extent = self.expr.index(call.args[1])
+        thread = self.expr.read(call.args[0])
+        with Scope(self.names):
+            var = self._define(target.id, extent.dtype)
+            inner = self.sequence(body, node)
+        return t.AttrStmt((var, thread), "launch_thread", extent, inner, self.ctx.span(node))
+
+    def _within(self, parts: list[tuple[Any, str, p.PrimExpr]], body: t.Stmt, node: ast.AST) -> t.Stmt:
+        for subject, key, value in reversed(parts):
+            body = t.AttrStmt(subject, key, value, body, self.ctx.span(node))
+        return body
+
+    def _attr_parts(self, call: ast.Call) -> list[tuple[Any, str, p.PrimExpr]]:
+        """What `T.attr(node, key, value)` says, or `T.attr({key: value, …})` of nothing in particular."""
+        first = call.args[0] if call.args else None
+        if isinstance(first, ast.Dict) and len(call.args) == 1:
+            pairs = list(zip(first.keys, first.values, strict=True))
+            if pairs and all(isinstance(key, ast.Constant) for key, _ in pairs):
+                return [(None, str(key.value), self.expr.read(value)) for key, value in pairs]  # type: ignore[union-attr]  # all are constants
+        if first is None or len(call.args) != 3 or not isinstance(call.args[1], ast.Constant):
+            text = "T.attr takes a node, a key and a value, or a dict"
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, call)
+        named = isinstance(first, (ast.Name, ast.Constant)) and not (
+            isinstance(first, ast.Name) and first.id not in self.names
+        )
+        subject = self.expr.read(first) if named else Verbatim(ast.unparse(first))
+        if isinstance(subject, BufferPtr):
+            self.buffers.forward.discard(subject.buffer)  # what is allocated inside is another one
+        return [(subject, str(call.args[1].value), self.expr.read(call.args[2]))]
+
+    # -- loops and branches ---------------------------------------------------------------------------------------
+
+    def _for(self, node: ast.For) -> t.Stmt:
+        call = node.iter
+        name = dotted(call.func) if isinstance(call, ast.Call) else ""
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if not isinstance(call, ast.Call) or len(names) != len(targets):
+            raise self.bad(node)
+        if name == "T.grid":
+            return self._grid(node, call, names)
+        kind = "serial" if name == "range" else LOOPS.get(name.removeprefix("T."))
+        if kind is None or len(names) != 1 or not 1 <= len(call.args) <= 3:
+            raise self.bad(node)
+        return self._loop(node, call, names[0], kind)
+
+    def _grid(self, node: ast.For, call: ast.Call, names: list[str]) -> t.Stmt:
+        extents = [extent for arg in call.args for extent in self.expr.extents(arg)]
+        if len(extents) != len(names):
+            raise self.ctx.fail(
+                tir_codes.TIR_STATEMENT,
+                f"T.grid has {len(extents)} extents for {len(names)} variables",
+                node,
+            )
+        with Scope(self.names):
+            loop_vars = [
+                self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)
+            ]
+            for var, extent in zip(loop_vars, extents, strict=True):
+                self.domains[var] = Range(p.IntImm(0, extent.dtype), extent)
+            body = self.sequence(node.body, node)
+        for var, extent in zip(reversed(loop_vars), reversed(extents), strict=True):
+            body = t.For(var, p.IntImm(0, extent.dtype), extent, body, span=self.ctx.span(node))
+        return body
+
+    def _loop(self, node: ast.For, call: ast.Call, name: str, kind: str) -> t.Stmt:
+        bounds = [self.expr.index(arg) for arg in call.args]
+        start, stop = bounds[:2] if len(bounds) > 1 else (p.IntImm(0, bounds[0].dtype), bounds[0])
+        start, stop = self.expr.align(start, stop)
+        options = self.expr.keywords(call)
+        thread = options.get("thread")
+        found = constant(options["annotations"], self.expr) if "annotations" in options else EMPTY
+        step = (
+            bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
+        )
+        extent = self.expr.extent(start, stop)
+        with Scope(self.names):
+            var = self._define(name, stop.dtype)
+            self.domains[var] = Range(start, extent)
+            body = self.sequence(node.body, node)
+        where = str(thread.value) if isinstance(thread, ast.Constant) else None
+        return t.For(var, start, extent, body, kind, where, found, step, self.ctx.span(node))
+
+    def _while(self, node: ast.While) -> t.Stmt:
+        return t.While(self.expr.read(node.test), self._scoped(node.body, node), self.ctx.span(node))
+
+    def _if(self, node: ast.If) -> t.Stmt:
+        other = self._scoped(node.orelse, node) if node.orelse else None
+        return t.IfThenElse(
+            self.expr.read(node.test), self._scoped(node.body, node), other, self.ctx.span(node)
+        )
+
+    def _scoped(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
+        with Scope(self.names):
+            return self.sequence(statements, place)
+
+    def _with(self, node: ast.With) -> t.Stmt | None:
+        item = node.items[0]
+        call = item.context_expr
+        name = dotted(call.func) if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or len(node.items) != 1:
+            raise self.bad(node)
+        if name in _BLOCKS:
+            return self._block(node, call)
+        if name == "T.init":
+            self._need_block(call)
+            self.blocks[-1].init = self._scoped(node.body, node)
+            return None
+        if name == "T.attr":
+            parts = self._attr_parts(call)
+            return self._within(parts, self._scoped(node.body, node), node)
+        if name == "T.launch_thread":
+            return self._launched(call, item.optional_vars, node.body, node)
+        raise self.bad(node)
+
+    def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
+        self.has_blocks = True
+        name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        parts = BlockParts()
+        self.blocks.append(parts)
+        try:
+            body = self._scoped(node.body, node)
+        finally:
+            self.blocks.pop()
+        return t.SBlock(
+            str(name), tuple(parts.iter_vars), tuple(parts.iter_values), body, parts.predicate,
+            self.buffers.regions(parts.reads), self.buffers.regions(parts.writes), parts.init,
+            tuple(parts.allocs), tuple(parts.matches), parts.annotations, self.ctx.span(node),
+        )  # fmt: skip
+
+    # -- the rest -------------------------------------------------------------------------------------------------
+
+    def _expression(self, node: ast.Expr) -> t.Stmt | None:
+        call = node.value
+        if isinstance(call, ast.Constant):
+            return None  # a docstring
+        if not isinstance(call, ast.Call):
+            raise self.bad(node)
+        name = dotted(call.func)
+        handler = _HEADS.get(name)
+        if handler is not None:
+            handler(self, call)
+            return None
+        if name == "T.evaluate" and len(call.args) == 1:
+            return t.Evaluate(self.expr.read(call.args[0]), self.ctx.span(node))
+        return t.Evaluate(self.expr.read(call), self.ctx.span(node))
+
+    def _func_attr(self, call: ast.Call) -> None:
+        found = constant(call.args[0], self.expr) if call.args else None
+        if not isinstance(found, Attrs):
+            raise self.ctx.fail(codes.BAD_CALL, "T.func_attr takes a dict", call)
+        self.attrs.update(
+            {
+                key.replace("tir.", "tirx.", 1) if key.startswith("tir.") else key: value
+                for key, value in found.items()
+            }
+        )
+
+    def _assert(self, node: ast.Assert) -> t.Stmt:
+        """`assert condition, message`, or with `(kind, [parts of the message])`, as TVM prints it."""
+        error, said = "RuntimeError", node.msg
+        if isinstance(said, ast.Tuple) and len(said.elts) == 2 and isinstance(said.elts[0], ast.Constant):
+            error, said = str(said.elts[0].value), said.elts[1]
+        parts = said.elts if isinstance(said, (ast.List, ast.Tuple)) else [] if said is None else [said]
+        texts = [str(part.value) if isinstance(part, ast.Constant) else ast.unparse(part) for part in parts]
+        return t.AssertStmt(self.expr.truth(node.test), tuple(texts), error, self.ctx.span(node))
+
+    def _return(self, node: ast.Return) -> t.Stmt | None:
+        if node.value is None:
+            return None
+        value = self.expr.read(node.value)
+        return t.Evaluate(p.PrimCall("ret", (value,), value.dtype), self.ctx.span(node))
+
+    def _pass(self, node: ast.Pass) -> None:
+        """Nothing to read."""
+
+
+def _opens_rest(node: ast.stmt) -> bool:
+    """Whether what comes after a statement is inside of it: `T.attr(…)` and `x = T.launch_thread(…)` without `with`."""
+    call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+    wanted = "T.attr" if isinstance(node, ast.Expr) else "T.launch_thread"
+    return isinstance(call, ast.Call) and dotted(call.func) == wanted
+
+
+_STATEMENTS: dict[type, Callable[[StatementReader, Any], t.Stmt | None]] = {
+    ast.For: StatementReader._for,
+    ast.While: StatementReader._while,
+    ast.If: StatementReader._if,
+    ast.With: StatementReader._with,
+    ast.Assign: StatementReader._assign,
+    ast.AugAssign: StatementReader._aug_assign,
+    ast.AnnAssign: StatementReader._ann_assign,
+    ast.Expr: StatementReader._expression,
+    ast.Assert: StatementReader._assert,
+    ast.Return: StatementReader._return,
+    ast.Pass: StatementReader._pass,
+}
+_HEADS: dict[str, Callable[[StatementReader, ast.Call], None]] = {
+    "T.func_attr": StatementReader._func_attr,
+    "T.reads": StatementReader._reads,
+    "T.writes": StatementReader._writes,
+    "T.where": StatementReader._where,
+    "T.sblock_attr": StatementReader._block_attr,
+    "T.block_attr": StatementReader._block_attr,
+}
