@@ -27,18 +27,26 @@ class FreshNames:
         """Names that no parameter and no variable bound in a function has, branches and inner functions included."""
         return cls(_names(fn))
 
-    def __call__(self, base: str) -> str:
+    def take(self, names: Iterable[str]) -> None:
+        """Give none of these names from now on."""
+        self._read().update(names)
+
+    def __call__(self, base: str, separator: str = "") -> str:
         """A name that is not taken; it is taken from now on."""
+        taken, base_ = self._read(), base + separator
+        number = self._numbers.get(base_, 0)
+        name = f"{base_}{number}" if number else base
+        while name in taken:
+            number += 1
+            name = f"{base_}{number}"
+        self._numbers[base_] = number
+        taken.add(name)
+        return name
+
+    def _read(self) -> set[str]:
         if self._taken is None:
             self._taken = set(self._given)
-        number = self._numbers.get(base, 0)
-        name = f"{base}{number or ''}"
-        while name in self._taken:
-            number += 1
-            name = f"{base}{number}"
-        self._numbers[base] = number
-        self._taken.add(name)
-        return name
+        return self._taken
 
 
 def _names(fn: e.Function) -> Iterator[str]:
@@ -79,7 +87,7 @@ class OpenBlocks:
                 self.closed.append(replace(like, bindings=tuple(bindings)))
         self.bindings, self.like = [], None
 
-    def variable(self, name: str, info: s.StructInfo, span: Span | None = None) -> e.Var:
+    def variable(self, name: str, info: s.StructInfo | None, span: Span | None = None) -> e.Var:
         """A variable for the open block: one that only a dataflow block sees, if it is one."""
         return (e.DataflowVar if self.dataflow else e.Var)(name, info, span)
 

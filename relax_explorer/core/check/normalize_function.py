@@ -58,10 +58,12 @@ class FunctionNormalizer:
         self.infer = Inferrer(report, signature)
         self.vars: dict[e.Var, e.Var] = dict(outer.vars) if outer else {}
         self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
+        self.params_dims: set[p.PrimVar] = set()  # those in scope where the body begins
         self.bound: set[e.Var] = outer.bound if outer else set()
         self.open = OpenBlocks()  # of the sequence that is walked
         self.ending = False  # whether the scope of what is bound ends with the value that it is part of
         self.fresh = FreshNames()
+        self.place: Span | None = None  # of what is bound and has none itself
         self.fn: e.Function | None = None
         self.has_effect = False
         self.tuples: set[e.Expr] = set()  # those that are in normal form
@@ -78,22 +80,30 @@ class FunctionNormalizer:
 
     def run(self, fn: e.Function) -> e.Function:
         """The function in normal form."""
-        self.fn = fn = self._params(fn)
+        fn = self.enter(fn)
         self.fresh = FreshNames.of(fn)
+        seq = as_sequence(fn.body)
+        return self.leave(fn, self.sequence(seq), seq.body)
+
+    def enter(self, fn: e.Function) -> e.Function:
+        """The function with StructInfo on its parameters, which are in scope from here on."""
+        self.fn = fn = self._params(fn)
         for param in fn.params:
             self.dims.update(defined_dims(param.struct_info or s.OBJECT))
-        params_dims = set(self.dims)
+        self.params_dims = set(self.dims)
         for param in fn.params:
             self._scope(param)
-        seq = as_sequence(fn.body)
-        body = self.sequence(seq)
-        derived = self.infer.info(body.body)
+        return fn
+
+    def leave(self, fn: e.Function, body: e.SeqExpr, written: e.Expr) -> e.Function:
+        """The function with its normalized body, whose result was `written` so; its signature is derived."""
+        derived, params_dims = self.infer.info(body.body), self.params_dims
         ret = fn.ret_struct_info
         self.is_unread = ret is None and body.body in self.infer.poisoned
         if ret is None:
             # who calls knows nothing of the variables, parameters included
             ret = erase(derived, params_dims, (), self.dims - params_dims)
-        elif body.body not in self.infer.poisoned and seq.body not in self.infer.poisoned:
+        elif body.body not in self.infer.poisoned and written not in self.infer.poisoned:
             trusted = rests_on_missing(body.body, self.infer.definitions)
             held_info = self.infer.pinned(body.body)
             claims.check_return(self.report, fn, derived, held_info, params_dims, trusted)
@@ -120,11 +130,15 @@ class FunctionNormalizer:
         outer, self.open = self.open, OpenBlocks()
         for block in seq.blocks:
             self._block(block)
-        self.open.start(dataflow=False)
-        body = self.leaf(seq.body)
-        new = self.open.sequence(seq, body, self.infer.info(body))
+        new = self.end(seq, seq.body)
         self.open = outer
         return new
+
+    def end(self, like: e.SeqExpr, result: e.Expr) -> e.SeqExpr:
+        """The sequence of the blocks so far and a result; `like` itself if nothing changed."""
+        self.open.start(dataflow=False)
+        body = self.leaf(result)
+        return self.open.sequence(like, body, self.infer.info(body))
 
     def _block(self, block: e.BindingBlock) -> None:
         self.open.start(type(block) is e.DataflowBlock, block)
@@ -203,6 +217,10 @@ class FunctionNormalizer:
             have = self.infer.info(value)
             exact = self.infer.callees.is_known(value)
             claims.check_cast(self.report, binding, have, self.infer.pinned(value), self.dims, exact)
+        self.cast(binding, value)
+
+    def cast(self, binding: e.MatchCast, value: e.Expr) -> None:
+        """Bind the result of a match_cast of a leaf, without asking whether it makes sense."""
         self.dims.update(defined_dims(binding.struct_info))
         info = claims.cast_annotation(self.report, binding)
         var = None if binding.var is None else self._var(binding.var, info)
@@ -233,7 +251,7 @@ class FunctionNormalizer:
         if self.open.dataflow and type(var) is e.Var:
             info = held.lasting(info)
         stays = var.struct_info is info and not self.ending  # one that ends has the same name and is another
-        new = var if stays else type(var)(var.name, info, var.span)
+        new = var if stays else e.var_like(var, info)
         if var in self.bound:
             text = f"{var.name!r} is bound a second time"
             self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
@@ -318,7 +336,7 @@ class FunctionNormalizer:
         return self.leaf(operand)
 
     def _bound(self, expr: e.Expr, value: e.Expr) -> e.Var:
-        return self.emit(value, self.fresh("lv" if self.open.dataflow else "gv"), expr.span)
+        return self.emit(value, self.fresh("lv" if self.open.dataflow else "gv"), expr.span or self.place)
 
     def emit(self, value: e.Expr, name: str, span: Span | None) -> e.Var:
         """Bind a value in normal form to a new variable of this name, in the open block."""
@@ -460,7 +478,7 @@ class FunctionNormalizer:
 
 def _ended(var: e.Var) -> e.Var:
     """A variable that stands for one whose scope has ended: nothing binds it."""
-    return type(var)(var.name, var.struct_info, var.span)
+    return e.var_like(var, var.struct_info)
 
 
 def _mentions(fn: e.Function, var: e.Var) -> bool:

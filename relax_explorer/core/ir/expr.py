@@ -38,6 +38,11 @@ class DataflowVar(Var):
     """A variable that only its dataflow block can see."""
 
 
+def var_like(var: Var, info: StructInfo | None, kind: type[Var] | None = None) -> Var:
+    """Another variable of the same name and place; of the same kind unless another is given."""
+    return (kind or type(var))(var.name, info, var.span)
+
+
 @node
 class GlobalVar(Expr):
     """The name of a function of the module, used as a value."""

@@ -132,7 +132,7 @@ class Substitution:
         info = self.info(var.struct_info)
         if info is var.struct_info:
             return var
-        new = type(var)(var.name, info, var.span)
+        new = e.var_like(var, info)
         self.variables[var] = new
         for old in self._renamed_to(var):
             self.variables[old] = new

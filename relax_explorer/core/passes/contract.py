@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import passes as codes
@@ -45,16 +46,18 @@ class PassSite:
     function: str = ""
     report: Report = field(default_factory=Report)
     rewrites: list[Rewrite] = field(default_factory=list)
-    added: dict[str, Any] = field(default_factory=dict)  # functions that the pass adds to the module
+    editor: ModuleEditor = field(init=False)  # adds functions to the module; they cannot get lost
     rule: str = ""
     shared: dict[Any, Any] = field(
         default_factory=dict
     )  # what a pass remembers from one function to the next
-    counters: dict[str, int] = field(default_factory=dict)
     is_open: bool = False  # whether StructInfo has to be derived again
     waived: set[Property] = field(
         default_factory=set
     )  # what this run does not establish, and says so in its report or options
+
+    def __post_init__(self) -> None:
+        self.editor = ModuleEditor(self.module)
 
     def record(self, before: Any, after: Any = ()) -> None:
         """Note that bindings `before` became `after`."""
@@ -66,10 +69,6 @@ class PassSite:
         """Note that readers of `var` read `leaf` now: what follows may be known otherwise, also of shapes that `var` holds."""
         if leaf.struct_info is not var.struct_info or isinstance(var.struct_info, ShapeStructInfo):
             self.is_open = True
-
-    def has(self, name: str) -> bool:
-        """Whether the module, or what the pass adds to it, has a function of this name."""
-        return name in self.module.functions or name in self.added
 
 
 def check_errors(errors: str) -> None:
@@ -151,14 +150,12 @@ class Pass:
         given = self.settled_options(options or {})
         site = PassSite(module, rule=self.name)
         if self.on_module:
-            return _settled(self.run(module, site, **given), site), site
-        functions: dict[str, Any] = {}
-        for name, fn in module.functions.items():
-            site.function = name
-            functions[name] = self.run(fn, site, **given) if type(fn) is Function else fn
-        if site.added:
-            functions = {**dict(sorted(site.added.items())), **functions}
-        return _settled(module.having(functions), site), site
+            site.editor.take(self.run(module, site, **given))
+        else:
+            for name, fn in module.relax_functions.items():
+                site.function = name
+                site.editor.replace(name, self.run(fn, site, **given))
+        return _settled(site.editor.done(), site), site
 
 
 def _settled(module: IRModule, site: PassSite) -> IRModule:

@@ -101,7 +101,7 @@ def _dataflow(run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr]
         ):
             made.append(binding)
             continue
-        local = e.DataflowVar(var.name, var.struct_info, var.span)
+        local = e.var_like(var, var.struct_info, e.DataflowVar)
         renamed[var] = local
         made.append(replace(binding, var=local))
     return e.DataflowBlock(tuple(made))

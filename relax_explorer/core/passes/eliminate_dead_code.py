@@ -32,12 +32,12 @@ def eliminate_dead_code(
     """
     check_errors(errors)
     _check_entries(module, entry_functions)
-    functions = {
-        name: _function(fn, at, errors == "keep") if type(fn) is e.Function else fn
-        for name, fn in module.functions.items()
-    }
-    reached = _reached(functions, entry_functions)
-    return module.having({name: fn for name, fn in functions.items() if name in reached})
+    for name, fn in module.relax_functions.items():
+        at.editor.replace(name, _function(fn, at, errors == "keep"))
+    reached = _reached(at.editor.done().functions, entry_functions)
+    for name in module.functions.keys() - reached:
+        at.editor.remove(name)
+    return at.editor.done()
 
 
 def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:

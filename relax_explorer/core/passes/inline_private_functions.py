@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.matching import match_params
@@ -24,18 +25,20 @@ def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     An argument that is not known to fit its parameter is cast first, as the call would check it.
     """
     graph = call_graph(module)
-    done = dict(module.functions)
     private: dict[str, e.Function] = {}
+    done: list[e.Function] = []
     for group in components(graph):
         for name in group:
             at.function = name
             fn = _Inliner(private, at).function(module.functions[name])  # type: ignore[arg-type]  # the graph has Relax functions only
-            done[name] = fn
+            at.editor.replace(name, fn)
+            done.append(fn)
             if fn.is_private and not is_recursive(group, graph):
                 private[name] = fn
-    called = {other for fn in done.values() if type(fn) is e.Function for other in mentioned(fn)}
-    gone = private.keys() - called
-    return module.having({name: fn for name, fn in done.items() if name not in gone})
+    called = {other for fn in done for other in mentioned(fn)}
+    for name in private.keys() - called:
+        at.editor.remove(name)
+    return at.editor.done()
 
 
 class _Inliner:
@@ -48,38 +51,22 @@ class _Inliner:
         """The function with every call of a private function replaced; itself when there is none."""
         if not any(name in self.private for name in mentioned(fn)):
             return fn
-        return replace(fn, body=self.sequence(fn.body))
+        build = BlockBuilder(self.at.editor, within=fn, record=self.at.record)
+        return replace(fn, body=self.sequence(fn.body, build))
 
-    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+    def sequence(self, seq: e.SeqExpr, build: BlockBuilder) -> e.SeqExpr:
         """A sequence, its branches included."""
-        blocks: list[e.BindingBlock] = []
-        for block in seq.blocks:
-            blocks += self._block(block)
-        return replace(seq, blocks=tuple(blocks))
-
-    def _block(self, block: e.BindingBlock) -> list[e.BindingBlock]:
-        inside = type(block) is e.DataflowBlock
-        found: list[e.BindingBlock] = []
-        run: list[e.Binding] = []
-        for binding in block.bindings:
-            callee = self._callee(binding, inside)
-            if callee is None:
-                run.append(self._nested(binding))
-                continue
-            self.at.is_open = True  # the arguments may be known better than the parameters
-            before, inner, result = _inlined(callee, binding, inside)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
-            made = [*before, *(b for part in inner for b in part.bindings), result]
-            self.at.record(binding, tuple(made))
-            if inside:
-                run += made
-                continue
-            found += [replace(block, bindings=(*run, *before))] if run or before else []
-            found += inner
-            run = [result]
-        if not found and len(run) == len(block.bindings):
-            same = all(a is b for a, b in zip(run, block.bindings, strict=True))
-            return [block if same else replace(block, bindings=tuple(run))]
-        return [*found, replace(block, bindings=tuple(run))] if run else found
+        with build.apart():
+            for block in seq.blocks:
+                build.start_block(block)
+                for binding in block.bindings:
+                    callee = self._callee(binding, build.is_dataflow)
+                    if callee is None:
+                        build.keep(self._nested(binding, build))
+                    else:
+                        self.at.is_open = True  # the arguments may be known better than the parameters
+                        _inline(callee, binding, build)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
+            return replace(seq, blocks=tuple(build.blocks()))
 
     def _callee(self, binding: e.Binding, inside: bool) -> e.Function | None:
         value = binding.value
@@ -92,12 +79,12 @@ class _Inliner:
         fn = self.private.get(value.op.name)
         return None if fn is None or (inside and not _is_graph(fn)) else fn
 
-    def _nested(self, binding: e.Binding) -> e.Binding:
+    def _nested(self, binding: e.Binding, build: BlockBuilder) -> e.Binding:
         value = binding.value
         if type(value) is e.Function:
-            return replace(binding, value=replace(value, body=self.sequence(value.body)))
+            return replace(binding, value=replace(value, body=self.sequence(value.body, build)))
         if type(value) is e.If:
-            true, false = (self.sequence(seq) for seq in sequences(value))
+            true, false = (self.sequence(seq, build) for seq in sequences(value))
             return replace(binding, value=replace(value, true_branch=true, false_branch=false))
         return binding
 
@@ -117,7 +104,7 @@ class _Copy(Substitution):
 
     def _define(self, var: e.Var) -> e.Var:
         kind = e.DataflowVar if self.inside else type(var)
-        self.variables[var] = new = kind(var.name, self.info(var.struct_info), var.span)
+        self.variables[var] = new = e.var_like(var, self.info(var.struct_info), kind)
         return new
 
     def binding(self, binding: e.Binding) -> e.Binding:
@@ -128,10 +115,8 @@ class _Copy(Substitution):
         return super().binding(binding)
 
 
-def _inlined(
-    fn: e.Function, binding: e.VarBinding, inside: bool
-) -> tuple[list[e.Binding], list[e.BindingBlock], e.Binding]:
-    """The casts of the arguments, the blocks of the body, and the binding of its result."""
+def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder) -> None:
+    """Emit casts of the arguments, the blocks of the body, and the binding of its result."""
     call = binding.value
     assert isinstance(call, e.Call)  # the caller looked
     dims: dict[p.PrimVar, p.PrimExpr] = {}
@@ -141,15 +126,13 @@ def _inlined(
     bound = {dim for b in bindings(fn) if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)}
     unmatched = {dim for info in params for dim in defined_dims(info)} - dims.keys()
     dims.update({dim: p.PrimVar(dim.name, dim.dtype) for dim in (bound | unmatched) - dims.keys()})
-    copy = _Copy(dims, inside)
-    casts: list[e.Binding] = []
-    for param, info, arg, have in zip(fn.params, params, call.args, given, strict=True):
-        want = substitute_info(info, dims)
-        if always_fits(have, want):
-            copy.variables[param] = arg
-        else:
-            cast = (e.DataflowVar if inside else e.Var)(param.name, want, call.span)
-            casts.append(e.MatchCast(cast, arg, want, None, call.span))
-            copy.variables[param] = cast
-    body = copy.sequence(fn.body)
-    return casts, list(body.blocks), replace(binding, value=body.body)
+    copy = _Copy(dims, build.is_dataflow)
+    with build.inherit(binding):
+        for param, info, arg, have in zip(fn.params, params, call.args, given, strict=True):
+            want = substitute_info(info, dims)
+            fits = always_fits(have, want)
+            copy.variables[param] = arg if fits else build.emit_match_cast(arg, want, param.name)
+        body = copy.sequence(fn.body)
+        for block in body.blocks:
+            build.add_block(block)
+        build.keep(replace(binding, value=body.body))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.infer import EXTERN, Inferrer
@@ -13,12 +14,9 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import InferFailure, NotLowered, Op, Site
-from relax_explorer.core.ops.kit.legalize import Emitter
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.program.prim_func_equal import prim_func_hash
-from relax_explorer.core.tir.stmt import PrimFunc
 
 
 @function_pass("LegalizeOps", requires=[NORMAL_FORM], establishes=[NO_HIGH_LEVEL_OPS])
@@ -50,17 +48,19 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
             text = f"{value.op.name} is kept: its result shares memory that may be overwritten, and a kernel would copy it"
             at.report.say(codes.NO_LEGALIZATION, text, value)
             return binding
+        build = walk.front_of(binding)
         try:
-            before, call = _lower_any(op, value, at, isinstance(walk.block, e.DataflowBlock))
+            call = _lowered(op, value, at, build)
         except NotLowered as reason:
             at.waived.add(NO_HIGH_LEVEL_OPS)
             at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: {reason}", value)
             return binding
+        before = build.bindings
         if not before or call.struct_info is binding.var.struct_info:
             lowered = replace(binding, value=call)
             return (*before, lowered) if before else lowered
         # The lengths have names now, so the variable is another one, of which more is known.
-        var = type(binding.var)(binding.var.name, call.struct_info, binding.var.span)
+        var = e.var_like(binding.var, call.struct_info)
         walk.rename(binding.var, var)
         return (*before, e.VarBinding(var, call, None, binding.span))
 
@@ -78,41 +78,29 @@ def _check_names(skip: tuple[str, ...]) -> None:
 _INFER = Inferrer(Report(), lambda _: None)
 
 
-def _lower_any(
-    op: type[Op], call: e.Call, at: PassSite, dataflow: bool
-) -> tuple[tuple[e.Binding, ...], e.Expr]:
-    """What stands for `call`, after some bindings: a kernel, a function of the runtime, or what the operator unfolds to."""
+def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e.Expr:
+    """The value in place of `call`: a call of a kernel or of a function of the runtime, or what the operator unfolds to.
 
+    Bindings that it reads are emitted with `build`.
+    """
     wrong = problem(op, call.attrs)
     if wrong:
         raise NotLowered(f"the call is wrong: {wrong}")
-
-    def add(base: str, fn: PrimFunc) -> e.GlobalVar:
-        key = ("unfolded", base, prim_func_hash(fn))
-        name = at.shared.get(key)
-        if name is None:
-            name = at.shared[key] = _fresh(base, at)
-            at.added[name] = fn
-        return legalize.kernel_ref(name, at.added[name])
-
     if op.packed:
         args = (e.ExternFunc(op.packed, EXTERN), *call.args)
         info = call.struct_info
         assert info is not None  # the module is normalized
         packed = e.op_ref("relax.call_pure_packed")
-        return (), e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
-    emit = Emitter(add, dataflow, call.span)
+        return e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
     if op.unfold is not None and (op.legalize is None or not _has_known_shape(call)):
-        value = op.unfold(emit, call, [_INFER.info(arg) for arg in call.args])
-    else:
-        if not dataflow:
-            _check_lengths(emit, op, call)
-        args = tuple([_literal(emit, arg) for arg in call.args])
-        value = _lower(replace(call, args=args) if emit.bindings else call, at)
-    return tuple(emit.bindings), value
+        return build.informed(op.unfold(build, call, [_INFER.info(arg) for arg in call.args]))
+    if not build.is_dataflow:
+        _check_lengths(build, op, call)
+    args = tuple([_literal(build, arg) for arg in call.args])
+    return _kernel_call(replace(call, args=args) if build.bindings else call, at, build)
 
 
-def _check_lengths(emit: Emitter, op: type[Op], call: e.Call) -> None:
+def _check_lengths(build: BlockBuilder, op: type[Op], call: e.Call) -> None:
     """Compare at run time the lengths that inference could not compare: the operator does so, a kernel reads on.
 
     In a dataflow block an error may be forgotten, so nothing is compared there.
@@ -124,52 +112,29 @@ def _check_lengths(emit: Emitter, op: type[Op], call: e.Call) -> None:
     except InferFailure:  # the call is wrong, and that was said of it
         return
     for have, want in site.obligations:
-        shape = s.ShapeStructInfo((have,))
-        emit.check(e.ShapeExpr((have,), shape), s.ShapeStructInfo((want,)))
+        build.emit_check(e.ShapeExpr((have,), s.ShapeStructInfo((have,))), s.ShapeStructInfo((want,)))
 
 
 def _has_known_shape(call: e.Call) -> bool:
     return not isinstance(call.struct_info, s.TensorStructInfo) or call.struct_info.dims is not None
 
 
-def _literal(emit: Emitter, arg: e.Expr) -> e.Expr:
+def _literal(build: BlockBuilder, arg: e.Expr) -> e.Expr:
     """A tuple in a variable as a tuple of its fields, each a variable: kernels take tensors."""
     info = arg.struct_info
     if not isinstance(arg, e.Var) or not isinstance(info, s.TupleStructInfo):
         return arg
-    fields = [
-        emit.bind(f"{arg.name}_{n}", e.TupleGetItem(arg, n, field), field)
-        for n, field in enumerate(info.fields)
-    ]
+    fields = [build.emit(e.TupleGetItem(arg, n), f"{arg.name}_{n}") for n in range(len(info.fields))]
     return e.Tuple(tuple(fields), info)
 
 
-def _lower(call: e.Call, at: PassSite) -> e.Call:
+def _kernel_call(call: e.Call, at: PassSite, build: BlockBuilder) -> e.Call:
     """The call_tir for `call`; the PrimFunc is added to the module unless an equal call added it before."""
     infos = [_INFER.info(arg) for arg in call.args]
     key = ("legalized", legalize.key(call, infos))
     base = get(call.op.name).kernel_name()  # type: ignore[attr-defined]  # the caller saw an OpRef
     lowered = legalize.lower(call, infos)
-    name = at.shared.get(key)
-    if name is None:
-        name = at.shared[key] = _fresh(base, at)
-        at.added[name] = lowered.prim_func
-    args = (legalize.kernel_ref(name, lowered.prim_func), e.tuple_of(lowered.args))
-    return e.Call(
-        e.op_ref("relax.call_tir"),
-        args,
-        sinfo_args=(lowered.out,),
-        struct_info=call.struct_info or lowered.out,
-        span=call.span,
-    )
-
-
-def _fresh(base: str, at: PassSite) -> str:
-    """A name that no function has: `add`, `add1`, … ; the next number of each base is remembered."""
-    count = at.counters.get(base, 0)
-    name = f"{base}{count}" if count else base
-    while at.has(name):
-        count += 1
-        name = f"{base}{count}"
-    at.counters[base] = count + 1
-    return name
+    kernel = at.shared.get(key)
+    if kernel is None:
+        kernel = at.shared[key] = at.editor.add(base, lowered.prim_func)
+    return build.call_tir(kernel, lowered.args, lowered.out, call.struct_info)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
@@ -21,24 +22,29 @@ Answer = e.Binding | tuple[e.Binding, ...]
 class Rewriter:
     """One forward walk over a function; `rename` makes later uses of a variable read another leaf."""
 
-    def __init__(self, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> None:
-        self.at, self.rule = at, rule
+    def __init__(self, fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> None:
+        self.fn, self.at, self.rule = fn, at, rule
+        self._builder: BlockBuilder | None = None  # made when first needed
         self.substitution = Substitution()
         self.block: e.BindingBlock | None = None  # the block being walked
         self.owner: e.Function | None = None  # the function being walked, which may be inside another
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
+
+    def front_of(self, binding: e.Binding) -> BlockBuilder:
+        """A builder whose bindings the rule can put in front of `binding`: in its kind of block, and with its place."""
+        if self._builder is None:
+            self._builder = BlockBuilder(self.at.editor, within=self.fn)
+        return self._builder.restart(type(self.block) is e.DataflowBlock, binding.value)
 
     def rename(self, var: e.Var, leaf: e.Expr) -> None:
         """Read `leaf` wherever `var` is read from here on."""
         self.substitution.variables[var] = leaf
         self.at.renamed(var, leaf)
 
-    def function(self, fn: e.Function) -> e.Function:
+    def run(self) -> e.Function:
         """The function after the walk."""
-        outer, self.owner = self.owner, fn
-        body = self.sequence(fn.body)
-        self.owner = outer
-        return replace(fn, body=body)
+        self.owner = self.fn
+        return replace(self.fn, body=self.sequence(self.fn.body))
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """A sequence after the walk."""
@@ -95,7 +101,7 @@ class Rewriter:
 
 def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
     """`fn` after one forward walk with `rule`; the same object when nothing changed."""
-    return Rewriter(at, rule).function(fn)
+    return Rewriter(fn, at, rule).run()
 
 
 def record_in_order(old: e.Function, new: e.Function, at: PassSite) -> None:

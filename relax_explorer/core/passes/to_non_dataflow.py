@@ -58,6 +58,6 @@ def _ordinary(binding: e.Binding, renamed: dict[e.Var, e.Expr]) -> e.Binding:
     var = binding.var
     if type(var) is not e.DataflowVar:
         return binding
-    plain = e.Var(var.name, var.struct_info, var.span)
+    plain = e.var_like(var, var.struct_info, e.Var)
     renamed[var] = plain
     return replace(binding, var=plain)

@@ -43,7 +43,7 @@ class Mark(Op):
         return input
 
     @staticmethod
-    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+    def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """The operand itself: without gradients there is nothing to mark."""
         return call.args[0]
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import get
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.ops.kit.te import Te, Tensor, prim_func
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -28,82 +26,52 @@ class Lowered:
     out: s.StructInfo
 
 
-class Emitter:
-    """Collects the bindings that stand for one call; `add` puts a PrimFunc into the module."""
+KernelRule = Callable[..., Tensor | Sequence[Tensor]]
+"""Computes with `te`, its first argument, what a kernel makes of operands: tensors, or scalars of known value."""
 
-    def __init__(self, add: Callable[[str, PrimFunc], e.GlobalVar], dataflow: bool, span: Any = None) -> None:
-        self.bindings: list[e.Binding] = []
-        self._add, self._dataflow, self._span = add, dataflow, span
 
-    def _var(self, hint: str, info: s.StructInfo) -> e.Var:
-        return e.DataflowVar(hint, info) if self._dataflow else e.Var(hint, info)
+class Emitter(Protocol):
+    """What an `unfold` rule writes its bindings with: the builder of `core/build`."""
 
-    def bind(self, hint: str, value: e.Expr, info: s.StructInfo) -> e.Var:
-        """A variable for a value."""
-        var = self._var(hint, info)
-        self.bindings.append(e.VarBinding(var, value, None, self._span))
-        return var
+    def emit(self, value: e.Expr, hint: str = "") -> e.Var:
+        """Bind a value to a new variable."""
 
-    def match_cast(self, hint: str, value: e.Expr, info: s.StructInfo) -> e.Var:
-        """A variable for a value of which more is known when it runs."""
-        var = self._var(hint, info)
-        self.bindings.append(e.MatchCast(var, value, info, None, self._span))
-        return var
+    def emit_lengths(self, lengths: e.Expr, ndim: int) -> tuple[p.PrimVar, ...]:
+        """Shape variables for the numbers that a kernel fills a tensor with."""
 
-    def check(self, value: e.Expr, info: s.StructInfo) -> None:
-        """Stop the run unless a value is as `info` says."""
-        self.bindings.append(e.MatchCast(None, value, info, None, self._span))
-
-    def named_lengths(self, lengths: e.Var, ndim: int) -> tuple[p.PrimVar, ...]:
-        """Shape variables for the numbers that a kernel has filled a tensor with."""
-        rank = s.ShapeStructInfo(None, ndim)
-        call = e.Call(e.op_ref("relax.tensor_to_shape"), (lengths,), struct_info=rank)
-        made = tuple([p.PrimVar("s", INT64) for _ in range(ndim)])
-        self.match_cast("shape", self.bind("shape", call, rank), s.ShapeStructInfo(made))
-        return made
-
-    def kernel(
+    def call_te(
         self,
         name: str,
-        build: Callable[..., Any],
+        rule: KernelRule,
         args: Sequence[e.Expr],
         infos: Sequence[s.StructInfo],
         out: s.StructInfo,
     ) -> e.Call:
-        """A call of the PrimFunc of `build(te, *operands, out)`, tensors or scalars of known value, in variables of its own."""
-        variables = _variables(infos, out)
-        fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
-        te = Te()
-        inputs: list[Tensor] = []
-        operands = [
-            _operand(arg, substitute_info(info, fresh), inputs) for arg, info in zip(args, infos, strict=True)
-        ]
-        result = build(te, *operands, substitute_info(out, fresh))
-        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-        bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
-        loose = [var for var in variables if fresh[var] not in bound]
-        fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
-        numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
-        target = self._add(name, fn)
-        tensors = [
-            arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)
-        ]
-        return e.Call(
-            e.op_ref("relax.call_tir"),
-            (target, e.tuple_of((*tensors, *numbers))),
-            sinfo_args=(out,),
-            struct_info=out,
-            span=self._span,
-        )
+        """A call of the PrimFunc of `rule(te, *operands, out)`, which is added to the module under a name like this."""
 
-    def direct(self, name: str, fn: PrimFunc, args: Sequence[e.Expr], info: s.StructInfo) -> e.Call:
-        """A call of a PrimFunc that returns a scalar."""
-        return e.Call(self._add(name, fn), tuple(args), struct_info=info, span=self._span)
+    def call_function(self, name: str, fn: PrimFunc, args: Sequence[e.Expr]) -> e.Call:
+        """A call of a function, which is added to the module under a name like this."""
 
 
-def kernel_ref(name: str, fn: PrimFunc) -> e.GlobalVar:
-    """The reference to a PrimFunc of the module, with its signature."""
-    return e.GlobalVar(name, prim_func_info(fn))
+def kernel(
+    rule: KernelRule, args: Sequence[e.Expr], infos: Sequence[s.StructInfo], out: s.StructInfo
+) -> tuple[PrimFunc, tuple[e.Expr, ...]]:
+    """The PrimFunc of `rule(te, *operands, out)`, in variables of its own, and the arguments of its call."""
+    variables = _variables(infos, out)
+    fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+    te = Te()
+    inputs: list[Tensor] = []
+    operands = [
+        _operand(arg, substitute_info(info, fresh), inputs) for arg, info in zip(args, infos, strict=True)
+    ]
+    result = rule(te, *operands, substitute_info(out, fresh))
+    outputs = [result] if isinstance(result, Tensor) else list(result)
+    bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
+    loose = [var for var in variables if fresh[var] not in bound]
+    fn = prim_func(te, inputs, [fresh[var] for var in loose], outputs)  # type: ignore[misc]  # fresh variables
+    numbers = [e.PrimValue(var, s.PrimStructInfo(var.dtype, var)) for var in loose]
+    tensors = [arg for arg, info in zip(args, infos, strict=True) if not isinstance(info, s.PrimStructInfo)]
+    return fn, (*tensors, *numbers)
 
 
 @dataclass(frozen=True, slots=True)

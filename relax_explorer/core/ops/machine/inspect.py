@@ -51,13 +51,13 @@ class Inspected(Op):
     tensor: Tensor = operand("the tensor")
 
     @classmethod
-    def unfold(cls, emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+    def unfold(cls, build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """A call of a PrimFunc that reads the tensor's description."""
         params = (p.PrimVar("dlpack_handle", HANDLE), p.PrimVar("axis"))[: len(infos)]
         kind = s.PrimStructInfo(cls.result)
         body = t.SeqStmt(tuple(cls.reading(*params)))
         fn = t.PrimFunc(params, body, kind, Attrs({"tirx.is_host_func": True, "tirx.is_scheduled": True}))
-        return emit.direct(f"_get_{cls.name.rpartition('.')[2]}", fn, call.args, kind)
+        return build.call_function(f"_get_{cls.name.rpartition('.')[2]}", fn, call.args)
 
     @classmethod
     def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:

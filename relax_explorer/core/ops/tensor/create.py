@@ -289,15 +289,15 @@ class Arange(Op, name="relax.arange"):
         return _numbers(te, start, step, length, dtype)
 
     @staticmethod
-    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+    def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """A kernel counts the numbers first where no expression of shape variables says how many there are."""
         for operand_, info in zip(Arange.operands, infos, strict=True):
             if not isinstance(info, s.PrimStructInfo) or info.value is None:
                 raise NotLowered(f"the value of {operand_.name} is known when it runs only")
         dtype = call.attrs["dtype"]
         pair = s.TensorStructInfo((rules.ONE,), INT64)
-        count = emit.bind("count", emit.kernel("arange_count", _count, call.args, infos, pair), pair)
-        out = s.TensorStructInfo(emit.named_lengths(count, 1), dtype)
+        count = build.emit(build.call_te("arange_count", _count, call.args, infos, pair), "count")
+        out = s.TensorStructInfo(build.emit_lengths(count, 1), dtype)
 
         def numbers(
             te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, own: s.TensorStructInfo
@@ -305,7 +305,7 @@ class Arange(Op, name="relax.arange"):
             assert own.dims is not None  # as `out` is
             return _numbers(te, start, step, own.dims[0], dtype)
 
-        return emit.kernel("arange", numbers, call.args, infos, out)
+        return build.call_te("arange", numbers, call.args, infos, out)
 
 
 def _numbers(te: Te, start: p.PrimExpr, step: p.PrimExpr, length: p.PrimExpr, dtype: DType) -> Tensor:

@@ -68,7 +68,7 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
         return np.array(x[np.ix_(*places)]) if places else np.array(x)
 
     @staticmethod
-    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+    def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """The lengths are computed first, as a tensor; a cast gives them names, which the slice is allocated by."""
         x, *numbers = infos
         need_known(x, "x")
@@ -80,17 +80,19 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
         ]
         if len(known) < 3 or any(info.dtype is not INT64 for info in known):
             raise NotLowered("begin, end and strides are not known to be int64, one for each axis of x")
-        return sliced(emit, call.args[0], x, (call.args[1], call.args[2], call.args[3]))
+        return sliced(build, call.args[0], x, (call.args[1], call.args[2], call.args[3]))
 
 
-def sliced(emit: Emitter, x: e.Expr, info: s.TensorStructInfo, ends: tuple[e.Expr, e.Expr, e.Expr]) -> e.Call:
+def sliced(
+    build: Emitter, x: e.Expr, info: s.TensorStructInfo, ends: tuple[e.Expr, e.Expr, e.Expr]
+) -> e.Call:
     """The bindings of a slice of `x` by tensors of begins, ends and steps; returns the last value."""
     assert info.dims is not None  # the callers looked
     count = s.TensorStructInfo((p.IntImm(info.ndim),), INT64)
     infos = (info, count, count, count)
-    lengths = emit.bind("lengths", emit.kernel("shape_func", _shape_func, (x, *ends), infos, count), count)
-    out = s.TensorStructInfo(emit.named_lengths(lengths, info.ndim), info.dtype)
-    return emit.kernel("dynamic_strided_slice", _slice_func, (x, *ends), infos, out)
+    lengths = build.emit(build.call_te("shape_func", _shape_func, (x, *ends), infos, count), "lengths")
+    out = s.TensorStructInfo(build.emit_lengths(lengths, info.ndim), info.dtype)
+    return build.call_te("dynamic_strided_slice", _slice_func, (x, *ends), infos, out)
 
 
 def _inside(first: int, last: int, step: int, length: int) -> tuple[int, int | None, int]:

@@ -126,7 +126,7 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         return indices, np.where(there, marks, 0).astype(np.float32), flat.sum(1).astype(np.int64)
 
     @staticmethod
-    def unfold(emit: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
+    def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """A kernel that selects; its rows that are filled, for ONNX."""
         for q, info in zip(AllClassNonMaxSuppression.operands, infos, strict=True):
             need_known(info, q.name)
@@ -134,24 +134,22 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         if call.attrs["output_format"] == "tensorflow":
             out = call.struct_info
             assert out is not None  # it was inferred
-            return emit.kernel("all_class_non_max_suppression", _padded, call.args, known, out)
+            return build.call_te("all_class_non_max_suppression", _padded, call.args, known, out)
         rows = simplify(rules.volume(known[1].dims or ()))
         table = s.TensorStructInfo((rows, p.IntImm(3)), INT64)
         total = s.TensorStructInfo((rules.ONE,), INT64)
         out = s.TupleStructInfo((table, total))
-        both = emit.bind(
-            "selected", emit.kernel("all_class_non_max_suppression", _rows, call.args, known, out), out
+        both = build.emit(
+            build.call_te("all_class_non_max_suppression", _rows, call.args, known, out), "selected"
         )
-        found = emit.bind("rows", e.TupleGetItem(both, 0, table), table)
-        count = emit.bind("count", e.TupleGetItem(both, 1, total), total)
+        rows_found = build.emit(e.TupleGetItem(both, 0), "rows")
+        count = build.emit(e.TupleGetItem(both, 1), "count")
         pair = s.TensorStructInfo((p.IntImm(2),), INT64)
-        begin = emit.bind("begin", emit.kernel("begin", _constant(0), (), (), pair), pair)
-        steps = emit.bind("strides", emit.kernel("strides", _constant(1), (), (), pair), pair)
-        end = emit.bind("end", emit.kernel("end", _end, (count,), (total,), pair), pair)
-        kept = sliced(emit, found, table, (begin, end, steps))
-        assert kept.struct_info is not None  # a call_tir says what it returns
-        selected = emit.bind("trimmed", kept, kept.struct_info)
-        return e.Tuple((selected, count), s.TupleStructInfo((kept.struct_info, total)))
+        begin = build.emit(build.call_te("begin", _constant(0), (), (), pair), "begin")
+        steps = build.emit(build.call_te("strides", _constant(1), (), (), pair), "strides")
+        end = build.emit(build.call_te("end", _end, (count,), (total,), pair), "end")
+        selected = build.emit(sliced(build, rows_found, table, (begin, end, steps)), "trimmed")
+        return e.tuple_of((selected, count))
 
 
 def _constant(value: int) -> Any:

@@ -1,0 +1,274 @@
+"""Builds a sequence binding by binding, in normal form and with StructInfo.
+
+    build = BlockBuilder(editor, params=(x, w))
+    with build.dataflow():
+        y = build.emit(matmul(x, w), "y")
+        out = build.emit_output(relu(y))
+    fn = build.emit_func_output(out)
+
+Every binding goes through the normalizer as it is emitted, so that operands may be nested and no StructInfo is written by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from relax_explorer.core.build.module_editor import Member, ModuleEditor
+from relax_explorer.core.check.emission import FreshNames, OpenBlocks
+from relax_explorer.core.check.normalize_function import FunctionNormalizer
+from relax_explorer.core.diagnostics import Failure, Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import bindings, defined_dims
+from relax_explorer.core.ops.kit import legalize
+from relax_explorer.core.source import Span
+
+Record = Callable[[e.Binding, tuple[e.Binding, ...]], None]
+_NOTHING = e.SeqExpr((), e.Tuple(()))
+
+
+class BlockBuilder:
+    """Builds the blocks of one sequence: the body of a function, a branch, or bindings in front of another.
+
+    A hint names a variable unless the name is taken, then a number follows. Variables without one are called `lv` in a
+    dataflow block and `gv` elsewhere. What contradicts the rules of the language raises Failure.
+    """
+
+    def __init__(
+        self,
+        editor: ModuleEditor,
+        params: Sequence[e.Var] = (),
+        *,
+        within: e.Function | None = None,
+        around: BlockBuilder | None = None,
+        record: Record | None = None,
+    ) -> None:
+        self.editor, self.record = editor, record
+        self.report: Report = around.report if around is not None else Report()
+        outer: FunctionNormalizer | None = around.normalizer if around is not None else None
+        self.normalizer: FunctionNormalizer = FunctionNormalizer(self.report, editor.signature, False, outer)
+        self.normalizer.infer.places = editor.global_infos
+        if around is not None:
+            self.names: FreshNames = around.names
+            self.normalizer.place = around.normalizer.place
+            # What was built is bound once more when it is emitted as a whole.
+            self.normalizer.bound = set(around.normalizer.bound)
+        elif within is not None:
+            self.names = FreshNames.of(within)
+            self.normalizer.dims.update(_dims(within))
+        else:
+            self.names = FreshNames()
+        self.normalizer.fresh = self.names
+        self.fn = self.normalizer.enter(e.Function(tuple(params), _NOTHING))
+        if params:
+            self.names.take(param.name for param in params)
+
+    # -- emitting ---------------------------------------------------------------------------------------------
+
+    def emit(self, value: e.Expr, hint: str = "") -> e.Var:
+        """Bind a value to a new variable; what is nested in it is bound before."""
+        return self._bind(self._variable(hint), value)
+
+    def emit_output(self, value: e.Expr, hint: str = "") -> e.Var:
+        """Bind a value to a variable that is seen after the dataflow block, too."""
+        return self._bind(e.Var(self.names(hint or "gv", "_")), value)
+
+    def _bind(self, var: e.Var, value: e.Expr) -> e.Var:
+        span = value.span or self.span
+        if value.span is None and type(value) not in e.LEAVES:
+            value = replace(value, span=span)
+        self.add(e.VarBinding(replace(var, span=span), value, None, span))
+        return self._last()
+
+    def emit_match_cast(self, value: e.Expr, info: s.StructInfo, hint: str = "") -> e.Var:
+        """Bind a value of which the run finds that it is `info`; shape variables that are new there get their values."""
+        var = self._variable(hint)
+        self._cast(replace(var, span=self.span), value, info)
+        return self._last()
+
+    def emit_check(self, value: e.Expr, info: s.StructInfo) -> None:
+        """Stop the run unless a value is `info`."""
+        self._cast(None, value, info)
+
+    def _cast(self, var: e.Var | None, value: e.Expr, info: s.StructInfo) -> None:
+        leaf = self.normalizer.leaf(value)
+        self.normalizer.cast(e.MatchCast(var, leaf, info, None, self.span), leaf)
+        self._stop_at_errors()
+
+    def informed(self, value: e.Expr) -> e.Expr:
+        """A value in normal form, with its StructInfo; what is nested in it is bound."""
+        value = self.normalizer.value(value)
+        self._stop_at_errors()
+        return value
+
+    def add(self, binding: e.Binding) -> None:
+        """Emit a binding as it is written; who reads its variable from here on reads the variable that it gets."""
+        self.normalizer.binding(binding)
+        self._stop_at_errors()
+
+    def keep(self, binding: e.Binding) -> None:
+        """Emit a binding in normal form that has its StructInfo, as it is."""
+        self.normalizer.open.bindings.append(binding)
+
+    def start_block(self, like: e.BindingBlock) -> None:
+        """Close the open block and open one of the kind of `like`: that one itself, if it gets the same bindings."""
+        self.normalizer.open.start(type(like) is e.DataflowBlock, like)
+
+    def add_block(self, block: e.BindingBlock) -> None:
+        """Emit a block, which is in normal form and has StructInfo: into the open dataflow block, else as it is."""
+        blocks = self.normalizer.open
+        if blocks.dataflow:
+            blocks.bindings += block.bindings
+        else:
+            blocks.start(dataflow=False)
+            blocks.closed.append(block)
+
+    def _last(self) -> e.Var:
+        var = self.normalizer.open.bindings[-1].var
+        assert var is not None  # the binding has one
+        return var
+
+    def _variable(self, hint: str) -> e.Var:
+        blocks = self.normalizer.open
+        return blocks.variable(
+            self.names(hint or ("lv" if blocks.dataflow else "gv"), "_" if hint else ""), None
+        )
+
+    def _stop_at_errors(self) -> None:
+        if self.report.items:
+            errors = [problem for problem in self.report.errors if not problem.spec_only]
+            if errors:
+                raise Failure(*errors)
+
+    # -- calls of kernels ------------------------------------------------------------------------------------------
+
+    def call_te(
+        self,
+        name: str,
+        rule: legalize.KernelRule,
+        args: Sequence[e.Expr],
+        infos: Sequence[s.StructInfo],
+        out: s.StructInfo,
+    ) -> e.Call:
+        """A call of the PrimFunc of `rule(te, *operands, out)`, which is added to the module under a name like this."""
+        fn, given = legalize.kernel(rule, args, infos, out)
+        return self.call_tir(self.editor.add(name, fn), given, out)
+
+    def call_tir(
+        self,
+        kernel: e.GlobalVar,
+        args: Sequence[e.Expr],
+        out: s.StructInfo,
+        known: s.StructInfo | None = None,
+    ) -> e.Call:
+        """A call_tir of a kernel of the module; more may be `known` of the result than the kernel says."""
+        op, given = e.op_ref("relax.call_tir"), e.tuple_of(tuple(args))
+        return e.Call(op, (kernel, given), sinfo_args=(out,), struct_info=known or out, span=self.span)
+
+    def call_function(self, name: str, fn: Member, args: Sequence[e.Expr]) -> e.Call:
+        """A call of a function, which is added to the module under a name like this."""
+        return e.Call(self.editor.add(name, fn), tuple(args), span=self.span)
+
+    def emit_lengths(self, lengths: e.Expr, ndim: int) -> tuple[p.PrimVar, ...]:
+        """Shape variables for the numbers that a kernel fills a tensor with."""
+        shape = self.emit(e.Call(e.op_ref("relax.tensor_to_shape"), (lengths,)), "shape")
+        new = tuple([p.PrimVar("s", INT64) for _ in range(ndim)])
+        self.emit_match_cast(shape, s.ShapeStructInfo(new), "shape")
+        return new
+
+    # -- scopes ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def dataflow(self) -> Iterator[None]:
+        """Within it bindings go into a dataflow block."""
+        self.normalizer.open.start(dataflow=True)
+        yield
+        self.normalizer.open.start(dataflow=False)
+
+    @contextmanager
+    def inherit(self, origin: e.Binding | e.Expr) -> Iterator[None]:
+        """Within it bindings have the place of `origin`; if it is a binding, they are recorded as its successors.
+
+        Of a binding, that of its value counts.
+        """
+        place = origin if isinstance(origin, e.Expr) else origin.value
+        outer = self.span
+        self.normalizer.place = place.span or origin.span or outer
+        blocks = self.normalizer.open
+        closed, opened = len(blocks.closed), len(blocks.bindings)
+        yield
+        self.normalizer.place = outer
+        if self.record is not None and isinstance(origin, (e.VarBinding, e.MatchCast)):
+            new = [*(b for block in blocks.closed[closed:] for b in block.bindings), *blocks.bindings]
+            self.record(origin, tuple(new[opened:]))
+
+    def restart(self, dataflow: bool, origin: e.Expr) -> BlockBuilder:
+        """Forget the bindings emitted so far; the next ones go into a block of this kind, and have the place of `origin`."""
+        self.normalizer.open, self.normalizer.place = OpenBlocks(dataflow), origin.span
+        return self
+
+    @property
+    def span(self) -> Span | None:
+        """The place that bindings inherit."""
+        return self.normalizer.place
+
+    @property
+    def is_dataflow(self) -> bool:
+        """Whether the open block is a dataflow block."""
+        return self.normalizer.open.dataflow
+
+    @property
+    def bindings(self) -> tuple[e.Binding, ...]:
+        """The bindings of the open block."""
+        return tuple(self.normalizer.open.bindings)
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Within it bindings go into the blocks of another sequence, such as a branch of the one that is built."""
+        outer, self.normalizer.open = self.normalizer.open, OpenBlocks()
+        yield
+        self.normalizer.open = outer
+
+    # -- results -----------------------------------------------------------------------------------------------
+
+    def branch(self) -> BlockBuilder:
+        """A builder for a branch of an If, or for another sequence that reads what is in scope here."""
+        inner = BlockBuilder(self.editor, around=self, record=self.record)
+        inner.normalizer.fn = self.normalizer.fn
+        return inner
+
+    def function(self, params: Sequence[e.Var]) -> BlockBuilder:
+        """A builder for a function inside this one, which may read what is in scope here."""
+        return BlockBuilder(self.editor, params, around=self, record=self.record)
+
+    def blocks(self) -> list[e.BindingBlock]:
+        """The blocks emitted so far; the open one is closed."""
+        self.normalizer.open.start(dataflow=False)
+        return self.normalizer.open.closed
+
+    def emit_result(self, result: e.Expr) -> e.SeqExpr:
+        """The sequence of what was emitted, and a result, which is bound first if it is no leaf."""
+        seq = self.normalizer.end(_NOTHING, result)
+        self._stop_at_errors()
+        return seq
+
+    def emit_func_output(
+        self, result: e.Expr, *, pure: bool | None = None, attrs: Attrs = EMPTY
+    ) -> e.Function:
+        """The function of the parameters and of what was emitted, with the StructInfo of its result."""
+        body = self.emit_result(result)
+        fn = self.normalizer.leave(replace(self.fn, pure=pure, attrs=attrs, span=self.span), body, result)
+        self._stop_at_errors()
+        return fn
+
+
+def _dims(fn: e.Function) -> set[p.PrimVar]:
+    """The shape variables that a function binds."""
+    infos = [param.struct_info for param in fn.params if param.struct_info is not None]
+    infos += [binding.struct_info for binding in bindings(fn) if type(binding) is e.MatchCast]
+    return {dim for info in infos for dim in defined_dims(info)}

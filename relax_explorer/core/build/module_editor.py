@@ -1,0 +1,141 @@
+"""Changes a module function by function, and gives the changed one at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.normalize_function import function_info
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.program.equal import structural_equal, structural_hash
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.program.prim_func_equal import prim_func_equal, prim_func_hash
+from relax_explorer.core.tir.signature import prim_func_info
+from relax_explorer.core.tir.stmt import PrimFunc
+
+Member: TypeAlias = e.Function | PrimFunc | e.OpaqueFunction
+_SYMBOL = "global_symbol"
+
+
+class ModuleEditor:
+    """A module while it is changed: functions come, go and are replaced; `done` gives the module.
+
+    Added functions stand before the others, in the order of their names.
+    """
+
+    def __init__(self, module: IRModule) -> None:
+        self.module = module
+        self.attrs, self.global_infos = module.attrs, module.global_infos
+        self._functions: dict[str, Member] = dict(module.functions)
+        self._added: dict[str, Member] = {}
+        self._unseen: set[str] = set()  # added functions that no module given out has
+        self._fresh = FreshNames(module.functions)
+        self._shared: dict[tuple[str, int], list[str]] = {}  # private functions added, by base and structure
+        self._infos: dict[str, tuple[Member, s.StructInfo]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._functions or name in self._added
+
+    def __getitem__(self, name: str) -> Member:
+        return self._added[name] if name in self._added else self._functions[name]
+
+    def fresh_name(self, base: str) -> str:
+        """A name that no function has or had: `add`, `add1`, …"""
+        return self._fresh(base)
+
+    def add(self, base: str, fn: Member) -> e.GlobalVar:
+        """The reference to a function that is called like `base`; one added before is used again if it is private and equal."""
+        if not isinstance(fn, (e.Function, PrimFunc)) or _SYMBOL in fn.attrs:
+            return self._add(self._fresh(base), fn)
+        key = (base, prim_func_hash(fn) if isinstance(fn, PrimFunc) else structural_hash(fn))
+        names = self._shared.setdefault(key, [])
+        for name in names:
+            if _equal(fn, self._added.get(name)):
+                return self.reference(name)
+        names.append(self._fresh(base))
+        return self._add(names[-1], fn)
+
+    def _add(self, name: str, fn: Member) -> e.GlobalVar:
+        if _SYMBOL in fn.attrs:
+            fn = replace(fn, attrs=fn.attrs.having(global_symbol=name))
+        self._added[name] = fn
+        self._unseen.add(name)
+        return self.reference(name)
+
+    def replace(self, name: str, fn: Member) -> None:
+        """Put another function in the place of one; raises KeyError if there is none."""
+        where = self._added if name in self._added else self._functions
+        if name not in where:
+            raise KeyError(name)
+        where[name] = fn
+
+    def remove(self, name: str) -> None:
+        """Drop a function; raises KeyError if there is none. Its name is not used again."""
+        del (self._added if name in self._added else self._functions)[name]
+        self._unseen.discard(name)
+
+    def signature(self, name: str) -> s.StructInfo | None:
+        """The StructInfo of a function; None if there is no such function."""
+        if name not in self:
+            return None
+        fn, known = self[name], self._infos.get(name)
+        if known is None or known[0] is not fn:
+            known = self._infos[name] = fn, _info(fn)
+        return known[1]
+
+    def reference(self, name: str) -> e.GlobalVar:
+        """The reference to a function of the module, with its signature."""
+        return e.GlobalVar(name, self.signature(name))
+
+    def set_attrs(self, attrs: Attrs) -> None:
+        """Give the module these attributes."""
+        self.attrs = attrs
+
+    def set_global_infos(self, infos: Attrs) -> None:
+        """Give the module these devices and meshes."""
+        self.global_infos = infos
+
+    def take(self, module: IRModule) -> None:
+        """Go on with `module`, which was made of this one: added functions that its maker has not seen stay.
+
+        Raises ValueError if it gives the name of such a function to another.
+        """
+        if module is self.module:
+            return
+        clash = [name for name in self._unseen & module.functions.keys() if module[name] is not self[name]]
+        if clash:
+            raise ValueError(f"{clash[0]!r} names a function that was added already; ask for a fresh name")
+        self._fresh.take(module.functions)
+        self._functions = dict(module.functions)
+        self._added = {name: fn for name, fn in self._added.items() if name in self._unseen}
+        self._added = {name: fn for name, fn in self._added.items() if name not in module.functions}
+        if module.attrs is not self.module.attrs:
+            self.attrs = module.attrs
+        if module.global_infos is not self.module.global_infos:
+            self.global_infos = module.global_infos
+
+    def done(self) -> IRModule:
+        """The module as it is now; the one at the start if nothing changed."""
+        functions: Mapping[str, Member] = self._functions
+        if self._added:
+            functions = {**dict(sorted(self._added.items())), **functions}
+        self._unseen.clear()
+        return replace(self.module.having(functions), attrs=self.attrs, global_infos=self.global_infos)
+
+
+def _equal(fn: e.Function | PrimFunc, other: Member | None) -> bool:
+    if isinstance(fn, PrimFunc) or isinstance(other, PrimFunc):
+        return isinstance(fn, PrimFunc) and isinstance(other, PrimFunc) and prim_func_equal(fn, other)
+    return type(other) is e.Function and structural_equal(fn, other)
+
+
+def _info(fn: Member) -> s.StructInfo:
+    if isinstance(fn, PrimFunc):
+        return prim_func_info(fn)
+    if isinstance(fn, e.Function):
+        return fn.struct_info or function_info(fn, True)
+    return fn.struct_info or s.FuncStructInfo(None, s.OBJECT, False)
