@@ -24,7 +24,7 @@ _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 LIMIT = 4000  # a longer line is shown plain: nobody reads its colours, and every key would wait for them
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4_000)
 def highlight(line: str) -> tuple[Piece, ...]:
     """The pieces of one line, in order; their texts joined are the line.
 

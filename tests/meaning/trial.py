@@ -109,7 +109,7 @@ def run(module: IRModule, lengths: tuple[int, int], condition: bool) -> Seen:
 
 def _in_dataflow(machine: Machine) -> bool:
     for frame in machine.frames:
-        inside = _dataflow_bindings(frame.plan.function)
+        inside = _dataflow_bindings(frame.function)
         at = frame.plan.code[min(max(frame.pc - 1, 0), len(frame.plan.code) - 1)]
         following = (item.binding for item in frame.plan.code[max(frame.pc - 1, 0) :])
         binding = at.binding or next((item for item in following if item is not None), None)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.tir_numba import Kernel
+from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir import stmt as t
@@ -149,7 +149,7 @@ def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
     random = Random(seed)
     maker = Maker(random, symbolic=random.random() < 0.2)
     fn = maker.function(cases)
-    kernel = Kernel(fn, prim_func_hash(fn), None)
+    kernel = Kernel(fn, Code(fn, prim_func_hash(fn), None), Variables.of(fn))
     counts["functions"] += 1
     counts["expressions"] += maker.expressions
     for n in random.choice(((1, 5), (5, 12), (0, 7), (12, 300))) if len(maker.buffers) > 7 else (5, 5):

@@ -8,12 +8,13 @@ from typing import Any
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import Monomial, Polynomial, constant, size
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.prim import Cast, Div, FloorDiv, Max, Min, PrimExpr, PrimVar, Select
 
 Bounds = tuple[int | None, int | None]  # None: no bound is known
 ANY: Bounds = (None, None)
 ATOM_LIMIT = 200  # nodes; nothing is said about a larger atom
-_ATOMS: dict[PrimExpr, Bounds] = {}
+_ATOMS: PerNode[Bounds] = PerNode()
 
 
 def bounds(expr: PrimExpr) -> Bounds:
@@ -56,10 +57,10 @@ def atom_bounds(atom: PrimExpr) -> Bounds:
     """The bounds of what a polynomial leaves whole."""
     if type(atom) is PrimVar:
         return (0, None) if atom.dtype is INT64 else ANY  # in Relax each shape variable is a length
-    hit = _ATOMS.get(atom)
+    hit = _ATOMS.get(id(atom))
     if hit is None:
         rule = _RULES.get(type(atom)) if size(atom) <= ATOM_LIMIT else None
-        hit = _ATOMS[atom] = ANY if rule is None else rule(atom)
+        hit = _ATOMS.add(atom, ANY if rule is None else rule(atom))
     return hit
 
 

@@ -28,6 +28,7 @@ from relax_explorer.core.arith.polynomial import (
     split,
 )  # fmt: skip
 from relax_explorer.core.ir.dtype import BOOL
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.prim import (
     EQ,
     GE,
@@ -64,14 +65,13 @@ class Form:
 
     def __init__(self, canonical: bool) -> None:
         self.canonical = canonical
-        self._known: dict[PrimExpr, Polynomial] = {}
-        self._conditions: dict[PrimExpr, PrimExpr] = {}
+        self._known: PerNode[Polynomial | None] = PerNode()  # None: the expression is an atom
+        self._conditions: PerNode[PrimExpr | None] = PerNode()  # None: the condition stays as it is
 
     def polynomial(self, expr: PrimExpr) -> Polynomial:
         """The polynomial of an integer expression; its terms are in order of first appearance."""
-        hit = self._known.get(expr)
-        if hit is not None:
-            return hit
+        if id(expr) in self._known:
+            return self.known(expr)
         if size(expr) > SIZE_LIMIT:
             return {(expr,): 1}
         stack = [expr]  # no recursion along chains of operators
@@ -79,16 +79,24 @@ class Form:
             node = stack[-1]
             missing = False
             for _, part in _parts(node):
-                if part not in self._known:
+                if id(part) not in self._known:
                     if type(part) in LEAVES:
-                        self._known[part] = self._read(part)
+                        self._keep(part, self._read(part))
                     else:
                         stack.append(part)
                         missing = True
             if not missing:
                 stack.pop()
-                self._known[node] = self._read(node)
-        return self._known[expr]
+                self._keep(node, self._read(node))
+        return self.known(expr)
+
+    def known(self, expr: PrimExpr) -> Polynomial:
+        """The polynomial of an expression that was read before."""
+        hit = self._known[id(expr)]
+        return {(expr,): 1} if hit is None else hit
+
+    def _keep(self, expr: PrimExpr, poly: Polynomial) -> None:
+        self._known.add(expr, None if poly.get((expr,)) == 1 == len(poly) else poly)
 
     def _read(self, expr: PrimExpr) -> Polynomial:
         if type(expr) is IntImm:
@@ -113,12 +121,12 @@ class Form:
         """A chain of additions and subtractions."""
         out: Polynomial = {}
         for sign, part in _parts(expr):
-            accumulate(out, self._known[part], sign)
+            accumulate(out, self.known(part), sign)
         return out
 
     def product(self, expr: Mul) -> Polynomial:
         """The product, unless it grows too large."""
-        a, b = self._known[expr.a], self._known[expr.b]
+        a, b = self.known(expr.a), self.known(expr.b)
         degree = max(map(len, a), default=0) + max(map(len, b), default=0)
         if len(a) * len(b) > TERM_LIMIT or degree > DEGREE_LIMIT:
             return {(Mul(self.simple(expr.a), self.simple(expr.b)),): 1}
@@ -128,7 +136,7 @@ class Form:
         """The expression of the polynomial of `expr`, as it stands in atoms."""
         if type(expr) in (PrimVar, IntImm):
             return expr
-        poly = self._known[expr] if expr in self._known else self.polynomial(expr)
+        poly = self.polynomial(expr)
         return rebuild(self.ordered(poly), expr.dtype, None if self.canonical else expr)
 
     def ordered(self, poly: Polynomial) -> Polynomial:
@@ -139,7 +147,7 @@ class Form:
 
     def floor_div(self, expr: FloorDiv) -> Polynomial:
         """`a // b`: multiples of a literal divisor are taken out; a common factor is cancelled."""
-        numerator, denominator = self._known[expr.a], self._known[expr.b]
+        numerator, denominator = self.known(expr.a), self.known(expr.b)
         divisor = constant(denominator)
         if divisor is None or divisor <= 0:
             return self._exact_or_atom(expr, numerator, denominator)
@@ -156,12 +164,12 @@ class Form:
 
     def floor_mod(self, expr: FloorMod) -> Polynomial:
         """`a % b`: multiples of a literal divisor vanish."""
-        divisor = constant(self._known[expr.b])
+        divisor = constant(self.known(expr.b))
         if self.canonical and divisor != 0:
             return self._remainder(expr, FloorDiv(expr.a, expr.b))
         if divisor is None or divisor <= 0:
             return {(FloorMod(self.simple(expr.a), self.simple(expr.b)),): 1}
-        rest = split(self._known[expr.a], divisor)[1]
+        rest = split(self.known(expr.a), divisor)[1]
         if not set(rest) - {()}:
             return rest
         inner = rebuild(rest, expr.dtype, expr.a)
@@ -169,7 +177,7 @@ class Form:
 
     def div(self, expr: Div) -> Polynomial:
         """`truncdiv(a, b)`: only exact quotients, for the rounding depends on the sign."""
-        numerator, denominator = self._known[expr.a], self._known[expr.b]
+        numerator, denominator = self.known(expr.a), self.known(expr.b)
         divisor, value = constant(denominator), constant(numerator)
         if divisor and value is not None:
             quotient = abs(value) // abs(divisor) * (1 if (value < 0) == (divisor < 0) else -1)
@@ -178,13 +186,13 @@ class Form:
 
     def mod(self, expr: Mod) -> Polynomial:
         """`truncmod(a, b)`: 0 where the quotient is exact."""
-        if self.canonical and constant(self._known[expr.b]) != 0:
+        if self.canonical and constant(self.known(expr.b)) != 0:
             return self._remainder(expr, Div(expr.a, expr.b))
         exact = self.div(Div(expr.a, expr.b))
-        value, divisor = constant(self._known[expr.a]), constant(self._known[expr.b])
+        value, divisor = constant(self.known(expr.a)), constant(self.known(expr.b))
         if value is not None and divisor:
-            return combine(self._known[expr.a], exact, -divisor)
-        if divide_exactly(self._known[expr.a], self._known[expr.b]) is not None:
+            return combine(self.known(expr.a), exact, -divisor)
+        if divide_exactly(self.known(expr.a), self.known(expr.b)) is not None:
             return {}
         return {(Mod(self.simple(expr.a), self.simple(expr.b)),): 1}
 
@@ -197,16 +205,16 @@ class Form:
     def _remainder(self, expr: Binary, quotient: Binary) -> Polynomial:
         """`a - b * quotient`."""
         divided = (self.floor_div if type(quotient) is FloorDiv else self.div)(quotient)  # type: ignore[arg-type]  # one of these two
-        if len(divided) * len(self._known[expr.b]) > TERM_LIMIT:
+        if len(divided) * len(self.known(expr.b)) > TERM_LIMIT:
             return {(expr,): 1}
-        return combine(self._known[expr.a], multiply(self._known[expr.b], divided), -1)
+        return combine(self.known(expr.a), multiply(self.known(expr.b), divided), -1)
 
     def extreme(self, expr: Binary) -> Polynomial:
         """Min and Max: decided where the operands differ by a literal."""
-        difference = constant(combine(self._known[expr.a], self._known[expr.b], -1))
+        difference = constant(combine(self.known(expr.a), self.known(expr.b), -1))
         if difference is not None:
             take_a = difference >= 0 if type(expr) is Max else difference <= 0
-            return self._known[expr.a if take_a else expr.b]
+            return self.known(expr.a if take_a else expr.b)
         a, b = self.simple(expr.a), self.simple(expr.b)
         if self.canonical and order(a) > order(b):
             a, b = b, a
@@ -217,15 +225,15 @@ class Form:
         """Decided where the condition is, or where both values are the same."""
         condition = self.condition(expr.condition)
         if isinstance(condition, IntImm):
-            return self._known[expr.true_value if condition.value else expr.false_value]
-        if self._known[expr.true_value] == self._known[expr.false_value]:
-            return self._known[expr.true_value]
+            return self.known(expr.true_value if condition.value else expr.false_value)
+        if self.known(expr.true_value) == self.known(expr.false_value):
+            return self.known(expr.true_value)
         return {(Select(condition, self.simple(expr.true_value), self.simple(expr.false_value)),): 1}
 
     def cast(self, expr: Cast) -> Polynomial:
         """A conversion to the same dtype, or of a literal; widening keeps the value."""
         inner = expr.value
-        poly = self._known[inner]
+        poly = self.known(inner)
         if inner.dtype.kind != "int" or expr.dtype.bits < inner.dtype.bits:
             return {(expr,): 1}
         if self.canonical or inner.dtype is expr.dtype or constant(poly) is not None:
@@ -234,12 +242,12 @@ class Form:
 
     def condition(self, expr: PrimExpr) -> PrimExpr:
         """A truth value with its decided parts folded (recursion over nesting depth)."""
-        hit = self._conditions.get(expr)
-        if hit is None and size(expr) > CONDITION_LIMIT:
-            return expr
-        if hit is None:
-            hit = self._conditions[expr] = self._condition(expr)
-        return hit
+        if id(expr) not in self._conditions:
+            if size(expr) > CONDITION_LIMIT:
+                return expr
+            folded = self._condition(expr)
+            self._conditions.add(expr, None if folded is expr else folded)
+        return self._conditions[id(expr)] or expr
 
     def _condition(self, expr: PrimExpr) -> PrimExpr:
         if type(expr) in (And, Or):

@@ -6,8 +6,10 @@ An atom is a variable, or an expression that is not taken apart. How an expressi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.prim import Add, IntImm, Mul, PrimExpr, PrimVar, Sub, free_vars
 
 Monomial = tuple[PrimExpr, ...]
@@ -17,20 +19,22 @@ TERM_LIMIT = 400  # a larger product stays an atom: canonical forms grow exponen
 DEGREE_LIMIT = 24  # likewise a product of more factors
 
 LEAVES = frozenset([PrimVar, IntImm])
-_ORDER: dict[PrimExpr, int] = {}
-_SIZES: dict[PrimExpr, int] = {}
+_ORDER: PerNode[int] = PerNode()
+_NUMBERS = count()
+_SIZES: PerNode[int] = PerNode()
 
 
 def order(atom: PrimExpr) -> int:
     """A total order on atoms: by first appearance, which is stable within a process."""
-    return _ORDER.setdefault(atom, len(_ORDER))
+    hit = _ORDER.get(id(atom))
+    return _ORDER.add(atom, next(_NUMBERS)) if hit is None else hit
 
 
 def size(expr: PrimExpr) -> int:
     """The number of nodes of an expression written out as a tree, counted up to SIZE_LIMIT + 1."""
     if type(expr) in LEAVES:
         return 1
-    hit = _SIZES.get(expr)
+    hit = _SIZES.get(id(expr))
     if hit is not None:
         return hit
     stack = [expr]
@@ -38,16 +42,16 @@ def size(expr: PrimExpr) -> int:
         node = stack[-1]
         total, missing = 1, False
         for child in node.children():
-            count = 1 if type(child) in LEAVES else _SIZES.get(child)
-            if count is None:
+            nodes = 1 if type(child) in LEAVES else _SIZES.get(id(child))
+            if nodes is None:
                 stack.append(child)
                 missing = True
             else:
-                total += count
+                total += nodes
         if not missing:
             stack.pop()
-            _SIZES[node] = min(SIZE_LIMIT + 1, total)
-    return _SIZES[expr]
+            _SIZES.add(node, min(SIZE_LIMIT + 1, total))
+    return _SIZES[id(expr)]
 
 
 def constant(poly: Polynomial) -> int | None:

@@ -16,10 +16,11 @@ from relax_explorer.core.arith.polynomial import (
     rebuild,
     size,
 )
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.prim import IntImm, PrimExpr, PrimVar
 
 polynomial = DISPLAY.polynomial
-_SIMPLE: dict[PrimExpr, PrimExpr] = {}
+_SIMPLE: PerNode[PrimExpr | None] = PerNode()  # None: it is simple already
 
 
 def simplify(expr: PrimExpr) -> PrimExpr:
@@ -29,10 +30,10 @@ def simplify(expr: PrimExpr) -> PrimExpr:
     """
     if type(expr) in (PrimVar, IntImm):
         return expr
-    hit = _SIMPLE.get(expr)
-    if hit is None:
-        hit = _SIMPLE[expr] = _simplify(expr)
-    return hit
+    if id(expr) not in _SIMPLE:
+        simple = _simplify(expr)
+        _SIMPLE.add(expr, None if simple is expr else simple)
+    return _SIMPLE[id(expr)] or expr
 
 
 def _simplify(expr: PrimExpr) -> PrimExpr:

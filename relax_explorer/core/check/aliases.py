@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
 
 from relax_explorer.core.check.effects import Effect, Effects, effects, leaves
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.program.module import IRModule
 
 _WITHOUT_MEMORY = (s.ShapeStructInfo, s.PrimStructInfo)
-_CACHE: WeakKeyDictionary[e.Function, tuple[Effects, Aliases]] = WeakKeyDictionary()
+_ALIASES: PerNode[tuple[Effects, Aliases]] = PerNode()
 
 
 def aliases(module: IRModule, name: str, fn: e.Function | None = None) -> Aliases:
@@ -26,10 +26,10 @@ def aliases(module: IRModule, name: str, fn: e.Function | None = None) -> Aliase
     known = effects(module)
     function = fn if fn is not None else module.functions[name]
     assert type(function) is e.Function  # kernels have buffers
-    hit = _CACHE.get(function)
+    hit = _ALIASES.get(id(function))
     if hit is None or hit[0] is not known:
         is_called = name in known.called or module.functions.get(name) is not function
-        hit = _CACHE[function] = (known, Aliases(function, known, is_called))
+        hit = _ALIASES.add(function, (known, Aliases(function, known, is_called)))
     return hit[1]
 
 

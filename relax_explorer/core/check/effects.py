@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import ANY_OPERAND, Op
@@ -34,15 +34,12 @@ class Effect:
 
 
 NONE = Effect()
-_CACHE: WeakKeyDictionary[IRModule, Effects] = WeakKeyDictionary()
+_EFFECTS: PerNode[Effects] = PerNode()
 
 
 def effects(module: IRModule) -> Effects:
     """The effects of the calls in a module, built once."""
-    hit = _CACHE.get(module)
-    if hit is None:
-        hit = _CACHE[module] = Effects(module)
-    return hit
+    return _EFFECTS.of(module, Effects)
 
 
 class Effects:

@@ -7,11 +7,12 @@ from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import defined_dims, info_vars
 
 Dims = Collection[p.PrimVar]
 Variables = Collection[Any] | None
-_CLOSED: dict[s.StructInfo, bool] = {}
+_CLOSED: PerNode[bool] = PerNode()
 
 
 def erase(info: s.StructInfo, dims: Dims, variables: Variables = None, gone: Dims = ()) -> s.StructInfo:
@@ -27,9 +28,9 @@ def erase(info: s.StructInfo, dims: Dims, variables: Variables = None, gone: Dim
 
 def is_closed(info: s.StructInfo) -> bool:
     """Whether a StructInfo mentions no variable at all, so that it means the same everywhere."""
-    hit = _CLOSED.get(info)
+    hit = _CLOSED.get(id(info))
     if hit is None:
-        hit = _CLOSED[info] = _closed(info)
+        hit = _CLOSED.add(info, _closed(info))
     return hit
 
 

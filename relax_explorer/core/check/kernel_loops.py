@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from relax_explorer.core.codes import tir as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.traverse import children
 
+Finding = tuple[Code, str, t.Stmt]
 _AT_ONCE = frozenset({"parallel", "thread_binding"})
-_KNOWN: WeakKeyDictionary[t.PrimFunc, tuple[Diagnostic, ...]] = WeakKeyDictionary()
+_FINDINGS: PerNode[list[Finding]] = PerNode()
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
     """What is doubtful in the PrimFuncs of a module."""
     for fn in module.functions.values():
         if type(fn) is t.PrimFunc:
-            found = _KNOWN.get(fn)
-            if found is None:
-                found = _KNOWN[fn] = tuple(_Loops(fn).found)
-            yield from found
+            for code, text, place in _FINDINGS.of(fn, lambda fn: _Loops(fn).findings):
+                label = Label(place if place.span is not None else fn, "", True)
+                yield Diagnostic(code, text, (label,), help=code.fix)
 
 
 class _Loops:
     """Walks one PrimFunc; `uses` says on which loops running at once a variable depends."""
 
     def __init__(self, fn: t.PrimFunc) -> None:
-        self.fn = fn
-        self.found: list[Diagnostic] = []
+        self.findings: list[Finding] = []
         self.uses: dict[p.PrimVar, frozenset[t.For]] = {}
         self.own: dict[
             Buffer, tuple[t.For, ...]
@@ -41,8 +40,7 @@ class _Loops:
         self._walk(fn.body, ())
 
     def _say(self, code: Code, text: str, place: t.Stmt) -> None:
-        label = Label(place if place.span is not None else self.fn, "", True)
-        self.found.append(Diagnostic(code, text, (label,), help=code.fix))
+        self.findings.append((code, text, place))
 
     def _of(self, *exprs: p.PrimExpr) -> frozenset[t.For]:
         return frozenset().union(*[self.uses.get(var, frozenset()) for var in p.free_vars(*exprs)])

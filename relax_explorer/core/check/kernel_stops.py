@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from relax_explorer.core.arith.prove import Answer, at_least
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.traverse import expressions, subexpressions
@@ -28,15 +28,12 @@ _RETURNING = frozenset(
         "round", "trunc", "nearbyint", "pow", "isnan", "isinf", "isfinite", "copysign", "hypot", "atan2",
     }
 )  # fmt: skip
-_CACHE: WeakKeyDictionary[t.PrimFunc, bool] = WeakKeyDictionary()
+_MAY_STOP: PerNode[bool] = PerNode()
 
 
 def kernel_may_stop(fn: t.PrimFunc) -> bool:
     """Whether a call with arguments that fit may stop the run."""
-    hit = _CACHE.get(fn)
-    if hit is None:
-        hit = _CACHE[fn] = not _returns(fn.body, {})
-    return hit
+    return _MAY_STOP.of(fn, lambda fn: not _returns(fn.body, {}))
 
 
 def _returns(node: t.Stmt, domains: Domains) -> bool:

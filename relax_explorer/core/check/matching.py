@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import all_dims, defined_dims, info_vars, renamed, substitute_info
 
 Mapping = dict[p.PrimVar, p.PrimExpr]
@@ -60,22 +61,22 @@ _MATCH: dict[type, Callable[[Any, Any, Mapping], None]] = {
     s.PrimStructInfo: _match_value,
     s.TupleStructInfo: lambda want, have, found: match_params(want.fields, have.fields, found),
 }
-_OWN: dict[s.FuncStructInfo, frozenset[p.PrimVar]] = {}
-_FREE: dict[s.StructInfo, frozenset[p.PrimVar]] = {}
+_OWN: PerNode[frozenset[p.PrimVar]] = PerNode()
+_FREE: PerNode[frozenset[p.PrimVar]] = PerNode()
 
 
 def own_dims(function: s.FuncStructInfo) -> frozenset[p.PrimVar]:
     """The shape variables that the parameters of a function info bind."""
-    hit = _OWN.get(function)
+    hit = _OWN.get(id(function))
     if hit is None:
         bound = [var for param in function.params or () for var in defined_dims(param)]
-        hit = _OWN[function] = frozenset(bound)
+        hit = _OWN.add(function, frozenset(bound))
     return hit
 
 
 def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
     """The shape variables that a StructInfo takes from around it; function infos included, except for what they bind."""
-    hit = _FREE.get(info)
+    hit = _FREE.get(id(info))
     if hit is None:
         if isinstance(info, s.TupleStructInfo):
             hit = frozenset().union(*map(free_dims, info.fields))
@@ -83,7 +84,7 @@ def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
             hit = frozenset().union(*map(free_dims, (*(info.params or ()), info.ret))) - own_dims(info)
         else:
             hit = frozenset(info_vars(info))
-        _FREE[info] = hit
+        _FREE.add(info, hit)
     return hit
 
 

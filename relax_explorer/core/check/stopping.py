@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from relax_explorer.core.arith.prove import Answer, at_least
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
@@ -17,6 +16,7 @@ from relax_explorer.core.check.matching import match_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import info_vars, sequences, substitute_info
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site, Stops
@@ -25,16 +25,13 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
-_CACHE: WeakKeyDictionary[IRModule, Stopping] = WeakKeyDictionary()
+_STOPPING: PerNode[Stopping] = PerNode()
 _DIVISIONS = (p.FloorDiv, p.FloorMod, p.Div, p.Mod)
 
 
 def stopping(module: IRModule) -> Stopping:
     """What may stop a run of a module's functions, found once."""
-    hit = _CACHE.get(module)
-    if hit is None:
-        hit = _CACHE[module] = Stopping(module)
-    return hit
+    return _STOPPING.of(module, Stopping)
 
 
 class Stopping:

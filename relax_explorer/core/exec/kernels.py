@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +16,11 @@ from relax_explorer.core.exec.tir_cache import refusal
 from relax_explorer.core.exec.values import MOST_AXES, Dims, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.tir.stmt import PrimFunc, Stmt
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.tir_numba import Code, Variables
 
 MEMORY_LIMIT = 4 << 30  # bytes that one result may take
 
@@ -28,7 +31,7 @@ class Kernels:
     `interrupt` stops a kernel that runs.
     """
 
-    _compiled: ClassVar[WeakKeyDictionary[PrimFunc, Any]] = WeakKeyDictionary()
+    _compiled: ClassVar[PerNode[tuple[Code, Variables]]] = PerNode()
 
     def __init__(self, cache: Path | None = None, interrupt: Interrupt | None = None) -> None:
         self.cache, self.interrupt = cache, interrupt
@@ -36,13 +39,18 @@ class Kernels:
 
     def get(self, fn: PrimFunc) -> Any:
         """The kernel of a PrimFunc."""
-        hit = self._compiled.get(fn)
-        if hit is None:
-            from relax_explorer.core.exec.tir_numba import compile_prim_func  # numba takes 0.3 s to import
+        from relax_explorer.core.exec.tir_numba import (  # numba takes 0.3 s to import
+            Kernel,
+            compile_prim_func,
+        )
 
-            self._trust_cache()
-            hit = self._compiled[fn] = compile_prim_func(fn, cache=self.cache)
-        return hit
+        parts = self._compiled.get(id(fn))
+        if parts is not None:
+            return Kernel(fn, *parts)
+        self._trust_cache()
+        kernel = compile_prim_func(fn, cache=self.cache)
+        self._compiled.add(fn, (kernel.code, kernel.variables))
+        return kernel
 
     def _trust_cache(self) -> None:
         reason = "" if self.cache is None else refusal(self.cache)

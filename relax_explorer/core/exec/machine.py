@@ -50,11 +50,12 @@ DEPTH_LIMIT = 10_000
 class Frame:
     """One activation of a function: registers, program counter, shape variables."""
 
-    __slots__ = ("dims", "has_ended", "into", "made_by", "name", "pc", "plan", "registers")
+    __slots__ = ("dims", "function", "has_ended", "into", "made_by", "name", "pc", "plan", "registers")
 
-    def __init__(self, of: Plan, name: str, dims: Dims) -> None:
-        self.plan, self.name, self.dims = of, name, dims
-        self.registers = list(of.registers)
+    def __init__(self, function: e.Function, name: str, dims: Dims) -> None:
+        self.function, self.name, self.dims = function, name, dims
+        self.plan: Plan = plan(function, name)
+        self.registers = list(self.plan.registers)
         self.pc = 0
         self.has_ended = False  # whether something was killed here
         self.into: tuple[Frame, int] | None = None  # where the result goes
@@ -172,7 +173,7 @@ class Machine:
                     help=codes.DEPTH.fix,
                 )
             )
-        made = Frame(plan(fn, name), name, dict(dims))
+        made = Frame(fn, name, dict(dims))
         made.into, made.made_by = into, binding
         if self.is_mutable and made.plan.constants:
             self._renew_constants(made, fn, name)
@@ -509,7 +510,7 @@ class Machine:
         return Event("return", frame.name, len(self.frames), frame.made_by, value)
 
     def _check_result(self, frame: Frame, value: Any) -> None:
-        fn = frame.plan.function
+        fn = frame.function
         info, derived = fn.ret_struct_info, fn.body.struct_info
         proven = derived is not None and info is not None and always_fits(derived, info)
         if info is None or (proven and not self.check_annotations):
@@ -522,7 +523,7 @@ class Machine:
                 Diagnostic(
                     problem.code or codes.CAST_FAILED,
                     text,
-                    (Label(frame.plan.function, "", True),),
+                    (Label(frame.function, "", True),),
                     help=codes.CAST_FAILED.fix,
                 )
             ) from None

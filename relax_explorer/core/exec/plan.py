@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from relax_explorer.core.codes import syntax as syntax_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
@@ -19,6 +18,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import info_holders
 from relax_explorer.core.ops.kit.special import scalar_value
 
@@ -40,7 +40,6 @@ class Instruction:
 class Plan:
     """The instructions of a function, its registers' initial contents, and which register holds which variable."""
 
-    function: e.Function
     name: str
     code: list[Instruction] = field(default_factory=list)
     registers: list[Any] = field(default_factory=list)
@@ -51,25 +50,22 @@ class Plan:
     result: int = -1
 
 
-_PLANS: WeakKeyDictionary[e.Function, Plan] = WeakKeyDictionary()
+_PLANS: PerNode[Plan] = PerNode()
 
 
 def plan(fn: e.Function, name: str) -> Plan:
     """The plan of a function in normal form, made once."""
-    hit = _PLANS.get(fn)
-    if hit is None:
-        hit = _PLANS[fn] = _Planner(fn, name).make()
-    return hit
+    return _PLANS.of(fn, _Planner(name).make)
 
 
 class _Planner:
-    def __init__(self, fn: e.Function, name: str) -> None:
-        self.plan = Plan(fn, name)
+    def __init__(self, name: str) -> None:
+        self.plan = Plan(name)
         self.constants: dict[int, int] = {}
         self.tensors: list[tuple[int, e.Constant]] = []
 
-    def make(self) -> Plan:
-        made, fn = self.plan, self.plan.function
+    def make(self, fn: e.Function) -> Plan:
+        made = self.plan
         made.params = tuple([self.slot(param) for param in fn.params])
         made.captured = tuple([(var, self.slot(var)) for var in free_variables(fn)])
         made.result = self.sequence(fn.body)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 VERSION = tir_cache.VERSION
 KNOWN_LENGTHS = 4096  # for so many combinations of lengths it is remembered whether the facts hold
-_KERNELS: dict[int, Kernel] = {}
+KNOWN_STRUCTURES = 512  # so many structures of PrimFuncs stay compiled, the ones used last
+_CODES: OrderedDict[int, Code] = OrderedDict()
 _NEVER = Interrupt()
 
 
@@ -37,14 +39,31 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
     Raises Failure for what has no translation.
     """
     key = prim_func_hash(fn)
-    hit = _KERNELS.get(key)
-    if hit is None:
-        hit = _KERNELS[key] = Kernel(fn, key, cache)
-    return hit if hit.fn is fn else hit.of(fn)
+    code = _CODES.get(key)
+    if code is None:
+        code = _CODES[key] = Code(fn, key, cache)
+        if len(_CODES) > KNOWN_STRUCTURES:
+            _CODES.popitem(last=False)
+    _CODES.move_to_end(key)
+    return Kernel(fn, code, Variables.of(fn))
 
 
-class Kernel:
-    """A compiled PrimFunc, called with its parameters in order: arrays for buffers, numbers for scalars; it fills outputs.
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The variables of one PrimFunc: those of its shapes, those that facts depend on, the buffers that it overwrites."""
+
+    shapes: list[p.PrimVar]
+    lengths: list[p.PrimVar]
+    written: set[Any]
+
+    @staticmethod
+    def of(fn: PrimFunc) -> Variables:
+        """The variables of `fn`."""
+        return Variables(shape_variables(fn), length_variables(fn), _written(fn))
+
+
+class Code:
+    """The texts of one structure of PrimFuncs, and the machine code made of them so far. It knows no PrimFunc.
 
     The text relies on facts that hold for sample lengths. For the lengths of each call they are decided anew, in the exact
     arithmetic of the dtypes; where one does not hold, a second text runs, which relies on nothing and checks everything.
@@ -55,29 +74,45 @@ class Kernel:
         self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
         self.compiled: set[Any] = set()
-        self.functions: dict[bool, Any] = {}
-        self._belong(fn)
         self.hoped = translate(fn).facts
-        self.functions[True] = self._load(True)
+        self.functions: dict[bool, Any] = {True: self._load(fn, True)}
 
-    def _belong(self, fn: PrimFunc) -> None:
-        self.fn = fn
-        self.variables, self.lengths, self.written = shape_variables(fn), length_variables(fn), _written(fn)
-
-    def of(self, fn: PrimFunc) -> Kernel:
-        """The same kernel for another PrimFunc of the same structure, whose names and places it speaks of."""
-        made = copy.copy(self)
-        made._belong(fn)
-        return made
-
-    def _load(self, trusting: bool) -> Any:
-        found, name = translate(self.fn, trusting=trusting), "" if trusting else "_checked"
+    def _load(self, fn: PrimFunc, trusting: bool) -> Any:
+        found, name = translate(fn, trusting=trusting), "" if trusting else "_checked"
         if self.cache is not None:
             try:
                 return tir_cache.module(self.cache, self.key, name, found.source(True))
             except (OSError, SyntaxError, ValueError):
                 self.cache = None  # the directory can't be written or holds a damaged file: do without
         return tir_cache.module(tir_cache.scratch(), self.key, name, found.source(False))
+
+    def function(self, fn: PrimFunc, values: Sequence[Any], trusting: bool) -> Any:
+        """A text compiled for the types of these values; what lies damaged on disk is thrown away and made anew."""
+        types = (trusting, *[numba.typeof(value) for value in values])
+        if trusting not in self.functions:
+            self.functions[trusting] = self._load(fn, trusting)
+        if types not in self.compiled:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    self.functions[trusting].compile(types[1:])
+                except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
+                    if self.cache is None:
+                        text = f"numba can't compile it: {str(problem).splitlines()[0][:160]}"
+                        raise _failure(fn, codes.NO_KERNEL, text) from None
+                    tir_cache.purge(self.cache, self.key)
+                    self.cache = None
+                    self.functions[trusting] = self._load(fn, trusting)
+                    return self.function(fn, values, trusting)
+            self.compiled.add(types)
+        return self.functions[trusting]
+
+
+class Kernel:
+    """A compiled PrimFunc, called with its parameters in order: arrays for buffers, numbers for scalars; it fills outputs."""
+
+    def __init__(self, fn: PrimFunc, code: Code, variables: Variables) -> None:
+        self.fn, self.code, self.variables = fn, code, variables
 
     def __call__(self, *args: Any, interrupt: Interrupt | None = None) -> Any:
         if len(args) != len(self.fn.params):
@@ -86,10 +121,10 @@ class Kernel:
             )
         dims = self._dims(args)
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
-        values = [*passed, *[int(dims[var]) for var in self.variables]]
+        values = [*passed, *[int(dims[var]) for var in self.variables.shapes]]
         result = self._run(values, self.trusts(dims), interrupt or _NEVER)
         for param, own, given in zip(self.fn.params, passed, args, strict=True):
-            if own is not given and param in self.written:
+            if own is not given and param in self.variables.written:
                 with np.errstate(
                     all="ignore"
                 ):  # what is too large for a narrow float becomes infinite or NaN
@@ -101,22 +136,23 @@ class Kernel:
 
     def trusts(self, dims: Mapping[p.PrimVar, int]) -> bool:
         """Whether every fact that the text relies on holds for these lengths."""
-        if not self.lengths:
+        lengths, facts = self.variables.lengths, self.code.facts
+        if not lengths:
             return True
-        key = tuple([int(dims[var]) for var in self.lengths])
-        hit = self.facts.get(key)
+        key = tuple([int(dims[var]) for var in lengths])
+        hit = facts.get(key)
         if hit is None:
-            if len(self.facts) >= KNOWN_LENGTHS:
-                self.facts.clear()
-            found = translate(self.fn, dict(zip(self.lengths, key, strict=True))).facts
-            hit = all([holds or not hoped for holds, hoped in zip(found, self.hoped, strict=True)])
-            self.facts[key] = hit
+            if len(facts) >= KNOWN_LENGTHS:
+                facts.clear()
+            found = translate(self.fn, dict(zip(lengths, key, strict=True))).facts
+            hit = all([holds or not hoped for holds, hoped in zip(found, self.code.hoped, strict=True)])
+            facts[key] = hit
         return hit
 
     def _run(self, values: Sequence[Any], trusting: bool, interrupt: Interrupt) -> Any:
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
         passed = (*values, note, interrupt.address)
-        function = self._function(passed, trusting)
+        function = self.code.function(self.fn, passed, trusting)
         try:
             with np.errstate(all="ignore"):
                 return function(*passed)
@@ -124,27 +160,6 @@ class Kernel:
             raise Cancelled from None
         except tir_traps.ERRORS as error:
             raise tir_traps.failure(self.fn, error, note.tolist()) from None
-
-    def _function(self, values: Sequence[Any], trusting: bool) -> Any:
-        """A text compiled for these types; what lies damaged on disk is thrown away and made anew."""
-        types = (trusting, *[numba.typeof(value) for value in values])
-        if trusting not in self.functions:
-            self.functions[trusting] = self._load(trusting)
-        if types not in self.compiled:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    self.functions[trusting].compile(types[1:])
-                except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
-                    if self.cache is None:
-                        text = f"numba can't compile it: {str(problem).splitlines()[0][:160]}"
-                        raise self._fail(codes.NO_KERNEL, text) from None
-                    tir_cache.purge(self.cache, self.key)
-                    self.cache = None
-                    self.functions[trusting] = self._load(trusting)
-                    return self._function(values, trusting)
-            self.compiled.add(types)
-        return self.functions[trusting]
 
     def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
         if param.dtype is HANDLE:
@@ -212,7 +227,11 @@ class Kernel:
             )
 
     def _fail(self, code: Any, text: str) -> Failure:
-        return Failure(Diagnostic(code, text, (Label(self.fn, "", True),), help=code.fix))
+        return _failure(self.fn, code, text)
+
+
+def _failure(fn: PrimFunc, code: Any, text: str) -> Failure:
+    return Failure(Diagnostic(code, text, (Label(fn, "", True),), help=code.fix))
 
 
 def _written(fn: PrimFunc) -> set[Any]:

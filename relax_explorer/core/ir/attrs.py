@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-_TABLE: dict[Any, Attrs] = {}
+from relax_explorer.core.ir.interned import InternTable
+
+_TABLE: InternTable[tuple[Any, ...], Attrs] = InternTable()
 _SIMPLE = (str, int, type(None))
 
 
@@ -28,17 +30,17 @@ class Attrs(Mapping[str, Any]):
     tuples of these.
     """
 
-    __slots__ = ("_dict",)
+    __slots__ = ("__weakref__", "_dict")
     _dict: dict[str, Any]
 
     def __new__(cls, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> Attrs:
         pairs = tuple(items.items() if isinstance(items, Mapping) else items)
         key = tuple([(name, _key(value)) for name, value in pairs])
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit._dict = dict(pairs)
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def __getitem__(self, name: str) -> Any:

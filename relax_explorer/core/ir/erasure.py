@@ -8,15 +8,16 @@ from typing import Any
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir import types as t
 from relax_explorer.core.ir.expr import Expr
+from relax_explorer.core.ir.interned import PerNode
 
-_ERASED: dict[s.StructInfo, t.Type] = {}
+_ERASED: PerNode[t.Type] = PerNode()
 
 
 def erase_struct_info(info: s.StructInfo) -> t.Type:
     """The type of a StructInfo: what it says without shapes and values."""
-    hit = _ERASED.get(info)
+    hit = _ERASED.get(id(info))
     if hit is None:
-        hit = _ERASED[info] = _ERASE[type(info)](info)
+        hit = _ERASED.add(info, _ERASE[type(info)](info))
     return hit
 
 

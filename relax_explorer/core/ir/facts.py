@@ -5,12 +5,11 @@ Facts are built on demand and kept for as long as the function object lives.
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, info_holders, operands, sequences
 
-_CACHE: WeakKeyDictionary[e.Function, Facts] = WeakKeyDictionary()
+_FACTS: PerNode[Facts] = PerNode()
 
 
 class Facts:
@@ -92,7 +91,4 @@ def free_variables(fn: e.Function) -> list[e.Var]:
 
 def facts(fn: e.Function) -> Facts:
     """The facts of `fn`, built once."""
-    hit = _CACHE.get(fn)
-    if hit is None:
-        hit = _CACHE[fn] = Facts(fn)
-    return hit
+    return _FACTS.of(fn, Facts)

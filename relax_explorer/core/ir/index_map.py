@@ -7,8 +7,9 @@ from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.interned import InternTable
 
-_TABLE: dict[Any, IndexMap] = {}
+_TABLE: InternTable[tuple[Any, ...], IndexMap] = InternTable()
 _PLACES: list[p.PrimVar] = []
 
 
@@ -25,7 +26,7 @@ class IndexMap:
     `inverse` is the way back, where the program states it.
     """
 
-    __slots__ = ("inverse", "names", "results")
+    __slots__ = ("__weakref__", "inverse", "names", "results")
     names: tuple[str, ...]
     results: tuple[p.PrimExpr, ...]
     inverse: IndexMap | None
@@ -35,9 +36,9 @@ class IndexMap:
     ) -> IndexMap:
         """The map of these names and results."""
         key = (tuple(names), tuple(results), inverse)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
-            hit = _TABLE[key] = object.__new__(cls)
+            hit = _TABLE.add(key, object.__new__(cls))
             hit.names, hit.results, hit.inverse = key
         return hit
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
+from relax_explorer.core.ir.interned import InternTable
 
-_TABLE: dict[Any, Any] = {}
+_TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
@@ -101,14 +102,15 @@ class IntImm(PrimExpr):
 
     def __new__(cls, value: int, dtype: DType = INT64) -> IntImm:
         key = (cls, int(value), dtype)
-        hit = _TABLE.get(key)
+        entry = _TABLE.get(key)
+        hit = None if entry is None else entry()
         if hit is not None:
             return hit  # type: ignore[no-any-return]  # the table holds what this key made
         if not _fits(int(value), dtype):
             raise OverflowError(f"{value} does not fit {dtype}")
         made = object.__new__(cls)
         made.value, made.dtype = int(value), dtype
-        return _TABLE.setdefault(key, made)  # type: ignore[no-any-return]  # as above
+        return _TABLE.add(key, made)  # type: ignore[no-any-return]  # as above
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A literal has no operands: itself."""
@@ -131,12 +133,13 @@ class FloatImm(PrimExpr):
 
     def __new__(cls, value: float, dtype: DType = FLOAT32) -> FloatImm:
         key = (cls, float(value).hex(), dtype)
-        hit = _TABLE.get(key)
+        entry = _TABLE.get(key)
+        hit = None if entry is None else entry()
         if hit is not None:
             return hit  # type: ignore[no-any-return]  # the table holds what this key made
         made = object.__new__(cls)
         made.value, made.dtype = float(value), dtype
-        return _TABLE.setdefault(key, made)  # type: ignore[no-any-return]  # as above
+        return _TABLE.add(key, made)  # type: ignore[no-any-return]  # as above
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A literal has no operands: itself."""
@@ -153,11 +156,11 @@ class PrimString(PrimExpr):
         from relax_explorer.core.ir.dtype import HANDLE
 
         key = (cls, value)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.value, hit.dtype = value, HANDLE
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
@@ -177,13 +180,14 @@ class Binary(PrimExpr):
 
     def __new__(cls, a: PrimExpr, b: PrimExpr) -> Self:
         key = (cls, a, b)
-        hit = _TABLE.get(key)
+        entry = _TABLE.get(key)
+        hit = None if entry is None else entry()
         if hit is not None:
             return hit  # type: ignore[no-any-return]  # typed by the table it comes from
         made = object.__new__(cls)
         made.a, made.b, made.size = a, b, a.size + b.size + 1
         made.dtype = BOOL if cls.compares else a.dtype
-        return _TABLE.setdefault(key, made)  # type: ignore[no-any-return]  # typed by the table it comes from
+        return _TABLE.add(key, made)  # type: ignore[no-any-return]  # typed by the table it comes from
 
     def children(self) -> tuple[PrimExpr, ...]:
         """Both operands."""
@@ -321,11 +325,12 @@ class Not(PrimExpr):
     operands = ("a",)
 
     def __new__(cls, a: PrimExpr) -> Not:
-        hit = _TABLE.get((cls, a))
+        key = (cls, a)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.a, hit.dtype = a, BOOL
-            _TABLE[cls, a] = hit
+            _TABLE.add(key, hit)
         return hit
 
 
@@ -338,11 +343,11 @@ class Cast(PrimExpr):
 
     def __new__(cls, dtype: DType, value: PrimExpr) -> Cast:
         key = (cls, dtype, value)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.value, hit.dtype, hit.size = value, dtype, value.size + 1
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
@@ -361,13 +366,13 @@ class Select(PrimExpr):
 
     def __new__(cls, condition: PrimExpr, true_value: PrimExpr, false_value: PrimExpr) -> Select:
         key = (cls, condition, true_value, false_value)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.condition, hit.true_value, hit.false_value = condition, true_value, false_value
             hit.dtype = true_value.dtype
             hit.size = condition.size + true_value.size + false_value.size + 1
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
 
@@ -389,12 +394,12 @@ class PrimCall(PrimExpr):
         cls, op: str, args: tuple[PrimExpr, ...], dtype: DType, keywords: tuple[tuple[str, Any], ...] = ()
     ) -> PrimCall:
         key = (cls, op, args, dtype, keywords)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.op, hit.args, hit.dtype, hit.keywords = op, args, dtype, keywords
             hit.size = 1 + sum([arg.size for arg in args])
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def children(self) -> tuple[PrimExpr, ...]:

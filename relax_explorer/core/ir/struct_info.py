@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
+from relax_explorer.core.ir.interned import InternTable
 from relax_explorer.core.ir.prim import IntImm, PrimExpr
 
 if TYPE_CHECKING:
     from relax_explorer.core.ir.expr import Var
 
-_TABLE: dict[Any, Any] = {}
+_TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
 
 MOST_WRITTEN = 20_000  # terms and fields that a StructInfo may have when it is written out
@@ -32,7 +33,7 @@ def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
     made = object.__new__(key[0])
     for name, value in fields.items():
         setattr(made, name, value)
-    return _TABLE.setdefault(key, made)
+    return _TABLE.add(key, made)
 
 
 def _rank(dims: tuple[PrimExpr, ...], said: int) -> int:
@@ -48,7 +49,7 @@ class ObjectStructInfo(StructInfo):
     __slots__ = ()
 
     def __new__(cls) -> ObjectStructInfo:
-        return _TABLE.get((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
+        return _TABLE.find((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
 
 
 class PrimStructInfo(StructInfo):
@@ -60,7 +61,7 @@ class PrimStructInfo(StructInfo):
 
     def __new__(cls, dtype: DType, value: PrimExpr | None = None) -> PrimStructInfo:
         key = (cls, dtype, value)
-        return _TABLE.get(key) or _interned(key, dtype=dtype, value=value)  # type: ignore[no-any-return]  # as above
+        return _TABLE.find(key) or _interned(key, dtype=dtype, value=value)  # type: ignore[no-any-return]  # as above
 
 
 class ShapeStructInfo(StructInfo):
@@ -74,7 +75,7 @@ class ShapeStructInfo(StructInfo):
         if values is not None:
             ndim = _rank(values, ndim)
         key = (cls, values, ndim)
-        return _TABLE.get(key) or _interned(key, values=values, ndim=ndim)  # type: ignore[no-any-return]  # as above
+        return _TABLE.find(key) or _interned(key, values=values, ndim=ndim)  # type: ignore[no-any-return]  # as above
 
 
 MESH_MARK = (
@@ -106,7 +107,8 @@ class TensorStructInfo(StructInfo):
         elif shape is not None and ndim == -1:
             ndim = getattr(shape.struct_info, "ndim", -1)  # type: ignore[union-attr]  # a variable, being no tuple
         key = (cls, shape, dtype, ndim, vdevice)
-        hit = _TABLE.get(key)
+        entry = _TABLE.get(key)
+        hit = None if entry is None else entry()
         if hit is not None:
             return hit  # type: ignore[no-any-return]  # as above
         if shape is not None and type(shape) is not tuple and not hasattr(shape, "name"):
@@ -136,7 +138,7 @@ class TupleStructInfo(StructInfo):
 
     def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
         key = (cls, fields)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         return hit or _interned(key, fields=fields, size=1 + sum([field.size for field in fields]))  # type: ignore[no-any-return]
 
 
@@ -157,7 +159,7 @@ class FuncStructInfo(StructInfo):
         derive_func: str | None = None,
     ) -> FuncStructInfo:
         key = (cls, params, ret, pure, derive_func)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None and params is not None and derive_func is not None:
             raise ValueError("a function has parameters or a derive function, not both")
         return hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)  # type: ignore[no-any-return]

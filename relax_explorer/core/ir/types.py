@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.interned import InternTable
 
-_TABLE: dict[Any, Any] = {}
+_TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
 
 class Type:
@@ -22,7 +23,7 @@ def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
     made = object.__new__(key[0])
     for name, value in fields.items():
         setattr(made, name, value)
-    return _TABLE.setdefault(key, made)
+    return _TABLE.add(key, made)
 
 
 class ObjectType(Type):
@@ -31,7 +32,7 @@ class ObjectType(Type):
     __slots__ = ()
 
     def __new__(cls) -> ObjectType:
-        return _TABLE.get((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
+        return _TABLE.find((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
 
     def __repr__(self) -> str:
         return "ObjectType()"
@@ -45,7 +46,7 @@ class PrimType(Type):
 
     def __new__(cls, dtype: DType) -> PrimType:
         key = (cls, dtype)
-        return _TABLE.get(key) or _interned(key, dtype=dtype)  # type: ignore[no-any-return]  # as above
+        return _TABLE.find(key) or _interned(key, dtype=dtype)  # type: ignore[no-any-return]  # as above
 
     def __repr__(self) -> str:
         return f'PrimType("{self.dtype}")'
@@ -59,7 +60,7 @@ class ShapeType(Type):
 
     def __new__(cls, ndim: int = -1) -> ShapeType:
         key = (cls, ndim)
-        return _TABLE.get(key) or _interned(key, ndim=ndim)  # type: ignore[no-any-return]  # as above
+        return _TABLE.find(key) or _interned(key, ndim=ndim)  # type: ignore[no-any-return]  # as above
 
     def __repr__(self) -> str:
         return f"ShapeType(ndim={self.ndim})" if self.ndim >= 0 else "ShapeType()"
@@ -74,7 +75,7 @@ class DynTensorType(Type):
 
     def __new__(cls, ndim: int = -1, dtype: DType | None = None) -> DynTensorType:
         key = (cls, ndim, dtype)
-        return _TABLE.get(key) or _interned(key, ndim=ndim, dtype=dtype)  # type: ignore[no-any-return]  # as above
+        return _TABLE.find(key) or _interned(key, ndim=ndim, dtype=dtype)  # type: ignore[no-any-return]  # as above
 
     def __repr__(self) -> str:
         known = [f"ndim={self.ndim}"] if self.ndim >= 0 else []
@@ -90,7 +91,7 @@ class TupleType(Type):
 
     def __new__(cls, fields: tuple[Type, ...] | list[Type] = ()) -> TupleType:
         key = (cls, tuple(fields))
-        return _TABLE.get(key) or _interned(key, fields=key[1])  # type: ignore[no-any-return]  # as above
+        return _TABLE.find(key) or _interned(key, fields=key[1])  # type: ignore[no-any-return]  # as above
 
     def __repr__(self) -> str:
         return f"TupleType([{', '.join(map(repr, self.fields))}])"
@@ -106,7 +107,7 @@ class FuncType(Type):
 
     def __new__(cls, arg_types: tuple[Type, ...] | list[Type], ret_type: Type, pure: bool = True) -> FuncType:
         key = (cls, tuple(arg_types), ret_type, pure)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         return hit or _interned(key, arg_types=key[1], ret_type=ret_type, pure=pure)  # type: ignore[no-any-return]  # as above
 
     def __repr__(self) -> str:
@@ -119,7 +120,7 @@ class PackedFuncType(Type):
     __slots__ = ()
 
     def __new__(cls) -> PackedFuncType:
-        return _TABLE.get((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # as above
+        return _TABLE.find((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # as above
 
     def __repr__(self) -> str:
         return "PackedFuncType()"

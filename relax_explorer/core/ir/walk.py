@@ -9,6 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import substitute
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
 
 Map = Callable[[e.Expr], e.Expr]
@@ -113,13 +114,13 @@ _MAPPERS: dict[type, Callable[[Any, Map], e.Expr]] = {
 
 def info_vars(info: s.StructInfo) -> tuple[p.PrimVar, ...]:
     """The shape variables that a StructInfo mentions, in order; those inside function infos are their own affair."""
-    hit = _INFO_VARS.get(info)
+    hit = _INFO_VARS.get(id(info))
     if hit is None:
-        hit = _INFO_VARS[info] = tuple(dict.fromkeys(_info_vars(info)))
+        hit = _INFO_VARS.add(info, tuple(dict.fromkeys(_info_vars(info))))
     return hit
 
 
-_INFO_VARS: dict[s.StructInfo, tuple[p.PrimVar, ...]] = {}
+_INFO_VARS: PerNode[tuple[p.PrimVar, ...]] = PerNode()
 
 
 def _info_vars(info: s.StructInfo) -> list[p.PrimVar]:
@@ -209,13 +210,13 @@ def _substitute_function(
     return s.FuncStructInfo(params, substitute_info(info.ret, dims, variables), info.pure, info.derive_func)
 
 
-_RENAMED: dict[p.PrimVar, p.PrimVar] = {}
+_RENAMED: PerNode[p.PrimVar] = PerNode()
 
 
 def renamed(var: p.PrimVar, taken: Collection[p.PrimVar]) -> p.PrimVar:
     """Another shape variable of the same name, none of `taken`; always the same one, so that what is derived twice is one object."""
     while var in taken:
-        var = _RENAMED.get(var) or _RENAMED.setdefault(var, p.PrimVar(var.name, var.dtype))
+        var = _RENAMED.get(id(var)) or _RENAMED.add(var, p.PrimVar(var.name, var.dtype))
     return var
 
 

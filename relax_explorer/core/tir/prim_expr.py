@@ -6,10 +6,11 @@ from typing import Any
 
 from relax_explorer.core.ir import prim_text
 from relax_explorer.core.ir.dtype import HANDLE, INT32, DType
+from relax_explorer.core.ir.interned import InternTable
 from relax_explorer.core.ir.prim import IntImm, PrimCall, PrimExpr, PrimVar
 from relax_explorer.core.tir.buffer import Buffer
 
-_TABLE: dict[Any, Any] = {}
+_TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
 
 class BufferLoad(PrimExpr):
@@ -21,13 +22,13 @@ class BufferLoad(PrimExpr):
 
     def __new__(cls, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> BufferLoad:
         key = (cls, buffer, indices)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.buffer, hit.indices = buffer, indices
             lanes = indices[-1].dtype.lanes if indices else 1
             hit.dtype = buffer.dtype if lanes == 1 else buffer.dtype.with_lanes(lanes)
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def children(self) -> tuple[PrimExpr, ...]:
@@ -51,13 +52,13 @@ class BufferPtr(PrimExpr):
 
     def __new__(cls, buffer: Buffer, how: str = "data") -> BufferPtr:
         key = (cls, buffer, how)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.buffer, hit.how, hit.dtype = buffer, how, HANDLE
             if how == "elem_offset":
                 hit.dtype = buffer.shape[0].dtype if buffer.shape else INT32
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
@@ -77,11 +78,11 @@ class PointerType(PrimExpr):
 
     def __new__(cls, element: DType, scope: str = "global") -> PointerType:
         key = (cls, element, scope)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.element, hit.scope, hit.dtype = element, scope, HANDLE
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
@@ -111,11 +112,11 @@ class Ramp(PrimExpr):
 
     def __new__(cls, base: PrimExpr, stride: PrimExpr, lanes: int) -> Ramp:
         key = (cls, base, stride, lanes)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.base, hit.stride, hit.lanes, hit.dtype = base, stride, lanes, base.dtype.with_lanes(lanes)
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
@@ -134,11 +135,11 @@ class Let(PrimExpr):
 
     def __new__(cls, var: PrimVar, value: PrimExpr, body: PrimExpr) -> Let:
         key = (cls, var, value, body)
-        hit = _TABLE.get(key)
+        hit = _TABLE.find(key)
         if hit is None:
             hit = object.__new__(cls)
             hit.var, hit.value, hit.body, hit.dtype = var, value, body, body.dtype
-            _TABLE[key] = hit
+            _TABLE.add(key, hit)
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:

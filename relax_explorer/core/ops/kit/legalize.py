@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -83,7 +84,8 @@ class _Template:
 _CANONICAL: list[
     p.PrimVar
 ] = []  # stand-ins for shape variables, so that calls which differ in names share a template
-_TEMPLATES: dict[Any, _Template | str] = {}  # or why there is none
+KNOWN_TEMPLATES = 512  # so many stay, the ones used last
+_TEMPLATES: OrderedDict[Any, _Template | str] = OrderedDict()  # or why there is none
 
 
 def _stand_in(number: int) -> p.PrimVar:
@@ -119,12 +121,16 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
     flat = _flat_operands(call)
     variables = _variables(infos, out)
     template_key = key(call, infos)
-    if template_key not in _TEMPLATES:
+    template = _TEMPLATES.get(template_key)
+    if template is None:
         try:
-            _TEMPLATES[template_key] = _make(call, infos, variables)
+            template = _make(call, infos, variables)
         except NotLowered as reason:
-            _TEMPLATES[template_key] = str(reason)
-    template = _TEMPLATES[template_key]
+            template = str(reason)
+        _TEMPLATES[template_key] = template
+        if len(_TEMPLATES) > KNOWN_TEMPLATES:
+            _TEMPLATES.popitem(last=False)
+    _TEMPLATES.move_to_end(template_key)
     if isinstance(template, str):
         raise NotLowered(template)
     scalars = [

@@ -1,0 +1,1 @@
+"""A process that stays open: it reads text after text, and keeps nothing of those that were dropped."""
