@@ -165,11 +165,11 @@ def _operand(reader: ExprReader, q: Parameter, node: ast.expr) -> e.Expr:
     if q.kind.startswith("Shape") and isinstance(node, (ast.Tuple, ast.List)):
         return e.ShapeExpr(tuple([reader.info.dim(item) for item in node.elts]), None, reader.ctx.span(node))
     if q.kind.startswith("DType") and isinstance(node, ast.Constant):
-        found = reader.info.dtype(node)
+        dtype = reader.info.dtype(node)
         return (
             reader.as_expr(node.value, node)
-            if found is None
-            else e.DataTypeImm(found, None, reader.ctx.span(node))
+            if dtype is None
+            else e.DataTypeImm(dtype, None, reader.ctx.span(node))
         )
     raw = reader.read(node)
     if q.kind.startswith("Shape") and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):

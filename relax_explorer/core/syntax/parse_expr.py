@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from relax_explorer.core.codes import operators as op_codes
@@ -30,6 +30,7 @@ from relax_explorer.core.syntax.parse_info import (
     dotted,
     negated,
 )
+from relax_explorer.core.syntax.scope import Named
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",
@@ -42,10 +43,17 @@ TENSOR_OPERATORS: dict[type, str] = {
 class ExprReader:
     """Reads expressions in one function; `names` is the scope, kept by the statement reader."""
 
-    def __init__(self, ctx: Context, names: dict[str, Any], info: InfoReader) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        names: Mapping[str, Named],
+        info: InfoReader,
+        scalars: dict[e.Var, p.PrimExpr] | None = None,
+    ) -> None:
         self.ctx, self.names, self.info = ctx, names, info
         self.attrs_seen: dict[tuple[type[Op], str], Attrs] = {}
-        self.scalars: dict[e.Var, p.PrimExpr] = {}  # the values of bound variables that are scalars
+        # The values of bound variables that are scalars; a nested function shares them with those around it.
+        self.scalars: dict[e.Var, p.PrimExpr] = {} if scalars is None else scalars
 
     # -- values ---------------------------------------------------------------------------------------------------
 

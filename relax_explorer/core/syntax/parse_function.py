@@ -23,6 +23,7 @@ from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_if import read_if, targets
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
+from relax_explorer.core.syntax.scope import Scope
 
 TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
 MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape
@@ -31,12 +32,14 @@ MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a
 class FunctionReader:
     """Reads one function; a nested function gets a reader of its own over the same names."""
 
-    def __init__(self, ctx: Context, outer: dict[str, Any] | None = None) -> None:
+    def __init__(self, ctx: Context, outer: FunctionReader | None = None) -> None:
         self.ctx = ctx
-        self.names: dict[str, Any] = dict(outer or {})
+        self.names: Scope = Scope() if outer is None else outer.names
         self.prim_params: dict[str, DType] = {}
         self.info = InfoReader(ctx, self._resolve, self._define)
-        self.expr = ExprReader(ctx, self.names, self.info)
+        self.expr: ExprReader = ExprReader(
+            ctx, self.names, self.info, None if outer is None else outer.expr.scalars
+        )
         self.attrs: dict[str, Any] = {}
         self.output_names: frozenset[str] | None = (
             None  # inside a dataflow block: the names that R.output lists
@@ -126,7 +129,7 @@ class FunctionReader:
         self.info.in_signature = True
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
-            self.names.pop(argument.arg, None)
+            self.names.hide(argument.arg)
             infos.append(self._parameter_info(argument))
         self.info.in_signature = False
         for name in self._scalars(node):
@@ -141,7 +144,8 @@ class FunctionReader:
             if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo):
                 info = s.PrimStructInfo(value.dtype, value)
             params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
-        self.names.update({var.name: var for var in params})
+        for var in params:
+            self.names[var.name] = var
         return tuple(params)
 
     def _scalars(self, node: ast.FunctionDef) -> list[str]:
@@ -420,22 +424,20 @@ class FunctionReader:
         if self.output_names is not None:
             raise self.ctx.fail(codes.BAD_DATAFLOW, "dataflow blocks don't nest", node)
         outputs = self._output_names(node)
-        before = dict(self.names)
         inner = Blocks()
         self.output_names = frozenset(outputs)
-        try:
-            for statement in node.body:
-                if not _is_output(statement):
-                    self.statement(statement, inner)
-        finally:
-            self.output_names = None
+        kept: dict[str, e.Expr] = {}
+        with self.names.block(stays=lambda name, value: name in kept or isinstance(value, p.PrimVar)):
+            try:
+                for statement in node.body:
+                    if not _is_output(statement):
+                        self.statement(statement, inner)
+            finally:
+                self.output_names = None
+            kept.update({name: var for name in outputs if isinstance(var := self.names.get(name), e.Expr)})
         blocks.close()
-        kept = {name: self.names[name] for name in outputs if isinstance(self.names.get(name), e.Expr)}
         bindings = _with_last_outputs(inner.bindings, kept)
         blocks.blocks.append(e.DataflowBlock(tuple(bindings), self.ctx.span(node)))
-        shape_vars = {name: var for name, var in self.names.items() if isinstance(var, p.PrimVar)}
-        self.names.clear()
-        self.names.update(before | shape_vars | kept)
 
     def _output_names(self, node: ast.With) -> list[str]:
         outputs = [statement for statement in node.body if _is_output(statement)]
@@ -467,9 +469,9 @@ class FunctionReader:
         ):
             raise self.ctx.fail(codes.BAD_STATEMENT, "a nested function is decorated with @R.function", node)
         var = self.new_var(node.name, None, node)
-        inner = FunctionReader(self.ctx, {**self.names, node.name: var})
-        inner.expr.scalars.update(self.expr.scalars)
-        function = inner.read(node, decorator)
+        with self.names.block():
+            self.names[node.name] = var
+            function = FunctionReader(self.ctx, self).read(node, decorator)
         blocks.bindings.append(e.VarBinding(var, function, None, self.ctx.span(node)))
         self.names[node.name] = var
 

@@ -60,17 +60,15 @@ def _branch_target(reader: FunctionReader, node: ast.If) -> str:
 def _branch(
     reader: FunctionReader, statements: list[ast.stmt], name: str, suffix: str
 ) -> tuple[e.SeqExpr, s.StructInfo | None]:
-    before = dict(reader.names)
     blocks = Blocks()
     # An If in a dataflow block is for the checker to refuse; its branches are ordinary blocks all the same.
     outputs, reader.output_names = reader.output_names, None
     try:
-        for statement in statements:
-            reader.statement(statement, blocks)
+        with reader.names.block():
+            for statement in statements:
+                reader.statement(statement, blocks)
     finally:
         reader.output_names = outputs
-    reader.names.clear()
-    reader.names.update(before)
     last = blocks.bindings.pop() if blocks.bindings else None
     if last is None or last.var is None:
         return e.SeqExpr(blocks.close(), e.Tuple(())), None
