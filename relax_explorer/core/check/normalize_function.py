@@ -56,7 +56,10 @@ class FunctionNormalizer:
     ) -> None:
         self.report, self.unsaid_is_pure = report, unsaid_is_pure
         self.infer = Inferrer(report, signature)
-        self.vars: dict[e.Var, e.Var] = dict(outer.vars) if outer else {}
+        self.vars: dict[e.Var, e.Var] = (
+            outer.vars if outer else {}
+        )  # what a nested function adds, it takes back
+        self.rebound: list[tuple[e.Var, e.Var]] = []  # those bound again, and what they were before
         self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
         self.params_dims: set[p.PrimVar] = set()  # those in scope where the body begins
         self.bound: set[e.Var] = outer.bound if outer else set()
@@ -231,8 +234,7 @@ class FunctionNormalizer:
         assert isinstance(fn, e.Function)  # the caller looked
         early = self._var(binding.var, function_info(fn, True))  # a recursive closure sees itself
         self.infer.callees.define(early)
-        inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
-        new = inner.run(fn)
+        new, is_unread = self._inner(fn)
         if fn.ret_struct_info is None and _mentions(new, early):
             text = f"{binding.var.name!r} is recursive, and does not say what it returns"
             fix = codes.RECURSION_UNANNOTATED.fix
@@ -243,9 +245,21 @@ class FunctionNormalizer:
             new = substitute_vars(new, {early: final})
             early = final
             self.infer.callees.define(early)
-        if inner.is_unread:
+        if is_unread:
             self.infer.poisoned_results.add(early)
         self.open.bindings.append(replace(binding, var=early, value=new))
+
+    def _inner(self, fn: e.Function) -> tuple[e.Function, bool]:
+        """A function inside this one in normal form, and whether nothing is known of its result."""
+        inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
+        count = len(self.vars)
+        new = inner.run(fn)
+        while len(self.vars) > count:
+            self.vars.popitem()
+        for var, before in reversed(inner.rebound):
+            if var in self.vars:
+                self.vars[var] = before
+        return new, inner.is_unread
 
     def _var(self, var: e.Var, info: s.StructInfo) -> e.Var:
         if self.open.dataflow and type(var) is e.Var:
@@ -255,6 +269,7 @@ class FunctionNormalizer:
         if var in self.bound:
             text = f"{var.name!r} is bound a second time"
             self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
+            self.rebound.append((var, self.vars.get(var, var)))
         self.bound.add(var)
         self.vars[var] = new
         self._scope(new)
@@ -473,7 +488,7 @@ class FunctionNormalizer:
         self.open.start(dataflow=False, like=outer)
 
     def _function(self, expr: e.Function) -> e.Expr:
-        return FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self).run(expr)
+        return self._inner(expr)[0]
 
 
 def _ended(var: e.Var) -> e.Var:

@@ -5,7 +5,9 @@ Every violation is reported, with its place; none hides another.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from relax_explorer.core.check import kernel_calls, kernel_loops, purity
@@ -65,6 +67,7 @@ def _is_number(kind: DType) -> bool:
     return kind.is_int or kind.is_float or kind.is_bool
 
 
+_EVERYWHERE = sys.maxsize  # the depth of a variable that every closure can use
 _WIDTHS = frozenset(
     dtype(name)
     for name in (
@@ -74,18 +77,24 @@ _WIDTHS = frozenset(
 
 
 class _Scopes:
-    """Checks one function; `vars` and `dims` are what is in scope, kept as dictionaries so that leaving a scope is cheap."""
+    """Checks one function; `vars` and `dims` are what is in scope.
+
+    `vars` holds the depth of closures down to which each variable can be used: a dataflow variable ends where a closure begins.
+    """
 
     def __init__(
         self, module: IRModule, fn: e.Function, parameters: dict[e.Var, None], group: frozenset[str]
     ) -> None:
         self.module, self.fn, self.parameters, self.group = module, fn, parameters, group
         self.report = Report()
-        self.vars: dict[e.Var, None] = {}
+        self.vars: dict[e.Var, int] = {}
+        self.depth = 0  # how many closures are around
+        self._before: list[
+            tuple[e.Var, int | None]
+        ] = []  # the variables bound so far, and what `vars` held then
         self.dims: dict[p.PrimVar, None] = {}
         self.bound: set[e.Var] = set()
         self.young: set[DType] = set()
-        self.hidden: dict[e.Var, None] = {}  # dataflow variables of the blocks around a closure
         self.own: e.Var | None = None  # the local function that is being looked at
         self.callees = Callees()
         self.right: set[s.StructInfo] = set()  # what was found right in this scope
@@ -119,7 +128,23 @@ class _Scopes:
         if var in self.bound:
             self._say(codes.BOUND_TWICE, f"{var.name!r} is bound a second time", place)
         self.bound.add(var)
-        self.vars[var] = None
+        self._before.append((var, self.vars.get(var)))
+        self.vars[var] = self.depth if type(var) is e.DataflowVar else _EVERYWHERE
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Within it variables are bound that end with it."""
+        mark, dims = len(self._before), len(self.dims)
+        yield
+        for var, before in reversed(self._before[mark:]):
+            if before is None:
+                self.vars.pop(var, None)
+            else:
+                self.vars[var] = before
+        del self._before[mark:]
+        while len(self.dims) > dims:
+            self.dims.popitem()
+        self.right = set()
 
     def _info(self, info: s.StructInfo | None, place: object) -> None:
         if info is None or info in self.right:
@@ -128,7 +153,7 @@ class _Scopes:
         self._dims(free_dims(info), place)
         self._element(info, place)
         for var in holders:
-            if var not in self.vars:
+            if self.vars.get(var, -1) < self.depth:
                 self._use(var, place)
         if self.said == said and not holders:
             self.right.add(info)
@@ -231,26 +256,23 @@ class _Scopes:
         if not (scalar and info.dtype is not None and info.dtype.is_bool):  # type: ignore[union-attr]  # a tensor, as `scalar` says
             self._say(codes.BAD_CONDITION, f"the condition is {info}", value, spec_only=True)
         for seq in sequences(value):
-            saved, dims = dict(self.vars), dict(self.dims)
-            self._sequence(seq)
-            self.vars, self.dims, self.right = saved, dims, set()
+            with self._scope():
+                self._sequence(seq)
 
     def _nested(self, fn: e.Function, own: e.Var) -> None:
-        saved, dims, outer, hidden, group = dict(self.vars), dict(self.dims), self.fn, self.hidden, self.group
-        around = self.own
-        dataflow: dict[e.Var, None] = dict.fromkeys(
-            var for var in self.vars if type(var) is e.DataflowVar and var is not own
-        )
-        self.hidden = {**hidden, **dataflow}
-        for var in dataflow:
-            del self.vars[var]
-        self.fn, self.group, self.own = fn, frozenset(), own  # the current function is this one
-        self._function(fn)
-        self.vars, self.dims, self.fn, self.hidden, self.group = saved, dims, outer, hidden, group
-        self.own, self.right = around, set()
+        outer, group, around = self.fn, self.group, self.own
+        with self._scope():
+            self.depth += 1
+            if type(own) is e.DataflowVar:
+                self._before.append((own, self.vars[own]))
+                self.vars[own] = self.depth
+            self.fn, self.group, self.own = fn, frozenset(), own  # the current function is this one
+            self._function(fn)
+            self.depth -= 1
+        self.fn, self.group, self.own = outer, group, around
 
     def _use(self, var: e.Var, place: object) -> None:
-        if var in self.hidden:
+        if var in self.vars:
             self._say(
                 codes.CAPTURED_DATAFLOW_VAR, f"the closure uses {var.name!r} of the block around it", place
             )
@@ -260,16 +282,16 @@ class _Scopes:
             self._say(codes.UNBOUND_VAR, f"{var.name!r} is not bound here", place)
 
     def _expr(self, expr: e.Expr, place: object) -> None:
-        stack = [expr]
+        stack, vars_, depth = [expr], self.vars, self.depth
         while stack:
             item = stack.pop()
             kind = type(item)
             if kind is e.Var or kind is e.DataflowVar:
-                if item not in self.vars:
+                if self.vars.get(item, -1) < self.depth:  # type: ignore[call-overload]  # a Var, as `kind` says
                     self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
                 continue
             if kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
-                rest = [arg for arg in item.args if arg not in self.vars]  # type: ignore[attr-defined]  # as above
+                rest = [arg for arg in item.args if vars_.get(arg, -1) < depth]  # type: ignore[attr-defined]  # as above
                 if rest:
                     self._tensor_operands(item, place)  # type: ignore[arg-type]  # as above
                     stack.extend(rest)
