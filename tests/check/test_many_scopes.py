@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType
 
 import pytest
 
 import relax_explorer
-from relax_explorer.core.check import normalize_function, well_formed
+from relax_explorer.core.check import normalize_function
 from tests.support.copies import counted_copies
 
+WELL_FORMED = import_module(
+    "relax_explorer.core.check.well_formed"
+)  # the package has a function of this name
 VECTOR = 'R.Tensor((4,), "float32")'
 HEAD = f"""from tvm.script import ir as I
 from tvm.script import relax as R
@@ -72,7 +76,7 @@ def test_scopes_do_not_copy_what_is_around_them(statements: Callable[[int], str]
     items = []
     for count in (20, 40, 80):
         module = relax_explorer.parse(HEAD + statements(count))
-        with counted_copies(normalize_function, well_formed) as copies:
+        with counted_copies(normalize_function, WELL_FORMED) as copies:
             relax_explorer.check(module)
         items.append(copies.items)
     assert items[2] - items[1] <= 2 * (items[1] - items[0]) + 20
