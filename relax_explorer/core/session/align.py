@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import pairwise
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, operands
+from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.pairing import Pairing, increasing, name_of
 
 KINDS = ("added", "removed", "changed", "type", "renamed", "moved", "same")
-_GAP_LIMIT = 2000  # a larger gap between anchors is not aligned further: its ends are added and removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,6 @@ def _function(name: str, a: Any, b: Any) -> FunctionDiff:
     if type(a) is type(b) is e.Function:
         unchanged = all(pair.kind == "same" for pair in pairs) and _heads_equal(a, b)
     else:
-        from relax_explorer.core.program.equal import structural_equal
-
         unchanged = type(a) is type(b) and structural_equal(a, b)
     return FunctionDiff(name, "same" if unchanged else "changed", old, new, tuple(pairs))
 
@@ -102,22 +98,17 @@ def _heads_equal(a: e.Function, b: e.Function) -> bool:
 def align(
     old: Sequence[e.Binding], new: Sequence[e.Binding], params: dict[e.Var, e.Var] | None = None
 ) -> list[Pair]:
-    """Pairs of bindings: the same object, then the same variable, then the same name and operator, then by order in gaps.
+    """Pairs of bindings: the same object, then the same variable, then the same name and operator, then the same computation,
+    then by order in gaps.
 
     `params` maps parameters of the new side to those of the old.
     """
-    match: dict[int, int] = {}
-    exact: set[int] = set()
-    _by_key(old, new, match, exact, id)
-    _by_key(old, new, match, exact, lambda b: b.var)
-    _by_key(old, new, match, None, lambda b: (_name(b), _op(b)))
-    _by_key(old, new, match, None, _name)
-    _fill_gaps(old, new, match)
-    in_order = _increasing(match)
+    pairing = Pairing(old, new, params or {})
+    match = pairing.match
+    in_order = increasing(match)
     pairs: list[Pair] = []
     back = {j: i for i, j in match.items()}
-    variables: dict[Any, Any] = dict(params or {})
-    variables.update({new[j].var: old[i].var for i, j in match.items()})
+    kinds = _Kinds(pairing, params or {})
     position = 0
     for j in range(len(new)):
         i = back.get(j)
@@ -130,117 +121,64 @@ def align(
         if i is None:
             pairs.append(Pair("added", None, j))
         else:
-            kind = _kind(old[i], new[j], variables)
-            pairs.append(
-                Pair("moved" if kind in ("same", "renamed") and i not in in_order else kind, i, j, i in exact)
-            )
+            kind = kinds.of(old[i], new[j])
+            moved = kind in ("same", "renamed") and i not in in_order
+            pairs.append(Pair("moved" if moved else kind, i, j, i in pairing.exact))
     pairs += [Pair("removed", i, None) for i in range(position, len(old)) if i not in match]
     return pairs
 
 
-def _by_key(
-    old: Sequence[e.Binding],
-    new: Sequence[e.Binding],
-    match: dict[int, int],
-    exact: set[int] | None,
-    key: Any,
-) -> None:
-    """Match what has the same key on both sides, once each."""
-    taken = set(match.values())
-    places: dict[Any, int] = {}
-    for j, binding in enumerate(new):
-        found = key(binding)
-        if j not in taken and found is not None:
-            places[found] = -1 if found in places else j  # a key that occurs twice decides nothing
-    used: set[int] = set()
-    for i, binding in enumerate(old):
-        j = places.get(key(binding), -1) if i not in match else -1
-        if j >= 0 and j not in used:
-            match[i] = j
-            used.add(j)
-            if exact is not None:
-                exact.add(i)
+class _Kinds:
+    """Says what became of matched bindings."""
 
+    def __init__(self, pairing: Pairing, params: Mapping[e.Var, e.Var]) -> None:
+        self._text = pairing.texts.of
+        self._variables: dict[e.Var, e.Var | None] = dict(params)  # of the new side, with those of the old
+        for i, j in pairing.match.items():
+            a, b = pairing.old[i], pairing.new[j]
+            if b.var is not None:
+                self._variables[b.var] = a.var
+            if type(a.value) is type(b.value) is e.Function:
+                self._variables.update(zip(b.value.params, a.value.params, strict=False))
 
-def _name(binding: e.Binding) -> str | None:
-    return binding.var.name if binding.var is not None and binding.var.name != "_" else None
+    def of(self, a: e.Binding, b: e.Binding) -> str:
+        """What became of `a`, which is `b` now."""
+        if a is b:
+            return "same"
+        if not self._same_value(a.value, b.value):
+            return "changed"
+        if not self._same_info(a.var, b.var) or type(a.var) is not type(b.var):
+            return "type"
+        return "same" if name_of(a) == name_of(b) else "renamed"
 
+    def _same_info(self, a: e.Var | None, b: e.Var | None) -> bool:
+        """Whether two variables have the same StructInfo; modules read apart have shape variables of their own, so text decides."""
+        left, right = (None if var is None else var.struct_info for var in (a, b))
+        return left is right or self._text(left) == self._text(right)
 
-def _op(binding: e.Binding) -> str:
-    value = binding.value
-    return getattr(value.op, "name", "") if type(value) is e.Call else type(value).__name__
-
-
-def _fill_gaps(old: Sequence[e.Binding], new: Sequence[e.Binding], match: dict[int, int]) -> None:
-    """Align what is left between neighbouring anchors by operator and StructInfo."""
-    anchors = sorted(_increasing(match))
-    borders = [(-1, -1), *[(i, match[i]) for i in anchors], (len(old), len(new))]
-    taken = set(match.values())
-    for (i0, j0), (i1, j1) in pairwise(borders):
-        left = [i for i in range(i0 + 1, i1) if i not in match]
-        right = [j for j in range(j0 + 1, j1) if j not in taken]
-        if not left or not right or len(left) * len(right) > _GAP_LIMIT**2:
-            continue
-        a = [(_op(old[i]), old[i].var and old[i].var.struct_info) for i in left]  # type: ignore[union-attr]
-        b = [(_op(new[j]), new[j].var and new[j].var.struct_info) for j in right]  # type: ignore[union-attr]
-        for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks():
-            for k in range(block.size):
-                match[left[block.a + k]] = right[block.b + k]
-
-
-def _increasing(match: dict[int, int]) -> set[int]:
-    """The old numbers of a longest run of matches that keep their order."""
-    tails: list[int] = []
-    chain: list[int] = []
-    before: dict[int, int] = {}
-    for i in sorted(match):
-        place = bisect_left(tails, match[i])
-        before[i] = chain[place - 1] if place else -1
-        if place == len(tails):
-            tails.append(match[i])
-            chain.append(i)
-        else:
-            tails[place], chain[place] = match[i], i
-    kept: set[int] = set()
-    i = chain[-1] if chain else -1
-    while i >= 0:
-        kept.add(i)
-        i = before[i]
-    return kept
-
-
-def _kind(a: e.Binding, b: e.Binding, variables: dict[Any, Any]) -> str:
-    if a is b:
-        return "same"
-    if not _same_value(a.value, b.value, variables):
-        return "changed"
-    if not _same_info(a.var, b.var) or type(a.var) is not type(b.var):
-        return "type"
-    return "same" if _name(a) == _name(b) else "renamed"
-
-
-def _same_info(a: e.Var | None, b: e.Var | None) -> bool:
-    """Whether two variables have the same StructInfo; modules read apart have shape variables of their own, so text decides."""
-    left, right = (None if var is None else var.struct_info for var in (a, b))
-    return left is right or str(left) == str(right)
-
-
-def _same_value(a: e.Expr, b: e.Expr, variables: dict[Any, Any]) -> bool:
-    if a is b:
+    def _same_value(self, a: e.Expr, b: e.Expr) -> bool:
+        stack = [(a, b)]
+        while stack:
+            x, y = stack.pop()
+            if x is y:
+                continue
+            if isinstance(y, e.Var):
+                if self._variables.get(y, y) is not x:
+                    return False
+                continue
+            left, right = operands(x), operands(y)
+            if len(left) != len(right) or not self._same_head(x, y):
+                return False
+            stack.extend(zip(left, right, strict=True))
         return True
-    if isinstance(b, e.Var):
-        return variables.get(b, b) is a
-    if type(a) is not type(b):
-        return False
-    if type(a) is e.Call and (a.attrs is not b.attrs or str(a.sinfo_args) != str(b.sinfo_args)):  # type: ignore[attr-defined]
-        return False
-    if type(a) is e.TupleGetItem and a.index != b.index:  # type: ignore[attr-defined]
-        return False
-    left, right = operands(a), operands(b)
-    if not left:
-        from relax_explorer.core.program.equal import structural_equal
 
-        return structural_equal(a, b, map_free_vars=True)
-    return len(left) == len(right) and all(
-        _same_value(x, y, variables) for x, y in zip(left, right, strict=True)
-    )
+    def _same_head(self, a: e.Expr, b: e.Expr) -> bool:
+        """Whether two expressions are the same apart from their operands."""
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, e.Call) and isinstance(b, e.Call):
+            left, right = map(self._text, a.sinfo_args), map(self._text, b.sinfo_args)
+            return a.attrs is b.attrs and list(left) == list(right)
+        if isinstance(a, e.TupleGetItem) and isinstance(b, e.TupleGetItem):
+            return a.index == b.index
+        return bool(operands(a)) or structural_equal(a, b, map_free_vars=True)

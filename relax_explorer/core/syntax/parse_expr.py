@@ -18,6 +18,7 @@ from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
+from relax_explorer.core.syntax.local_names import Named
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
 from relax_explorer.core.syntax.parse_forms import (
@@ -30,7 +31,6 @@ from relax_explorer.core.syntax.parse_info import (
     dotted,
     negated,
 )
-from relax_explorer.core.syntax.scope import Named
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",

@@ -19,11 +19,11 @@ from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.blocks import Blocks
 from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.local_names import Scope
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_if import read_if, targets
 from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
-from relax_explorer.core.syntax.scope import Scope
 
 TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
 MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape

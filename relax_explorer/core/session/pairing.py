@@ -1,0 +1,236 @@
+"""Finds which bindings of two texts belong together, in time near linear in their number."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import operands
+
+_SMALL_GAP = (
+    200  # bindings on either side: a larger gap is split at what occurs equally often, then paired in order
+)
+_SMALL_DATA = 64  # bytes of a constant that are looked at; of larger ones dtype and shape
+
+
+class Texts:
+    """The texts of StructInfos, each made once: modules that were read apart have shape variables of their own."""
+
+    def __init__(self) -> None:
+        self._known: dict[s.StructInfo | None, str] = {}
+
+    def of(self, info: s.StructInfo | None) -> str:
+        """The text of a StructInfo."""
+        text = self._known.get(info)
+        if text is None:
+            text = self._known[info] = str(info)
+        return text
+
+
+class Pairing:
+    """Pairs of bindings: the same object, then the same variable, then the same name, then the same computation, then by order.
+
+    `match` maps numbers of old bindings to those of new ones; `exact` holds the old numbers whose match is certain.
+    """
+
+    def __init__(
+        self, old: Sequence[e.Binding], new: Sequence[e.Binding], params: Mapping[e.Var, e.Var]
+    ) -> None:
+        self.old, self.new, self.texts = old, new, Texts()
+        self.match: dict[int, int] = {}
+        self._taken: set[int] = set()
+        self._by_key(id)
+        self._by_key(lambda binding: binding.var)
+        self.exact = frozenset(self.match)
+        self._by_key(lambda binding: (name_of(binding), _operation(binding)))
+        self._by_key(name_of)
+        if len(self.match) < len(old) and len(self.match) < len(new):
+            self._by_computation(params)
+            self._by_order()
+
+    def _add(self, i: int, j: int) -> None:
+        self.match[i] = j
+        self._taken.add(j)
+
+    def _by_key(self, key: Callable[[e.Binding], Hashable]) -> None:
+        """Match what has the same key on both sides, once each."""
+        places: dict[Hashable, int] = {}
+        for j, binding in enumerate(self.new):
+            value = key(binding)
+            if j not in self._taken and value is not None:
+                places[value] = -1 if value in places else j  # a key that occurs twice decides nothing
+        for i, binding in enumerate(self.old):
+            j = places.get(key(binding), -1) if i not in self.match else -1
+            if j >= 0 and j not in self._taken:
+                self._add(i, j)
+
+    def _by_computation(self, params: Mapping[e.Var, e.Var]) -> None:
+        """Match what computes the same from what was matched before, whatever the variables are called."""
+        numbers: dict[Hashable, int] = {}
+        known = {old: ("parameter", number) for number, old in enumerate(params.values())}
+        left = _Computations(numbers, self.texts, known)
+        right = _Computations(numbers, self.texts, {new: known[old] for new, old in params.items()})
+        for i, j in self.match.items():
+            left.names[self.old[i]] = right.names[self.new[j]] = ("matched", i)
+        places = {name: j for j, name in enumerate(map(right.name, self.new))}
+        for i, name in enumerate(map(left.name, self.old)):
+            j = places.get(name, -1)
+            if i not in self.match and j >= 0 and j not in self._taken:
+                self._add(i, j)
+
+    def _by_order(self) -> None:
+        """Align what is left between neighbouring anchors by operator and StructInfo."""
+        anchors = sorted(increasing(self.match))
+        borders = [(-1, -1), *[(i, self.match[i]) for i in anchors], (len(self.old), len(self.new))]
+        for (i0, j0), (i1, j1) in pairwise(borders):
+            left = [i for i in range(i0 + 1, i1) if i not in self.match]
+            right = [j for j in range(j0 + 1, j1) if j not in self._taken]
+            if left and right:
+                a, b = [self._head(self.old[i]) for i in left], [self._head(self.new[j]) for j in right]
+                for x, y in common_run(a, b):
+                    self._add(left[x], right[y])
+
+    def _head(self, binding: e.Binding) -> Hashable:
+        return _operation(binding), binding.var and self.texts.of(binding.var.struct_info)
+
+
+class _Computations:
+    """Names bindings by what they compute: the same operation on operands of the same names has the same name.
+
+    `names` holds those given before; the second binding that computes the same has another name than the first.
+    """
+
+    def __init__(
+        self, numbers: dict[Hashable, int], texts: Texts, variables: Mapping[e.Var, Hashable]
+    ) -> None:
+        self._numbers, self._texts = numbers, texts
+        self._variables = dict(variables)
+        self._count: dict[int, int] = {}
+        self.names: dict[e.Binding, Hashable] = {}
+
+    def name(self, binding: e.Binding) -> Hashable:
+        """The name of the next binding."""
+        name = self.names.get(binding)
+        if name is None:
+            key = tuple(self._parts(binding))
+            number = self._numbers.setdefault(key, len(self._numbers))
+            self._count[number] = count = self._count.get(number, 0) + 1
+            name = number, count
+        if binding.var is not None:
+            self._variables[binding.var] = name
+        if type(binding.value) is e.Function:
+            for place, param in enumerate(binding.value.params):
+                self._variables[param] = (name, place)
+        return name
+
+    def _parts(self, binding: e.Binding) -> list[Hashable]:
+        parts: list[Hashable] = [type(binding).__name__]
+        if isinstance(binding, e.MatchCast):
+            parts.append(self._texts.of(binding.struct_info))
+        stack = [binding.value]
+        while stack:
+            item = stack.pop()
+            parts.append(self._part(item))
+            stack.extend(operands(item))
+        return parts
+
+    def _part(self, item: e.Expr) -> Hashable:
+        if isinstance(item, e.Var):
+            return self._variables.get(item, item.name)
+        if isinstance(item, e.Call):
+            return len(item.args), item.attrs, *map(self._texts.of, item.sinfo_args)
+        return type(item).__name__, _content(item)
+
+
+def _content(item: e.Expr) -> Hashable:
+    """What an expression is apart from its operands."""
+    rule = _CONTENTS.get(type(item))
+    return None if rule is None else rule(item)
+
+
+def _constant(item: e.Constant) -> Hashable:
+    if item.data is None:
+        return item.key
+    data = item.data.tobytes() if item.data.nbytes <= _SMALL_DATA else b""
+    return str(item.data.dtype), item.data.shape, data
+
+
+_CONTENTS: dict[type, Callable[..., Hashable]] = {
+    e.GlobalVar: lambda x: x.name,
+    e.ExternFunc: lambda x: x.name,
+    e.OpRef: lambda x: x.name,
+    e.Constant: _constant,
+    e.Tuple: lambda x: len(x.fields),
+    e.TupleGetItem: lambda x: x.index,
+    e.ShapeExpr: lambda x: tuple(map(str, x.values)),
+    e.PrimValue: lambda x: str(x.value),
+    e.StringImm: lambda x: x.value,
+    e.DataTypeImm: lambda x: x.value,
+    e.Function: lambda x: len(x.params),
+}
+
+
+def name_of(binding: e.Binding) -> str | None:
+    """The name that a binding gives, None where it gives none."""
+    return binding.var.name if binding.var is not None and binding.var.name != "_" else None
+
+
+def _operation(binding: e.Binding) -> str:
+    value = binding.value
+    return getattr(value.op, "name", "") if type(value) is e.Call else type(value).__name__
+
+
+def common_run(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Places of a long common subsequence of `a` and `b`, in order: the longest for short ones, and near it for long ones."""
+    start, ends = 0, (len(a), len(b))
+    while start < min(ends) and a[start] == b[start]:
+        start += 1
+    while min(ends) > start and a[ends[0] - 1] == b[ends[1] - 1]:
+        ends = ends[0] - 1, ends[1] - 1
+    middle = [(i + start, j + start) for i, j in _between(a[start : ends[0]], b[start : ends[1]])]
+    rest = range(len(a) - ends[0])
+    return [(i, i) for i in range(start)] + middle + [(ends[0] + k, ends[1] + k) for k in rest]
+
+
+def _between(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+    if len(a) * len(b) <= _SMALL_GAP**2:
+        blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+        return [(block.a + k, block.b + k) for block in blocks for k in range(block.size)]
+    places = _numbered(b)
+    pairs = {i: places[key] for key, i in _numbered(a).items() if key in places}
+    return [(i, pairs[i]) for i in sorted(increasing(pairs))]
+
+
+def _numbered(keys: Sequence[Hashable]) -> dict[tuple[Hashable, int], int]:
+    """The places of keys, each with how often it occurred before."""
+    count: dict[Hashable, int] = {}
+    places = {}
+    for place, key in enumerate(keys):
+        count[key] = number = count.get(key, 0) + 1
+        places[key, number] = place
+    return places
+
+
+def increasing(match: Mapping[int, int]) -> set[int]:
+    """The old numbers of a longest run of matches that keep their order."""
+    tails: list[int] = []
+    chain: list[int] = []
+    before: dict[int, int] = {}
+    for i in sorted(match):
+        place = bisect_left(tails, match[i])
+        before[i] = chain[place - 1] if place else -1
+        if place == len(tails):
+            tails.append(match[i])
+            chain.append(i)
+        else:
+            tails[place], chain[place] = match[i], i
+    kept: set[int] = set()
+    i = chain[-1] if chain else -1
+    while i >= 0:
+        kept.add(i)
+        i = before[i]
+    return kept
