@@ -37,7 +37,6 @@ from relax_explorer.viz.svg import svg_text
 from relax_explorer.viz.visible import visible
 
 Engine = Literal["auto", "pygraphviz", "dot", "builtin"]
-Format = Literal["svg", "png"]
 ENGINES: tuple[Engine, ...] = ("auto", "pygraphviz", "dot", "builtin")
 
 GRAPHVIZ_MAX_NODES = 3_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,17 @@ def test_no_number_is_given_twice() -> None:
     rooms = (syntax, tir, well_formed, operators, style, passes, runtime, internal)
     given = [value.id for room in rooms for value in vars(room).values() if isinstance(value, Code)]
     assert len(given) == len(set(given))
+
+
+def test_every_code_is_reported_somewhere() -> None:
+    package = Path(rxe.__file__).parent
+    texts = [
+        path.read_text(encoding="utf-8") for path in package.rglob("*.py") if path.parent.name != "codes"
+    ]
+    words = set(re.findall(r"\w+", "\n".join(texts)))
+    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, internal)
+    names = {name for room in rooms for name, value in vars(room).items() if isinstance(value, Code)}
+    assert names - words == set()
 
 
 @pytest.mark.parametrize("code", sorted(CODES))

@@ -109,14 +109,6 @@ TUPLE_INDEX = Code(
     "Use an index below the number of fields.",
     _T.format("(2,)", "float32", "(2,)", "float32", "(x, y)[2]"),
 )
-UNPROVEN = Code(
-    "RX0216",
-    "not proven; checked when it runs",
-    "Whether two symbolic lengths agree is known only when the program runs.",
-    "Write a match_cast to state it.",
-    "",
-    Severity.WARNING,
-)
 IMPOSSIBLE_CAST = Code(
     "RX0217",
     "match_cast can never succeed",

@@ -1,4 +1,4 @@
-"""Derived columns of a function: its bindings numbered in text order, who defines what, who uses what, last uses.
+"""Derived columns of a function: its bindings numbered in text order, who defines what, who uses what.
 
 Facts are built on demand and kept for as long as the function object lives.
 """
@@ -35,10 +35,6 @@ class Facts:
     def users(self, var: e.Var) -> list[int]:
         """Numbers of the bindings that read `var`."""
         return self.uses.get(var, [])
-
-    def last_use(self, var: e.Var) -> int:
-        """Number of the last binding that reads `var`; -1 when none does."""
-        return max(self.users(var), default=-1)
 
 
 def reads(binding: e.Binding) -> list[e.Var]:

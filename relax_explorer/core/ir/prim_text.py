@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import INT32, INT64, DType
+from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.fold import fold
 
 Name = Callable[[p.PrimVar], str]
@@ -155,6 +155,3 @@ WRITERS: dict[type, Callable[..., tuple[str, int]]] = {
 def prim_text(expr: p.PrimExpr, name: Name | None = None, bare_int: DType = INT64) -> str:
     """One scalar expression as text; `bare_int` is int64 in Relax, int32 in PrimFuncs."""
     return PrimText(name, bare_int).write(expr)
-
-
-TIR_BARE = INT32

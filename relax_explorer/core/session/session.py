@@ -97,16 +97,6 @@ class Session:
         while self.advance() is not None:
             continue
 
-    def with_pipeline(self, pipeline: str | Sequence[str | Step]) -> Session:
-        """A new session of the same program with another pipeline; stages up to the first difference are shared."""
-        made = Session.__new__(Session)
-        made.filename, made.cache, made.listeners, made._diffs = self.filename, self.cache, [], {}
-        made.pipeline = steps(pipeline)
-        made.stages = self.stages[:1]
-        made.notes = explain(made.pipeline, made.stages[0].module)
-        made._held = {q for q in PROPERTIES if q.holds(made.stages[0].module)}
-        return made
-
     def stage(self, which: int | str) -> Snapshot:
         """The stage with this number, or the last one made by this pass; raises KeyError when there is none."""
         if isinstance(which, int) or _NUMBER.fullmatch(which):

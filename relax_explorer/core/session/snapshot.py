@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from relax_explorer.core.diagnostics import Diagnostic
@@ -26,7 +26,6 @@ class Snapshot:
     problems: tuple[Diagnostic, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     seconds: float = 0.0
-    options: dict[str, object] = field(default_factory=dict)
 
     @cached_property
     def printed(self) -> Printed:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PANES = ("home", "passes", "debug", "graph", "problems")
-
 
 @dataclass(frozen=True, slots=True)
 class Action:

@@ -199,9 +199,6 @@ class Site:
         return answer
 
 
-Infer = Callable[..., StructInfo]
-
-
 class Op:
     """Base of all operators; a subclass is a declaration and is never instantiated."""
 
