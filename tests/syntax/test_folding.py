@@ -10,9 +10,9 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT32, INT8, INT32
 from relax_explorer.core.ir.expr import Call, ShapeExpr
-from relax_explorer.core.ir.fold import combine, fold
 from relax_explorer.core.ir.prim_text import prim_text
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.syntax.prim_rules import combine
 from tests.support.oracle import Oracle
 
 WRITTEN = [
@@ -120,8 +120,8 @@ def test_a_tree_that_would_be_folded_prints_as_functions() -> None:
 def test_arithmetic_is_that_of_the_dtype() -> None:
     assert combine(p.Add, p.IntImm(127, INT8), p.IntImm(1, INT8)) is p.IntImm(-128, INT8)
     assert combine(p.Div, p.FloatImm(1.0), p.FloatImm(3.0)) is p.FloatImm(0.3333333432674408, FLOAT32)
-    assert fold(p.FloorDiv, p.IntImm(1, INT32), p.IntImm(0, INT32)) is None
-    assert fold(p.Add, p.PrimVar("n"), p.PrimVar("n")) is None
+    assert p.FloorDiv.fold(p.IntImm(1, INT32), p.IntImm(0, INT32)) is None
+    assert p.Add.fold(p.PrimVar("n"), p.PrimVar("n")) is None
 
 
 CONDITIONS = [
@@ -151,3 +151,21 @@ def test_a_condition_of_a_dimension_is_a_truth_value(oracle: Oracle, dim: str) -
     assert not oracle.parse(text).ok
     with pytest.raises(rxe.ParseError, match="a condition is a truth value, this is int64"):
         rxe.parse(text)
+
+
+def test_a_long_sum_is_written_without_recursion() -> None:
+    total: p.PrimExpr = p.PrimVar("n")
+    for number in range(2, 3000):
+        total = total + number if number % 3 else total - number * p.PrimVar("k")
+    text = prim_text(total)
+    assert text.startswith("n + 2 - 3 * k + 4")
+    assert "(" not in text
+
+
+def test_a_node_is_written_the_same_whatever_was_imported() -> None:
+    import subprocess
+    import sys
+
+    script = "from relax_explorer.core.ir import prim as p; n = p.PrimVar('n'); print(p.PrimCall('shift_left', (n, n), n.dtype))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "n << n\n"

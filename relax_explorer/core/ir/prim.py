@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
+from relax_explorer.core.ir import literals
+from relax_explorer.core.ir import prim_text as pt
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT64, DType
 from relax_explorer.core.ir.interned import InternTable
 
 _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
@@ -21,6 +23,7 @@ class PrimExpr:
     __slots__ = ("__weakref__", "dtype")
     dtype: DType
     operands: ClassVar[tuple[str, ...]] = ()
+    is_literal: ClassVar[bool] = False  # a number
     size = 1  # how many literals, variables and operations are written in it; what is shared counts each time
 
     def children(self) -> tuple[PrimExpr, ...]:
@@ -61,10 +64,12 @@ class PrimExpr:
     def __neg__(self) -> PrimExpr:
         return Sub(as_prim(0, self.dtype), self)
 
-    def __repr__(self) -> str:
-        from relax_explorer.core.ir.prim_text import prim_text
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """The TVMScript text, and how strongly Python binds its outermost operator."""
+        raise TypeError(f"no text form for {type(self).__name__}")
 
-        return prim_text(self)
+    def __repr__(self) -> str:
+        return pt.PLAIN.write(self)
 
 
 class PrimVar(PrimExpr):
@@ -80,9 +85,9 @@ class PrimVar(PrimExpr):
     def __init__(self, name: str, dtype: DType = INT64, pointee: str = "") -> None:
         self.name, self.dtype, self.pointee = name, dtype, pointee
 
-    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """A variable has no operands: itself."""
-        return self
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """Its name."""
+        return out.name(self), pt.ATOM
 
 
 class AnyDim(PrimExpr):
@@ -93,11 +98,16 @@ class AnyDim(PrimExpr):
     def __init__(self) -> None:
         self.dtype = INT64
 
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`R.any_dim`."""
+        return "R.any_dim", pt.ATOM
+
 
 class IntImm(PrimExpr):
     """An integer or bool literal; a value that its dtype can't hold raises OverflowError."""
 
     __slots__ = ("value",)
+    is_literal = True
     value: int
 
     def __new__(cls, value: int, dtype: DType = INT64) -> IntImm:
@@ -112,9 +122,15 @@ class IntImm(PrimExpr):
         made.value, made.dtype = int(value), dtype
         return _TABLE.add(key, made)  # type: ignore[no-any-return]  # as above
 
-    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """A literal has no operands: itself."""
-        return self
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """The number, in its dtype unless that is the usual one."""
+        if self.dtype.is_bool and out.bare_int is INT64:
+            return str(bool(self.value)), pt.ATOM
+        if self.dtype.is_bool:
+            return f"T.bool({bool(self.value)})", pt.ATOM
+        if self.dtype is out.bare_int:
+            return str(self.value), pt.ATOM if self.value >= 0 else pt.UNARY
+        return f"T.{self.dtype}({self.value})", pt.ATOM
 
 
 def _fits(value: int, dtype: DType) -> bool:
@@ -129,6 +145,7 @@ class FloatImm(PrimExpr):
     """A floating point literal, kept as a Python float (64 bits) of element type `dtype`."""
 
     __slots__ = ("value",)
+    is_literal = True
     value: float
 
     def __new__(cls, value: float, dtype: DType = FLOAT32) -> FloatImm:
@@ -141,9 +158,9 @@ class FloatImm(PrimExpr):
         made.value, made.dtype = float(value), dtype
         return _TABLE.add(key, made)  # type: ignore[no-any-return]  # as above
 
-    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """A literal has no operands: itself."""
-        return self
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """The number in its dtype."""
+        return pt.float_literal(self.value, self.dtype), pt.ATOM
 
 
 class PrimString(PrimExpr):
@@ -153,8 +170,6 @@ class PrimString(PrimExpr):
     value: str
 
     def __new__(cls, value: str) -> PrimString:
-        from relax_explorer.core.ir.dtype import HANDLE
-
         key = (cls, value)
         hit = _TABLE.find(key)
         if hit is None:
@@ -163,9 +178,23 @@ class PrimString(PrimExpr):
             _TABLE.add(key, hit)
         return hit
 
-    def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """A literal has no operands: itself."""
-        return self
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """The string in quotes."""
+        return pt.quoted(self.value), pt.ATOM
+
+
+def _number(expr: PrimExpr) -> float | None:
+    """The number of a literal that takes part in folding, which bools do not."""
+    if type(expr) is IntImm:
+        return None if expr.dtype.is_bool else expr.value
+    return expr.value if type(expr) is FloatImm else None
+
+
+def _literal(value: float, dtype: DType) -> PrimExpr:
+    """A folded number as a literal of `dtype`."""
+    if dtype.is_float:
+        return FloatImm(literals.rounded(value, dtype), dtype)
+    return IntImm(int(value) if dtype.is_bool else literals.wrap(int(value), dtype), dtype)
 
 
 class Binary(PrimExpr):
@@ -176,7 +205,20 @@ class Binary(PrimExpr):
     b: PrimExpr
     operands = ("a", "b")
     symbol: ClassVar[str] = ""
+    strength: ClassVar[int] = pt.ATOM  # of the symbol
     compares: ClassVar[bool] = False
+    folding: ClassVar[literals.Folding | None] = None
+    function: ClassVar[str] = ""  # what it is written as when there is no symbol
+
+    def __init_subclass__(
+        cls,
+        symbol: str = "",
+        function: str = "",
+        strength: int | None = None,
+        folding: literals.Folding | None = None,
+    ) -> None:
+        cls.symbol, cls.function, cls.folding = symbol, function, folding
+        cls.strength = cls.strength if strength is None else strength
 
     def __new__(cls, a: PrimExpr, b: PrimExpr) -> Self:
         key = (cls, a, b)
@@ -193,128 +235,190 @@ class Binary(PrimExpr):
         """Both operands."""
         return self.a, self.b
 
+    @classmethod
+    def fold(cls, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
+        """What literals among the operands make of the operator; None when they decide nothing.
 
-class Add(Binary):
+        TVM folds so when it reads an operator's symbol: `n + 0` is n, `2 * 3` is 6.
+        """
+        if a is b and cls in (Max, Min):
+            return a
+        one, two = _number(a), _number(b)
+        if (one is None and two is None) or a.dtype is not b.dtype or a.dtype.lanes != 1 or not cls.folding:
+            return None
+        decision = cls.folding.decide(one, two, a.dtype)
+        if decision in ("a", "b"):
+            return a if decision == "a" else b
+        return None if decision is None else _literal(decision, BOOL if cls.compares else a.dtype)  # type: ignore[arg-type]  # a number
+
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`a + b`; `T.Add(a, b)` when the symbol would not read back."""
+        a, b, strength = self.a, self.b, self.strength
+        if self.folds():
+            return out.call(type(self).__name__, (a, b))
+        left = strength + 1 if strength == pt.COMPARE else strength  # a < b < c would be a chain
+        if isinstance(a, Binary):
+            return f"{self._left(out, left)} {self.symbol} {out.operand(b, strength + 1)}", strength
+        return f"{out.operand(a, left)} {self.symbol} {out.operand(b, strength + 1)}", strength
+
+    def folds(self) -> bool:
+        """Whether its text, read as an operator's symbol, would be folded."""
+        a, b = self.a, self.b
+        return (a.is_literal or b.is_literal or a is b) and self.fold(a, b) is not None
+
+    def _left(self, out: pt.PrimText, strength: int) -> str:
+        """The left operand; a long sum, which is nested to the left, is written without recursion."""
+        spine: list[Binary] = []
+        node: PrimExpr = self.a
+        while (
+            isinstance(node, Binary)
+            and type(node).text is Binary.text
+            and node.strength >= strength
+            and node.strength != pt.COMPARE
+            and not node.folds()
+        ):
+            spine.append(node)
+            strength = node.strength
+            node = node.a
+        text = out.operand(node, strength)
+        for outer in reversed(spine):
+            text = f"{text} {outer.symbol} {out.operand(outer.b, outer.strength + 1)}"
+        return text
+
+
+class Add(Binary, symbol="+", strength=pt.SUM, folding=literals.ADD):
     """`a + b`; integers wrap at the width of their dtype."""
 
     __slots__ = ()
-    symbol = "+"
 
 
-class Sub(Binary):
+class Sub(Binary, symbol="-", strength=pt.SUM, folding=literals.SUB):
     """`a - b`."""
 
     __slots__ = ()
-    symbol = "-"
 
 
-class Mul(Binary):
+class Mul(Binary, symbol="*", strength=pt.PRODUCT, folding=literals.MUL):
     """`a * b`."""
 
     __slots__ = ()
-    symbol = "*"
 
 
-class Div(Binary):
+class Div(Binary, symbol="/", strength=pt.PRODUCT, folding=literals.DIV):
     """`a / b`: true division of floats, truncating division of integers (errata E-29)."""
 
     __slots__ = ()
-    symbol = "/"
+
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`a / b` of floats, `T.Div(a, b)` of integers."""
+        return super().text(out) if self.dtype.is_float else out.call("Div", (self.a, self.b))
 
 
-class Mod(Binary):
+class Called(Binary):
+    """An operation without a symbol: it is written as a call."""
+
+    __slots__ = ()
+
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`T.max(a, b)`; by the name of the node when that would be folded."""
+        name = type(self).__name__ if self.folds() else self.function
+        return out.call(name, (self.a, self.b))
+
+
+class Mod(Called, function="truncmod", folding=literals.MOD):
     """`truncmod(a, b)`: the remainder with the sign of `a`."""
 
     __slots__ = ()
 
 
-class FloorDiv(Binary):
+class FloorDiv(Binary, symbol="//", strength=pt.PRODUCT, folding=literals.FLOOR_DIV):
     """`a // b`, rounded towards minus infinity."""
 
     __slots__ = ()
-    symbol = "//"
 
 
-class FloorMod(Binary):
+class FloorMod(Binary, symbol="%", strength=pt.PRODUCT, folding=literals.FLOOR_MOD):
     """`a % b`, with the sign of `b`."""
 
     __slots__ = ()
-    symbol = "%"
 
 
-class Min(Binary):
+class Min(Called, function="min", folding=literals.MIN):
     """The smaller operand; `a` only if `a < b`, as TVM compares (matters for NaN and -0.0)."""
 
     __slots__ = ()
 
 
-class Max(Binary):
+class Max(Called, function="max", folding=literals.MAX):
     """The larger operand; `a` only if `a > b`, as TVM compares (matters for NaN and -0.0)."""
 
     __slots__ = ()
 
 
-class Comparison(Binary):
+class Comparison(Binary, strength=pt.COMPARE):
     """A comparison: two operands, a bool."""
 
     __slots__ = ()
     compares = True
 
 
-class EQ(Comparison):
+class EQ(Comparison, symbol="==", folding=literals.EQ):
     """`a == b`."""
 
     __slots__ = ()
-    symbol = "=="
 
 
-class NE(Comparison):
+class NE(Comparison, symbol="!=", folding=literals.NE):
     """`a != b`."""
 
     __slots__ = ()
-    symbol = "!="
 
 
-class LT(Comparison):
+class LT(Comparison, symbol="<", folding=literals.LT):
     """`a < b`."""
 
     __slots__ = ()
-    symbol = "<"
 
 
-class LE(Comparison):
+class LE(Comparison, symbol="<=", folding=literals.LE):
     """`a <= b`."""
 
     __slots__ = ()
-    symbol = "<="
 
 
-class GT(Comparison):
+class GT(Comparison, symbol=">", folding=literals.GT):
     """`a > b`."""
 
     __slots__ = ()
-    symbol = ">"
 
 
-class GE(Comparison):
+class GE(Comparison, symbol=">=", folding=literals.GE):
     """`a >= b`."""
 
     __slots__ = ()
-    symbol = ">="
 
 
-class And(Comparison):
+class Logical(Comparison):
+    """`and`, `or`."""
+
+    __slots__ = ()
+
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`a and b`; `T.And(a, b)` when a literal decides it."""
+        decided = type(self.a) is IntImm or type(self.b) is IntImm
+        return out.call(type(self).__name__, (self.a, self.b)) if decided else super().text(out)
+
+
+class And(Logical, symbol="and", strength=pt.AND):
     """`a and b`."""
 
     __slots__ = ()
-    symbol = "and"
 
 
-class Or(Comparison):
+class Or(Logical, symbol="or", strength=pt.OR):
     """`a or b`."""
 
     __slots__ = ()
-    symbol = "or"
 
 
 class Not(PrimExpr):
@@ -332,6 +436,10 @@ class Not(PrimExpr):
             hit.a, hit.dtype = a, BOOL
             _TABLE.add(key, hit)
         return hit
+
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`not a`."""
+        return f"not {out.operand(self.a, pt.NOT)}", pt.NOT
 
 
 class Cast(PrimExpr):
@@ -354,6 +462,10 @@ class Cast(PrimExpr):
         """The same conversion of another value."""
         return Cast(self.dtype, children[0])
 
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`T.Cast("float32", value)`."""
+        return f'T.Cast("{self.dtype}", {out.write(self.value)})', pt.ATOM
+
 
 class Select(PrimExpr):
     """`true_value` where `condition` holds, else `false_value`."""
@@ -375,7 +487,18 @@ class Select(PrimExpr):
             _TABLE.add(key, hit)
         return hit
 
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`T.Select(condition, a, b)`."""
+        return out.call("Select", self.children())
 
+
+_BIT_OPERATORS = {
+    "shift_left": ("<<", pt.SHIFT),
+    "shift_right": (">>", pt.SHIFT),
+    "bitwise_and": ("&", pt.BIT_AND),
+    "bitwise_xor": ("^", pt.BIT_XOR),
+    "bitwise_or": ("|", pt.BIT_OR),
+}
 OF_MODULE = "Module."  # starts the name of what is called and is a function of the module
 
 
@@ -409,6 +532,19 @@ class PrimCall(PrimExpr):
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The same intrinsic on other arguments."""
         return PrimCall(self.op, children, self.dtype, self.keywords)
+
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`T.op(…)`, or the operator that Python has for it."""
+        sign = _BIT_OPERATORS.get(self.op) if len(self.args) == 2 else None
+        if sign is not None:
+            symbol, strength = sign
+            a, b = self.args
+            return f"{out.operand(a, strength)} {symbol} {out.operand(b, strength + 1)}", strength
+        keywords = [
+            f"{key}={list(value) if isinstance(value, tuple) else value!r}" for key, value in self.keywords
+        ]
+        name = self.op if self.op.startswith(OF_MODULE) else f"T.{self.op}"
+        return f"{name}({', '.join([out.write(arg) for arg in self.args] + keywords)})", pt.ATOM
 
 
 def as_prim(value: PrimExpr | float, dtype: DType | None = None) -> PrimExpr:
@@ -457,10 +593,3 @@ def substitute(expr: PrimExpr, mapping: dict[PrimVar, PrimExpr]) -> PrimExpr:
         return expr
     new = tuple(substitute(child, mapping) for child in children)
     return expr if all(a is b for a, b in zip(children, new, strict=True)) else expr.with_children(new)
-
-
-__all__ = [
-    "EQ", "GE", "GT", "INT32", "INT64_MAX", "INT64_MIN", "LE", "LT", "NE", "Add", "And", "Binary", "Cast", "Comparison", "Div",
-    "FloatImm", "FloorDiv", "FloorMod", "IntImm", "Max", "Min", "Mod", "Mul", "Not", "Or", "PrimCall", "PrimExpr", "PrimString",
-    "PrimVar", "Select", "Sub", "as_dim", "as_prim", "free_vars", "substitute",
-]  # fmt: skip

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from relax_explorer.core.ir.dtype import INT64, DType, from_numpy
 from relax_explorer.core.ir.interned import InternTable
 from relax_explorer.core.ir.prim import IntImm, PrimExpr
+from relax_explorer.core.ir.prim_text import quoted
+from relax_explorer.core.ir.struct_info_text import PLAIN, StructInfoText
 
 if TYPE_CHECKING:
     from relax_explorer.core.ir.expr import Var
@@ -23,10 +25,16 @@ class StructInfo:
     __slots__ = ("__weakref__",)
     size = 1  # of a tuple: how many fields are written in it, inside out; what is shared counts each time
 
-    def __repr__(self) -> str:
-        from relax_explorer.core.ir.struct_info_text import struct_info_text
+    def text(self, out: StructInfoText) -> str:
+        """The TVMScript text in the dialect of `out`."""
+        raise TypeError(f"no text form for {type(self).__name__}")
 
-        return struct_info_text(self)
+    def part_text(self, out: StructInfoText) -> str:
+        """The text inside of another StructInfo."""
+        return self.text(out)
+
+    def __repr__(self) -> str:
+        return self.text(PLAIN)
 
 
 def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
@@ -51,6 +59,10 @@ class ObjectStructInfo(StructInfo):
     def __new__(cls) -> ObjectStructInfo:
         return _TABLE.find((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
 
+    def text(self, out: StructInfoText) -> str:
+        """`R.Any` or `R.Object`."""
+        return out.object_name
+
 
 class PrimStructInfo(StructInfo):
     """A scalar of element type `dtype`, with its `value` where known."""
@@ -62,6 +74,21 @@ class PrimStructInfo(StructInfo):
     def __new__(cls, dtype: DType, value: PrimExpr | None = None) -> PrimStructInfo:
         key = (cls, dtype, value)
         return _TABLE.find(key) or _interned(key, dtype=dtype, value=value)  # type: ignore[no-any-return]  # as above
+
+    def text(self, out: StructInfoText) -> str:
+        """`T.int64`, in the older dialect `R.Prim("int64")`."""
+        if not out.old:
+            return f"T.{self.dtype}"
+        if self.value is None:
+            return f'R.Prim("{self.dtype}")'
+        dtype = (
+            "" if self.dtype is INT64 else f'"{self.dtype}", '
+        )  # which a length of that dialect always has
+        return f"R.Prim({dtype}value={quoted(out.prim.write(self.value))})"
+
+    def part_text(self, out: StructInfoText) -> str:
+        """`R.Prim("int64")` where TVM has to read it."""
+        return f'R.Prim("{self.dtype}")' if out.for_tvm and not out.old else self.text(out)
 
 
 class ShapeStructInfo(StructInfo):
@@ -76,6 +103,12 @@ class ShapeStructInfo(StructInfo):
             ndim = _rank(values, ndim)
         key = (cls, values, ndim)
         return _TABLE.find(key) or _interned(key, values=values, ndim=ndim)  # type: ignore[no-any-return]  # as above
+
+    def text(self, out: StructInfoText) -> str:
+        """`R.Shape([n, 2])`."""
+        if self.values is not None:
+            return f"R.Shape([{', '.join([out.dim(value) for value in self.values])}])"
+        return f"R.Shape(ndim={self.ndim})" if self.ndim >= 0 else "R.Shape"
 
 
 MESH_MARK = (
@@ -129,6 +162,26 @@ class TensorStructInfo(StructInfo):
         held = shape.struct_info  # type: ignore[union-attr]  # a variable, being no tuple
         return held.values if isinstance(held, ShapeStructInfo) else None
 
+    def text(self, out: StructInfoText) -> str:
+        """`R.Tensor((n, 2), dtype="float32")`."""
+        parts = []
+        if type(self.shape) is tuple:
+            parts.append(out.dims(self.shape))
+        elif self.shape is not None:
+            parts.append(out.var_name(self.shape))
+        if self.dtype is not None:
+            parts.append(f'dtype="{self.dtype}"')
+        if self.shape is None and self.ndim >= 0:
+            parts.append(f"ndim={self.ndim}")
+        if self.vdevice is not None and MESH_MARK in self.vdevice:
+            mesh, _, placement = self.vdevice.partition(MESH_MARK)
+            where = mesh if mesh.endswith(")") else quoted(mesh)
+            parts += [f"device_mesh={where}", f"placement={quoted(placement)}"]
+            return f"R.DTensor({', '.join(parts)})"
+        if self.vdevice is not None:
+            parts.append(f"vdevice={quoted(self.vdevice)}")
+        return f"R.Tensor({', '.join(parts)})" if parts else "R.Tensor"
+
 
 class TupleStructInfo(StructInfo):
     """A tuple of values."""
@@ -140,6 +193,12 @@ class TupleStructInfo(StructInfo):
         key = (cls, fields)
         hit = _TABLE.find(key)
         return hit or _interned(key, fields=fields, size=1 + sum([field.size for field in fields]))  # type: ignore[no-any-return]
+
+    def text(self, out: StructInfoText) -> str:
+        """`R.Tuple(…)`."""
+        if not self.fields:
+            return "R.Tuple"
+        return f"R.Tuple({', '.join([out.part(field) for field in self.fields])})"
 
 
 class FuncStructInfo(StructInfo):
@@ -163,6 +222,17 @@ class FuncStructInfo(StructInfo):
         if hit is None and params is not None and derive_func is not None:
             raise ValueError("a function has parameters or a derive function, not both")
         return hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)  # type: ignore[no-any-return]
+
+    def text(self, out: StructInfoText) -> str:
+        """`R.Callable((…), …, True)`."""
+        if self.params is None:
+            plain = self.ret is OBJECT and not self.pure and self.derive_func is None
+            parts = [] if plain else [f"ret={out.part(self.ret)}", f"purity={self.pure}"]
+            parts += [f'derive_func="{self.derive_func}"'] if self.derive_func else []
+            return f"R.Callable({', '.join(parts)})" if parts else "R.Callable"
+        params = ", ".join([out.part(param) for param in self.params])
+        comma = "," if len(self.params) == 1 else ""
+        return f"R.Callable(({params}{comma}), {out.part(self.ret)}, {self.pure})"
 
 
 def is_too_large(info: StructInfo) -> bool:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.codes import syntax as codes
-from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.index_map import IndexMap, place
-from relax_explorer.core.ir.prim_text import PrimText
+from relax_explorer.core.ir.prim_text import Name, Named, PrimText
 
 if TYPE_CHECKING:
-    from relax_explorer.core.syntax.parse_info import InfoReader
+    from relax_explorer.core.syntax.parse_dim import DimReader
 
 NAME = "T.index_map"
 
 
-def read(info: InfoReader, node: ast.expr) -> IndexMap:
+def read(info: DimReader, node: ast.expr) -> IndexMap:
     """The map that a lambda is, or a call of T.index_map with one."""
     if isinstance(node, ast.Lambda):
         return _read_lambda(info, node)
@@ -38,7 +36,7 @@ def read(info: InfoReader, node: ast.expr) -> IndexMap:
     return made
 
 
-def _read_lambda(info: InfoReader, node: ast.Lambda) -> IndexMap:
+def _read_lambda(info: DimReader, node: ast.Lambda) -> IndexMap:
     spec = node.args
     if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.defaults:
         raise info.ctx.fail(codes.BAD_CALL, "an index map names each axis", node, help="write lambda i, j: …")
@@ -53,15 +51,15 @@ def _read_lambda(info: InfoReader, node: ast.Lambda) -> IndexMap:
         info.resolve = outer
 
 
-def write(made: IndexMap, name: Callable[[p.PrimVar], str]) -> str:
+def write(made: IndexMap, name: Name) -> str:
     """A map as TVM prints it; `name` gives the names of shape variables."""
     back = f", inverse_index_map={_lambda(made.inverse, name)}" if made.inverse is not None else ""
     return f"{NAME}({_lambda(made, name)}{back})"
 
 
-def _lambda(made: IndexMap, name: Callable[[p.PrimVar], str]) -> str:
+def _lambda(made: IndexMap, name: Name) -> str:
     taken = {name(var) for var in made.free}
-    names: dict[p.PrimVar, str] = {}
+    names: dict[Named, str] = {}
     for var, hint in zip(made.places, made.names, strict=True):
         number, own = 0, hint
         while own in taken:  # a name of a shape variable would hide it

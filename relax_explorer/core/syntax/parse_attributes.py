@@ -14,7 +14,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
-from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, odd_float, verbatim
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix, odd_float, verbatim
 
 if TYPE_CHECKING:
     from relax_explorer.core.syntax.parse_expr import ExprReader

@@ -27,7 +27,7 @@ from relax_explorer.core.syntax.parse_call_forms import (
     packed_form,
 )
 from relax_explorer.core.syntax.parse_forms import FORMS, NO_VALUES, executes
-from relax_explorer.core.syntax.parse_info import dotted
+from relax_explorer.core.syntax.written import dotted
 
 if TYPE_CHECKING:
     from relax_explorer.core.syntax.parse_expr import ExprReader

@@ -13,7 +13,6 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import FLOAT64, DType
-from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
@@ -24,13 +23,9 @@ from relax_explorer.core.syntax.parse_call import read_call
 from relax_explorer.core.syntax.parse_forms import (
     scalar_constant,
 )
-from relax_explorer.core.syntax.parse_info import (
-    PRIM_OPERATORS,
-    InfoReader,
-    align,
-    dotted,
-    negated,
-)
+from relax_explorer.core.syntax.parse_info import InfoReader
+from relax_explorer.core.syntax.prim_rules import PRIM_OPERATORS, align, combine, negated
+from relax_explorer.core.syntax.written import dotted
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",

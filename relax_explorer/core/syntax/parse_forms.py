@@ -16,7 +16,7 @@ from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.parse_attributes import default_attrs, keywords, struct_infos
-from relax_explorer.core.syntax.parse_info import dotted
+from relax_explorer.core.syntax.written import dotted
 
 if TYPE_CHECKING:
     from relax_explorer.core.syntax.parse_expr import ExprReader

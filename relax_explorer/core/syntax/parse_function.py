@@ -23,7 +23,8 @@ from relax_explorer.core.syntax.local_names import Scope
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_if import read_if, targets
-from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_info import InfoReader
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
 MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape

@@ -13,9 +13,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_buffer import declarations, scalars
 from relax_explorer.core.syntax.parse_tir_stmt import StatementReader
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 from relax_explorer.core.tir import stmt as t
 
 

@@ -9,8 +9,8 @@ from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
 from relax_explorer.core.syntax.context import Context
-from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix
 from relax_explorer.core.syntax.parse_tir_block import BlockReader
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad

@@ -11,9 +11,9 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.parse_info import dotted, dtype_of_prefix, odd_float
 from relax_explorer.core.syntax.parse_tir_buffer import BufferReader
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix, odd_float
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 

@@ -22,19 +22,18 @@ from relax_explorer.core.ir.dtype import (
     dtype,
     limits,
 )
-from relax_explorer.core.ir.fold import combine
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.parse_info import (
+from relax_explorer.core.syntax.prim_rules import (
     OF_ONE_DTYPE,
     PRIM_FUNCTIONS,
     PRIM_OPERATORS,
     align,
-    dotted,
-    dtype_of_prefix,
+    combine,
     function_of,
     negated,
     truth,
 )
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
 

@@ -11,9 +11,9 @@ from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.parse_info import dotted
 from relax_explorer.core.syntax.parse_tir_assign import AssignmentReader
 from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope, constant
+from relax_explorer.core.syntax.written import dotted
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Range
 from relax_explorer.core.tir.prim_expr import BufferPtr

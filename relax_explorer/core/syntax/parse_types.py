@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir import types as t
 from relax_explorer.core.ir.erasure import wrap_type
-
-if TYPE_CHECKING:
-    from relax_explorer.core.syntax.parse_info import InfoReader
+from relax_explorer.core.syntax.parse_dim import DimReader
 
 
-def read(reader: InfoReader, node: ast.Call, name: str) -> s.StructInfo | None:
+def read(reader: DimReader, node: ast.Call, name: str) -> s.StructInfo | None:
     """The StructInfo that a written type says; None when `name` is no type."""
     return None if name.removeprefix("R.") not in _FORMS else wrap_type(_type(reader, node))
 
 
-def _type(reader: InfoReader, node: ast.expr) -> t.Type:
+def _type(reader: DimReader, node: ast.expr) -> t.Type:
     name = ast.unparse(node.func).removeprefix("R.") if isinstance(node, ast.Call) else ""
     form = _FORMS.get(name)
     if form is None or not isinstance(node, ast.Call):
@@ -35,17 +33,17 @@ def _type(reader: InfoReader, node: ast.expr) -> t.Type:
     return make(reader, given, node)
 
 
-def _rank(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> int:
+def _rank(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> int:
     return reader.rank(given, None, node)
 
 
-def _tensor(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
+def _tensor(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
     return t.DynTensorType(
         _rank(reader, given, node), reader.dtype(given["dtype"]) if "dtype" in given else None
     )
 
 
-def _scalar(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
+def _scalar(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
     kind = reader.dtype(given["dtype"]) if "dtype" in given else None
     if kind is None:
         text = f"{ast.unparse(node)[:60]} names no scalar"
@@ -53,14 +51,14 @@ def _scalar(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> t
     return t.PrimType(kind)
 
 
-def _several(reader: InfoReader, node: ast.expr | None, call: ast.Call) -> tuple[t.Type, ...]:
+def _several(reader: DimReader, node: ast.expr | None, call: ast.Call) -> tuple[t.Type, ...]:
     if not isinstance(node, (ast.Tuple, ast.List)):
         text = f"{ast.unparse(call)[:60]!r} needs a list of types"
         raise reader.ctx.fail(codes.BAD_CALL, text, call, help="write [ObjectType(), …]")
     return tuple([_type(reader, item) for item in node.elts])
 
 
-def _function(reader: InfoReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
+def _function(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
     params = _several(reader, given.get("arg_types"), node)
     ret = _type(reader, given["ret_type"]) if "ret_type" in given else t.OBJECT_TYPE
     pure = given.get("pure")

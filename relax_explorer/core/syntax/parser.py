@@ -25,9 +25,10 @@ from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_forms import extern
 from relax_explorer.core.syntax.parse_function import FunctionReader
-from relax_explorer.core.syntax.parse_info import InfoReader, dotted, dtype_of_prefix
+from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")

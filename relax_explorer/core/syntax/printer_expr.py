@@ -13,7 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.ir.index_map import IndexMap
-from relax_explorer.core.ir.prim_text import PrimText, float_text, quoted
+from relax_explorer.core.ir.prim_text import Named, PrimText, float_text, quoted
 from relax_explorer.core.ir.struct_info_text import StructInfoText
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find as find_op
@@ -73,8 +73,9 @@ class ExprText:
         self._writers = _WRITERS
         self._attrs: dict[Attrs, str] = {}
 
-    def _shape_var(self, var: p.PrimVar) -> str:
-        self.mentioned[var] = None
+    def _shape_var(self, var: Named) -> str:
+        if isinstance(var, p.PrimVar):
+            self.mentioned[var] = None
         return self.names(var)
 
     def forget(self) -> None:

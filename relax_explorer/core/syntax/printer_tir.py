@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir import prim_text
-from relax_explorer.core.ir.dtype import HANDLE
-from relax_explorer.core.ir.prim_text import ATOM, PrimText
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.printer_tir_block import INDENT
@@ -15,7 +12,6 @@ from relax_explorer.core.syntax.printer_tir_buffer import buffers_in, shape_vars
 from relax_explorer.core.syntax.printer_tir_stmt import StatementPrinter
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.prim_expr import BufferPtr, Let, PointerType
 from relax_explorer.core.tir.traverse import statements
 
 
@@ -123,39 +119,3 @@ class _FunctionPrinter(StatementPrinter):
         if root is not None:
             self._allocations(root, 1)
         self.statement(inner, 1)
-
-
-def _pointer(out: PrimText, expr: BufferPtr) -> tuple[str, int]:
-    name = out.name(expr.buffer)  # type: ignore[arg-type]  # Names takes anything with a name
-    return (name if expr.how == "buffer" else f"{name}.{expr.how}"), ATOM
-
-
-def _pointer_type(out: PrimText, expr: PointerType) -> tuple[str, int]:
-    return f"{expr}{'()' if expr.element is HANDLE else ''}.ty", ATOM
-
-
-def _let(out: PrimText, expr: Let) -> tuple[str, int]:
-    return f"T.Let({out.write(expr.body)}, where={{{out.name(expr.var)}: {out.write(expr.value)}}})", ATOM
-
-
-_OPERATORS = {
-    "shift_left": ("<<", 8),
-    "shift_right": (">>", 8),
-    "bitwise_and": ("&", 7),
-    "bitwise_xor": ("^", 6),
-    "bitwise_or": ("|", 5),
-}
-
-
-def _call(out: PrimText, expr: p.PrimCall) -> tuple[str, int]:
-    if expr.op in _OPERATORS and len(expr.args) == 2:
-        symbol, strength = _OPERATORS[expr.op]
-        return (
-            f"{out.operand(expr.args[0], strength)} {symbol} {out.operand(expr.args[1], strength + 1)}",
-            strength,
-        )
-    return _plain_call(out, expr)
-
-
-_plain_call = prim_text.WRITERS[p.PrimCall]
-prim_text.WRITERS.update({BufferPtr: _pointer, PointerType: _pointer_type, Let: _let, p.PrimCall: _call})

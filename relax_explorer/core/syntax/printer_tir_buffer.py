@@ -9,7 +9,7 @@ from typing import Any
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT32, INT64
-from relax_explorer.core.ir.prim_text import PrimText, quoted
+from relax_explorer.core.ir.prim_text import Named, PrimText, quoted
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir import stmt as t
@@ -65,8 +65,8 @@ class BufferText:
         ] = {}  # used but bound nowhere: the function is ill-formed, and printed all the same
         self.introduced: set[p.PrimVar] = set()  # by a parameter already
 
-    def _name(self, var: p.PrimVar) -> str:
-        if not self.names.known(var) and type(var) is p.PrimVar:
+    def _name(self, var: Named) -> str:
+        if type(var) is p.PrimVar and not self.names.known(var):
             self.free[var] = None
         return self.names(var)  # type: ignore[no-any-return]  # typed by the table it comes from
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relax_explorer.core.ir import prim_text
+from relax_explorer.core.ir import prim_text as pt
 from relax_explorer.core.ir.dtype import HANDLE, INT32, DType
 from relax_explorer.core.ir.interned import InternTable
 from relax_explorer.core.ir.prim import IntImm, PrimCall, PrimExpr, PrimVar
@@ -39,6 +39,12 @@ class BufferLoad(PrimExpr):
         """The same buffer at other indices."""
         return BufferLoad(self.buffer, children)
 
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`buffer[indices]`; a scalar is its name alone."""
+        if self.buffer.is_scalar and self.indices == ORIGIN:
+            return out.name(self.buffer), pt.ATOM
+        return f"{out.name(self.buffer)}[{out.listed(self.indices) or '()'}]", pt.ATOM
+
 
 class BufferPtr(PrimExpr):
     """`buffer.data`, or the buffer itself as an argument: `how` is `data`, `buffer` or another attribute name.
@@ -65,6 +71,11 @@ class BufferPtr(PrimExpr):
         """A pointer has no operands: itself."""
         return self
 
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`buffer.data`, or the name of the buffer."""
+        name = out.name(self.buffer)
+        return (name if self.how == "buffer" else f"{name}.{self.how}"), pt.ATOM
+
 
 class PointerType(PrimExpr):
     """`T.handle("int64", "global").ty`, the type of pointers to elements of a dtype, where an intrinsic takes it as an argument.
@@ -88,6 +99,10 @@ class PointerType(PrimExpr):
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A type has no operands: itself."""
         return self
+
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`T.handle("int64", "global").ty`."""
+        return f"{self}{'()' if self.element is HANDLE else ''}.ty", pt.ATOM
 
     def __str__(self) -> str:
         return "T.handle" if self.element is HANDLE else f'T.handle("{self.element}", "{self.scope}")'
@@ -123,6 +138,10 @@ class Ramp(PrimExpr):
         """The same lanes over other operands."""
         return Ramp(children[0], children[1], self.lanes)
 
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`T.Ramp(base, stride, lanes)`."""
+        return f"T.Ramp({out.write(self.base)}, {out.write(self.stride)}, {self.lanes})", pt.ATOM
+
 
 class Let(PrimExpr):
     """`body` with `var` standing for `value`."""
@@ -146,19 +165,11 @@ class Let(PrimExpr):
         """The same variable over another value and body."""
         return Let(self.var, children[0], children[1])
 
+    def text(self, out: pt.PrimText) -> tuple[str, int]:
+        """`T.Let(body, where={var: value})`."""
+        value = f"{out.name(self.var)}: {out.write(self.value)}"
+        return f"T.Let({out.write(self.body)}, where={{{value}}})", pt.ATOM
+
 
 # Where the element of a scalar is, whose name alone says so.
 ORIGIN = (IntImm(0, INT32),)
-
-
-def _ramp_text(out: prim_text.PrimText, expr: Ramp) -> tuple[str, int]:
-    return f"T.Ramp({out.write(expr.base)}, {out.write(expr.stride)}, {expr.lanes})", prim_text.ATOM
-
-
-def _load_text(out: prim_text.PrimText, expr: BufferLoad) -> tuple[str, int]:
-    if expr.buffer.is_scalar and expr.indices == ORIGIN:
-        return out.name(expr.buffer), prim_text.ATOM  # type: ignore[arg-type]  # Names takes anything with a name
-    return f"{out.name(expr.buffer)}[{out.listed(expr.indices) or '()'}]", prim_text.ATOM  # type: ignore[arg-type]
-
-
-prim_text.WRITERS.update({BufferLoad: _load_text, Ramp: _ramp_text})

@@ -1,0 +1,255 @@
+"""Reads dimensions and other scalar expressions of Relax functions."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64, DType, element_type
+from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
+from relax_explorer.core.syntax.prim_rules import (
+    OF_ONE_DTYPE,
+    PRIM_FUNCTIONS,
+    PRIM_OPERATORS,
+    align,
+    combine,
+    function_of,
+    negated,
+    truth,
+)
+from relax_explorer.core.syntax.python_text import expression_tree
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
+
+
+class DimReader:
+    """Reads scalar expressions in one function.
+
+    `resolve(name)` gives the variable in scope (a Relax Var, a PrimVar, or None); in a signature an unknown name in a
+    quoted dimension, or a module-level TypeVar, makes a new shape variable (`define`).
+    """
+
+    def __init__(
+        self, ctx: Context, resolve: Callable[[str], Any], define: Callable[[str, DType], p.PrimVar]
+    ) -> None:
+        self.ctx, self.resolve, self.define = ctx, resolve, define
+        self.in_signature = False
+
+    def dtype(self, node: ast.expr) -> DType | None:
+        """A dtype given as a string; None is unknown, as are the names that say so."""
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, type(None))):
+            text = f"{ast.unparse(node)[:40]!r} is no dtype"
+            raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
+        try:
+            return None if node.value is None else element_type(node.value)
+        except ValueError as error:
+            raise self.ctx.fail(codes.BAD_DTYPE, str(error)[:80], node, help=codes.BAD_DTYPE.fix) from None
+
+    def _integer(self, node: ast.expr) -> int:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self._integer(node.operand)
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return node.value
+        raise self.ctx.fail(codes.BAD_EXPRESSION, "an integer literal is needed here", node)
+
+    def rank(self, given: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
+        """The rank that `ndim=` says, -1 when it says none; it is the number of the dimensions, where they are given."""
+        said = self._integer(given["ndim"]) if "ndim" in given else -1
+        if said < -1 or (type(shape) is tuple and said not in (-1, len(shape))):
+            raise self.ctx.fail(
+                codes.BAD_ANNOTATION,
+                f"a rank of {said} can't be" if said < -1 else f"the rank is {len(shape)}, not {said}",
+                node,
+                help="leave ndim out where the dimensions are given",
+            )
+        return said
+
+    def dim(self, node: ast.expr) -> p.PrimExpr:
+        """A dimension: an expression over shape variables, perhaps in quotes."""
+        if isinstance(node, ast.Constant):
+            if type(node.value) is int:
+                return self._literal(node.value, node)
+            if isinstance(node.value, str):
+                return self._quoted(node)
+        if isinstance(node, ast.Attribute) and dotted(node) == "R.any_dim":
+            return self._any_dim(node)
+        value = self.prim(node)
+        if not value.dtype.is_int:
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION, f"a dimension is an integer, this is {value.dtype}", node
+            )
+        return value
+
+    def _any_dim(self, node: ast.expr) -> p.PrimExpr:
+        if not self.ctx.experimental:
+            fix = codes.EXPERIMENTAL.fix
+            raise self.ctx.fail(codes.EXPERIMENTAL, "R.any_dim is reserved for experiments", node, help=fix)
+        return p.AnyDim()
+
+    def _literal(self, value: int, node: ast.expr) -> p.PrimExpr:
+        if self.ctx.numbers and str(value) in self.ctx.numbers:
+            return self._name(ast.copy_location(ast.Name(str(value)), node))
+        try:
+            return p.IntImm(value, INT64)
+        except OverflowError:
+            raise self.ctx.fail(
+                codes.BAD_LITERAL,
+                f"{str(value)[:40]} does not fit int64",
+                node,
+                help="a dimension is an int64",
+            ) from None
+
+    def _quoted(self, node: ast.Constant) -> p.PrimExpr:
+        return self._inside(node, self.dim)
+
+    def _inside(self, node: ast.Constant, read: Callable[[ast.expr], p.PrimExpr]) -> p.PrimExpr:
+        """What stands in quotes, read by `read`; places inside the quotes are reported at the quotes."""
+        try:
+            inner = expression_tree(str(node.value))
+        except ValueError:
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no dimension", node
+            ) from None
+        for child in ast.walk(inner):
+            ast.copy_location(child, node)
+        was, self.in_signature = self.in_signature, True
+        try:
+            return read(inner)
+        finally:
+            self.in_signature = was
+
+    def _scalar(self, node: ast.expr) -> p.PrimExpr:
+        """The value of a scalar, perhaps in quotes."""
+        quoted = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        return self._inside(node, self.prim) if quoted else self.prim(node)  # type: ignore[arg-type]  # a Constant, as `quoted` says
+
+    def prim(self, node: ast.expr) -> p.PrimExpr:
+        """A scalar expression; integer literals are int64."""
+        reader = _PRIMS.get(type(node))
+        if reader is None:
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION,
+                f"{ast.unparse(node)[:60]!r} is no scalar expression",
+                node,
+                help="write a number, a shape variable, or arithmetic with them",
+            )
+        return reader(self, node)
+
+    def _name(self, node: ast.Name) -> p.PrimExpr:
+        found = self.resolve(node.id)
+        if isinstance(found, p.PrimExpr):
+            return found
+        if isinstance(found, Var):
+            info = found.struct_info
+            if isinstance(info, s.PrimStructInfo) and info.value is not None:
+                return info.value
+            raise self.ctx.fail(codes.BAD_EXPRESSION, f"{node.id!r} is not a shape variable", node)
+        if node.id == UNREADABLE:
+            raise Skip
+        declared = self.ctx.type_var_dtype(node.id)
+        if declared is not None or self.in_signature:
+            return self.define(node.id, declared or INT64)
+        raise self.ctx.fail(
+            codes.UNDEFINED,
+            f"shape variable {node.id!r} is not defined",
+            node,
+            help=f"declare it: {node.id} = T.int64()",
+        )
+
+    def _constant(self, node: ast.Constant) -> p.PrimExpr:
+        if type(node.value) is int:
+            return self._literal(node.value, node)
+        if isinstance(node.value, (bool, float)):
+            return p.as_prim(node.value)
+        raise self.ctx.fail(codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no scalar", node)
+
+    def _binary(self, node: ast.BinOp) -> p.PrimExpr:
+        kind = PRIM_OPERATORS.get(type(node.op))
+        if kind is None:
+            raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
+        return combine(kind, *align(self.prim(node.left), self.prim(node.right)))
+
+    def _compare(self, node: ast.Compare) -> p.PrimExpr:
+        kind = PRIM_OPERATORS.get(type(node.ops[0]))
+        if kind is None or len(node.ops) != 1:
+            raise self.ctx.fail(codes.BAD_EXPRESSION, "one comparison at a time", node)
+        return combine(kind, *align(self.prim(node.left), self.prim(node.comparators[0])))
+
+    def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
+        kind = PRIM_OPERATORS[type(node.op)]
+        first, *rest = [truth(self.ctx, self.prim(value), value) for value in node.values]
+        return functools.reduce(kind, rest, first)
+
+    def _unary(self, node: ast.UnaryOp) -> p.PrimExpr:
+        if isinstance(node.op, ast.Not):
+            return p.Not(truth(self.ctx, self.prim(node.operand), node.operand))
+        if isinstance(node.op, ast.USub):
+            inner = node.operand
+            if isinstance(inner, ast.Constant) and type(inner.value) is int:
+                return self._literal(-inner.value, node)
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, (bool, float)):
+                return p.as_prim(-inner.value)
+            return negated(self.prim(inner))
+        raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
+
+    def _prim_call(self, node: ast.Call) -> p.PrimExpr:
+        name = dotted(node.func)
+        found = dtype_of_prefix(name)
+        if found is not None and len(node.args) == 1:
+            return self.literal_of(found, node.args[0])
+        if found is not None and not node.args:
+            raise self.ctx.fail(
+                codes.BAD_EXPRESSION,
+                f"{name}() declares a shape variable and is no value",
+                node,
+                help=f"declare it on a line of its own: n = {name}()",
+            )
+        if name == "T.Cast" and len(node.args) == 2:
+            return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
+        args = [self.prim(arg) for arg in node.args]
+        if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
+            if name in ("T.And", "T.Or"):
+                args = [truth(self.ctx, arg, part) for arg, part in zip(args, node.args, strict=True)]
+            return function_of(name[2:], *align(args[0], args[1]))
+        if name in ("T.Select", "T.if_then_else") and len(args) == 3:
+            truth(self.ctx, args[0], node.args[0])
+            one, two = align(args[1], args[2])
+            if name == "T.Select":
+                return p.Select(args[0], one, two)
+            return p.PrimCall("if_then_else", (args[0], one, two), one.dtype)
+        if name in OF_ONE_DTYPE and len(args) == 2:
+            args = list(align(args[0], args[1]))
+        if name.startswith("T."):
+            return p.PrimCall(name[2:], tuple(args), args[0].dtype if args else INT64)
+        text = f"{ast.unparse(node)[:60]!r} is no scalar expression"
+        help = "write a number, a shape variable, or arithmetic with them"
+        raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=help)
+
+    def literal_of(self, wanted: DType, node: ast.expr) -> p.PrimExpr:
+        """The scalar in `T.float32(1.5)`: a literal of that dtype, or a conversion to it."""
+        value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+        if isinstance(value, ast.Constant) and isinstance(value.value, (int, float, str)):
+            try:
+                number = float(value.value) if wanted.is_float else int(value.value)
+                return p.as_prim(-number if value is not node else number, wanted)
+            except (OverflowError, ValueError):
+                raise self.ctx.fail(
+                    codes.BAD_LITERAL, f"{str(value.value)[:40]} does not fit {wanted}", node
+                ) from None
+        return p.Cast(wanted, self.prim(node))
+
+
+_PRIMS: dict[type, Callable[[DimReader, Any], p.PrimExpr]] = {
+    ast.Name: DimReader._name,
+    ast.Constant: DimReader._constant,
+    ast.BinOp: DimReader._binary,
+    ast.Compare: DimReader._compare,
+    ast.BoolOp: DimReader._bool,
+    ast.UnaryOp: DimReader._unary,
+    ast.Call: DimReader._prim_call,
+}
