@@ -13,9 +13,7 @@ import click
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.commands import COMMANDS, Argument, Command
-from relax_explorer.ui import config
 from relax_explorer.ui.cli import output, streams
-from relax_explorer.ui.cli.handlers import HANDLERS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
 
@@ -99,12 +97,17 @@ def _parameter(argument: Argument) -> click.Parameter:
     )
 
 
-def _callback(name: str) -> Callable[..., None]:
-    handler = HANDLERS[name]
+def _handler(name: str) -> Callable[..., int]:
+    """What a command does; it brings the whole compiler, which `--version` and `--help` do not wait for."""
+    from relax_explorer.ui.cli.handlers import HANDLERS
 
+    return HANDLERS[name]
+
+
+def _callback(name: str) -> Callable[..., None]:
     def callback(**arguments: Any) -> None:
         try:
-            code = handler(**arguments)
+            code = _handler(name)(**arguments)
         except Failure as failure:
             output.report(failure.diagnostics)
             code = output.status(failure)
@@ -148,6 +151,8 @@ def _command(item: Command) -> click.Command:
 def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
     """Explore and debug Relax programs of Apache TVM: `relax-explorer FILE` opens the explorer."""
     if not isolated:
+        from relax_explorer.ui import config
+
         try:
             ctx.default_map, remarks = config.settings(Path.cwd(), config_file)
         except config.BadConfig as error:
@@ -158,7 +163,7 @@ def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
         if not sys.stdout.isatty():
             output.say(ctx.get_help())
             return
-        sys.exit(HANDLERS["tui"](input=None, passes=None, screen="home"))
+        sys.exit(_handler("tui")(input=None, passes=None, screen="home"))
 
 
 for _item in COMMANDS:

@@ -1,4 +1,7 @@
-"""What the command line prints and with which status it ends: data on stdout, talk on stderr."""
+"""What the command line prints and with which status it ends: data on stdout, talk on stderr.
+
+Every command imports this module, `--version` too: what only some of them need is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +9,34 @@ import contextlib
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import relax_explorer
-from relax_explorer.core.codes import passes as pass_codes
-from relax_explorer.core.codes import runtime, syntax
-from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.session import Session
-from relax_explorer.core.syntax.load import load, read_stream
-from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
-from relax_explorer.viz.problem import render
 from relax_explorer.viz.visible import visible, visible_json, visible_lines
 
+if TYPE_CHECKING:
+    from relax_explorer.core.diagnostics import Diagnostic, Failure
+    from relax_explorer.core.program.module import IRModule
+    from relax_explorer.core.session.session import Session
+
 OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 141
-_USAGE = frozenset({syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, pass_codes.UNKNOWN_PASS, pass_codes.BAD_OPTION,
-                    runtime.BAD_INPUT_FILE, runtime.UNKNOWN_FUNCTION, runtime.WRONG_INPUT, runtime.INPUT_COUNT})  # fmt: skip
-_CANNOT = frozenset({runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL, runtime.TOO_LARGE})
 
 
 def status(failure: Failure) -> int:
     """The exit status that a failure deserves."""
+    from relax_explorer.core.codes import passes, runtime, syntax
+
+    usage = {syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, passes.UNKNOWN_PASS, passes.BAD_OPTION,
+             runtime.BAD_INPUT_FILE, runtime.UNKNOWN_FUNCTION, runtime.WRONG_INPUT, runtime.INPUT_COUNT}  # fmt: skip
+    cannot = {runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL, runtime.TOO_LARGE}
     codes = {item.code for item in failure.diagnostics if item.is_error}
-    if codes & _USAGE:
+    if codes & usage:
         return USAGE
-    if codes & _CANNOT:
+    if codes & cannot:
         return CANNOT
     return FOUND if any(code.id.startswith("RX05") for code in codes) else USAGE
 
@@ -77,6 +79,8 @@ def stream(err: bool = False) -> Iterator[None]:
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
     """Diagnostics on stderr."""
+    from relax_explorer.viz.problem import render
+
     color = sys.stderr.isatty()
     for item in diagnostics:
         say_styled(render(item, color), err=True)
@@ -89,6 +93,9 @@ def of_passes(session: Session) -> list[Diagnostic]:
 
 def read(path: str) -> IRModule:
     """The module in a file, or on standard input for `-`; raises ParseError."""
+    from relax_explorer.core.syntax.load import load, read_stream
+    from relax_explorer.core.syntax.parser import parse
+
     if path != "-":
         return load(path)
     return parse(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
