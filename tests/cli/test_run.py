@@ -154,6 +154,37 @@ def test_numbers_that_went_wrong_stop(body: str, at: str, tmp_path: Path) -> Non
     assert "stopped" in nan(tmp_path, body)
 
 
+KERNEL = """@I.ir_module
+class M:
+    @T.prim_func
+    def NAME(A: T.Buffer((2,), "float32"), BUFFER: T.Buffer((2,), "float32")):
+        for i in range(2):
+            with T.sblock("b"):
+                BUFFER[i] = VALUE
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")):
+        a = R.builtin.alloc_tensor(R.shape([2]), "float32", 0)
+        _ = M.NAME(x, a)
+        return a
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "buffer", "value", "stops"),
+    [
+        ("alloc_roots", "B", "T.sqrt(A[i] - T.float32(5))", True),
+        ("divide", "inf", "A[i] / T.float32(0)", True),
+        ("divide", "B", "A[i] / T.float32(0)", True),
+        ("mask", "B", 'T.float32("-inf")', False),
+    ],
+)
+def test_names_do_not_decide_what_went_wrong(
+    name: str, buffer: str, value: str, stops: bool, tmp_path: Path
+) -> None:
+    text = KERNEL.replace("NAME", name).replace("BUFFER", buffer).replace("VALUE", value)
+    assert ("stopped" in run(tmp_path, text, "--break", "nan", "--input", "x=1").stdout) is stops
+
+
 PARTS = """@I.ir_module
 class M:
     @R.function

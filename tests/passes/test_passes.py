@@ -15,7 +15,7 @@ from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import explain, run_step, steps
-from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM, WELL_FORMED, holding
 from tests.support.roundtrip import SAMPLES, function
 
 
@@ -416,17 +416,16 @@ def test_unchanged_bindings_are_the_same_objects() -> None:
 
 def test_the_order_is_explained_before_anything_runs() -> None:
     raw = rxe.parse(function("return R.add(R.exp(x), x)"))
-    warnings = explain(steps("LegalizeOps"), raw)
+    warnings = explain(steps("LegalizeOps"), holding(raw))
     assert [item.code.id for item in warnings] == ["RX0402"]
     assert "run Normalize" in warnings[0].help
-    assert explain(steps("Normalize,LegalizeOps"), raw) == []
+    assert explain(steps("Normalize,LegalizeOps"), holding(raw)) == []
 
 
 def test_a_pass_that_breaks_its_contract_is_named() -> None:
     from relax_explorer.core.ir import expr as e
     from relax_explorer.core.passes.contract import Pass
     from relax_explorer.core.passes.pipeline import Step
-    from relax_explorer.core.passes.properties import WELL_FORMED
 
     def lose(fn: e.Function, at: object) -> e.Function:
         """Forget the blocks."""

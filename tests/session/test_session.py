@@ -66,3 +66,56 @@ def test_graph_of_a_function() -> None:
     assert "digraph" in drawn.dot()
     with pytest.raises(rxe.Failure):
         rxe.graph(rxe.load(LLAMA), "no_such_function")
+
+
+FAILING = """
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        y = R.exp(x)
+        unused = R.sin(x)
+        R.output(y)
+    return y
+"""
+
+
+def test_rules_are_checked_once_when_a_session_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    from relax_explorer.core.check.well_formed import _Scopes
+
+    functions: list[object] = []
+    check = _Scopes.check
+
+    def counted(scopes: _Scopes) -> object:
+        functions.append(scopes)
+        return check(scopes)
+
+    monkeypatch.setattr(_Scopes, "check", counted)
+    rxe.Session(rxe.parse(FAILING), "simplify")
+    assert len(functions) == 1
+
+
+def test_a_pass_that_fails_leaves_the_module_to_the_next() -> None:
+    session = rxe.Session(
+        rxe.parse(FAILING), 'ToNonDataflow,DeadCodeElimination{entry_functions="none"},LegalizeOps'
+    )
+    listened: list[int] = []
+    session.listeners.append(lambda snapshot: listened.append(snapshot.number))
+    session.run_all()
+    _, first, failed, last = session.stages
+    assert [problem.code.id for problem in failed.problems] == ["RX0404"]
+    assert (failed.module, failed.changed) == (first.module, False)
+    assert (last.changed, last.phase) == (True, "lowered")
+    assert listened == [1, 2, 3]
+    assert session.advance() is None
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_every_door_runs_a_pipeline_alike(verify: bool) -> None:
+    module = rxe.normalize(rxe.parse(FAILING))
+    session = rxe.Session(module, "default")
+    session.run_all()
+    assert rxe.structural_equal(session.stages[-1].module, rxe.run_pipeline(module, "default", verify))
+    one_by_one = module
+    for step in session.pipeline:
+        one_by_one = rxe.apply_pass(one_by_one, step.of.name, **step.options)
+    assert rxe.structural_equal(one_by_one, session.stages[-1].module)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from relax_explorer.core.arith.prove import proving
 from relax_explorer.core.check import missing, normal_form
@@ -31,8 +31,7 @@ def check(
     `prover` is `arithmetic`, or `alpha`: dimensions are equal only if they are written alike.
     Raises ValueError for another profile or prover.
     """
-    if profile not in ("spec", "tvm"):
-        raise ValueError(f"no profile {profile!r}; there are spec and tvm")
+    check_profile(profile)
     if isinstance(module, str):
         try:
             module = parse(module)
@@ -42,8 +41,37 @@ def check(
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
+    found = checked(module, profile, prover)
+    items = sorted([*found.problems, *_unused(found.module)], key=Diagnostic.order)
+    return [lenient(item) if profile == "tvm" else item for item in items]
+
+
+def check_profile(profile: str) -> None:
+    """Raise ValueError for a profile that there is not."""
+    if profile not in ("spec", "tvm"):
+        raise ValueError(f"no profile {profile!r}; there are spec and tvm")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A module in normal form, with what is wrong in it, by place; `well_formed` says whether its rules hold."""
+
+    module: IRModule
+    problems: tuple[Diagnostic, ...]
+    well_formed: bool
+
+
+def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic") -> Checked:
+    """Normalize a module and check it, unused values aside; the profile is as in `check`."""
+    tvm = profile == "tvm"
     with proving(prover), building():
-        return _check(module, profile == "tvm")
+        normal, report = normalize_with(module, unsaid_is_pure=tvm)
+        rules = list(violations(normal, unsaid_is_pure=tvm))
+        found = Report()
+        found.extend(report)
+        found.extend(rules)
+        found.extend(missing.violations(normal))
+    return Checked(normal, tuple(found.sorted()), not any(item.is_error for item in rules))
 
 
 # What a function that was read in part may seem to lack: who allocates, binds a shape variable or says a condition.
@@ -72,16 +100,6 @@ def problems(
         if item.is_error and not (item.code in _MAY_FOLLOW and _is_inside(item, partial))
     ]
     return tuple(sorted([*failure.diagnostics, *found], key=Diagnostic.order))
-
-
-def _check(module: IRModule, tvm: bool) -> list[Diagnostic]:
-    normal, report = normalize_with(module, unsaid_is_pure=tvm)
-    found = Report()
-    found.extend(report)
-    found.extend(violations(normal, unsaid_is_pure=tvm))
-    found.extend(missing.violations(normal))
-    found.extend(_unused(normal))
-    return [lenient(item) if tvm else item for item in found.sorted()]
 
 
 def lenient(item: Diagnostic) -> Diagnostic:

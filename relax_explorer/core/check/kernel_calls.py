@@ -9,12 +9,11 @@ from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.decl import Phase
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.side_effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
-
-# Only lowered programs allocate by operators of these families.
-_LOWERED = ("relax.builtin.", "relax.memory.", "relax.vm.")
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
@@ -37,8 +36,14 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
                 callee = callees.of(value.op)
                 if type(callee) is e.GlobalVar and callee.name in kernels:
                     found.append(_direct(callee.name, value, binding))
-    if not any(op.name.startswith(_LOWERED) for op in operators):
+    if not any(map(_is_of_lowered_programs, operators)):
         yield from found
+
+
+def _is_of_lowered_programs(op: e.OpRef) -> bool:
+    """Whether only programs that allocate by themselves call an operator."""
+    declared = find(op.name)
+    return declared is not None and declared.phase.includes(Phase.LOWERED)
 
 
 def _direct(name: str, call: e.Call, binding: e.Binding) -> Diagnostic:

@@ -8,6 +8,7 @@ from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, operands, sequences
+from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 
 
@@ -49,7 +50,8 @@ def _result(seq: e.SeqExpr, place: object) -> Iterator[Diagnostic]:
 
 def calls_first(call: e.Call) -> bool:
     """Whether the first argument is the function that the operator calls: `R.call_pure_packed("f", x)`."""
-    return type(call.op) is e.OpRef and call.op.name.startswith(("relax.call_", "relax.make_closure"))
+    declared = find(call.op.name) if type(call.op) is e.OpRef else None
+    return declared is not None and declared.calls_first()
 
 
 def _is_called(value: e.Expr, number: int) -> bool:

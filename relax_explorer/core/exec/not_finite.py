@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,12 @@ import numpy as np
 from relax_explorer.core.exec.debugger import Breakpoint, Debugger
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import from_numpy
-from relax_explorer.core.ir.walk import operands
-
-_INFINITE = re.compile(r"\b(inf|infinity|min_value|max_value)\b")
+from relax_explorer.core.ir.walk import any_expr, operands
+from relax_explorer.core.ops import find
+from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
 
 def on_not_finite(debugger: Debugger) -> Breakpoint:
@@ -53,7 +54,7 @@ class _Watch:
             return False
         self.bound[binding.var] = event.value
         results = _arrays([event.value])
-        if type(binding.value) is not e.Call or "alloc" in getattr(binding.value.op, "name", ""):
+        if type(binding.value) is not e.Call or _allocates(binding.value):
             for array in results:
                 self.known.setdefault(
                     id(array), (array, False, False)
@@ -81,13 +82,37 @@ class _Watch:
 
     def _is_meant(self, call: e.Call) -> bool:
         """Whether the call itself speaks of infinity: an attribute, or the kernel that it runs."""
-        if any(isinstance(value, float) and np.isinf(value) for value in call.attrs.values()):
+        if _mentions_infinity(call):
             return True
         names = [part.name for part in (call.op, *call.args[:1]) if type(part) is e.GlobalVar]
         module = self.debugger.module
-        return any(
-            _INFINITE.search(module.having({name: module[name]}).script()) for name in names if name in module
-        )
+        return any(_has_infinity(module[name]) for name in names if name in module)
+
+
+def _allocates(call: e.Call) -> bool:
+    """Whether a call gives memory that nobody has written yet."""
+    declared = find(call.op.name) if type(call.op) is e.OpRef else None
+    return declared is not None and declared.allocates
+
+
+def _has_infinity(fn: e.Function | PrimFunc | e.OpaqueFunction) -> bool:
+    """Whether an infinite number is written in a function."""
+    if isinstance(fn, PrimFunc):
+        parts = subexpressions(*[expr for node in statements(fn.body) for expr in expressions(node)])
+        return any(map(_is_infinite, parts))
+    return type(fn) is e.Function and any_expr(fn, _mentions_infinity)
+
+
+def _mentions_infinity(expr: e.Expr) -> bool:
+    if type(expr) is e.Call:
+        return any(isinstance(value, float) and np.isinf(value) for value in expr.attrs.values())
+    if type(expr) is e.Constant:
+        return any(bool(np.isinf(array.astype(np.float32)).any()) for array in _arrays([expr.data]))
+    return type(expr) is e.PrimValue and any(map(_is_infinite, subexpressions(expr.value)))
+
+
+def _is_infinite(expr: p.PrimExpr) -> bool:
+    return type(expr) is p.FloatImm and bool(np.isinf(expr.value))
 
 
 def _parts(call: e.Call) -> list[e.Expr]:

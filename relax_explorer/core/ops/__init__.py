@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.decl import PHASES, REQUIRED, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.decl import CALLING_PHASES, REQUIRED, Fusion, Op, Site, Stops, attr, operand
 
 __all__ = [
     "FAMILIES",
@@ -127,7 +127,7 @@ def names() -> list[str]:
 
 def by_phase() -> dict[str, list[str]]:
     """The names of all operators by the first phase that a program must have reached to call them."""
-    found: dict[str, list[str]] = {phase: [] for phase in PHASES}
+    found: dict[str, list[str]] = {phase.value: [] for phase in CALLING_PHASES}
     for name, op in table().items():
         found[op.phase].append(name)
     return found

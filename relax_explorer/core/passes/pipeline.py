@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir.expr import Expr, If
 from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.passes.contract import Pass, Rewrite
-from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property
+from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property, holding
 from relax_explorer.core.program.module import IRModule
 
 
@@ -34,7 +34,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one step did: the module after it, its rewrites, its problems, the seconds it took."""
+    """What one step did: the module after it, its rewrites, its problems, the seconds it took.
+
+    A step that fails keeps the module that it was given; its `failure` says why.
+    """
 
     step: Step
     module: IRModule
@@ -43,10 +46,21 @@ class Outcome:
     problems: tuple[Diagnostic, ...]
     seconds: float
     waived: frozenset[Property] = frozenset()
+    failure: Failure | None = None
 
     def holding(self, held: Iterable[Property]) -> set[Property]:
         """The properties that hold after the step, when `held` held before it."""
+        if self.failure is not None:
+            return set(held)
         return {*held, *self.step.of.establishes} - {*self.step.of.invalidates, *self.waived}
+
+    def raise_errors(self) -> None:
+        """Raise Failure if the step failed, or if its result is wrong."""
+        if self.failure is not None:
+            raise self.failure
+        errors = [problem for problem in self.problems if problem.is_error]
+        if errors:
+            raise Failure(*errors)
 
 
 def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
@@ -132,9 +146,9 @@ def _bad_option(text: str) -> Failure:
     return Failure(Diagnostic(codes.BAD_OPTION, text, help='write Pass{name=value,other="text"}'))
 
 
-def explain(pipeline: Sequence[Step], module: IRModule) -> list[Diagnostic]:
-    """Warnings about the order, before anything runs: requirements that neither the module nor an earlier step meets."""
-    held = {q for q in PROPERTIES if q.holds(module)}
+def explain(pipeline: Sequence[Step], held: Collection[Property]) -> list[Diagnostic]:
+    """Warnings about the order, before anything runs: requirements that no earlier step meets and that are not `held` before."""
+    held = set(held)
     warnings = []
     for step in pipeline:
         for wanted in step.of.requires:
@@ -163,6 +177,26 @@ def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[P
     return Outcome(step, new, changed, tuple(site.rewrites), tuple(problems), seconds, frozenset(site.waived))
 
 
+def run(
+    module: IRModule,
+    pipeline: Iterable[Step],
+    held: Iterable[Property] = (),
+    verify: bool = True,
+) -> Iterator[Outcome]:
+    """Run a pipeline step by step, each on the result of the one before; `held` are properties of the module.
+
+    The caller decides when to stop. After a step that fails, the next one takes the same module.
+    """
+    held = set(held)
+    for step in pipeline:
+        try:
+            outcome = run_step(step, module, verify, held)
+        except Failure as failure:
+            outcome = Outcome(step, module, False, (), failure.diagnostics, 0.0, failure=failure)
+        yield outcome
+        module, held = outcome.module, outcome.holding(held)
+
+
 def _broken(step: Step, wanted: Property, module: IRModule) -> Diagnostic | None:
     found = wanted.violation(module)
     if found is None:
@@ -177,23 +211,22 @@ def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
 
     Raises Failure for an unknown pass or option, for a module that inference refuses, or when the pass breaks its contract.
     """
-    of = _step(name).of
-    outcome = run_step(Step(of, options), _ready(module))
-    _raise(outcome)
-    return outcome.module
+    return _result(module, [Step(_step(name).of, options)], True, False)
 
 
 def run_pipeline(
     module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True
 ) -> IRModule:
     """The module after a pipeline of passes; raises Failure as `apply_pass` does."""
+    return _result(module, steps(pipeline), verify, verify)
+
+
+def _result(module: IRModule, pipeline: Sequence[Step], verify: bool, keep: bool) -> IRModule:
+    """The module after a pipeline; with `keep`, what the module has has to hold on."""
     module = _ready(module)
-    held = [q for q in PROPERTIES if q.holds(module)] if verify else []
-    for step in steps(pipeline):
-        outcome = run_step(step, module, verify, held)
-        _raise(outcome)
+    for outcome in run(module, pipeline, holding(module) if keep else (), verify):
+        outcome.raise_errors()
         module = outcome.module
-        held = list(outcome.holding(held))
     return module
 
 
@@ -213,12 +246,6 @@ def _ready(module: IRModule) -> IRModule:
 def _is_inferred(value: Expr) -> bool:
     """Whether inference has seen a value, which makes sequences of the branches of an If."""
     return value.struct_info is not None and (type(value) is not If or len(sequences(value)) == 2)
-
-
-def _raise(outcome: Outcome) -> None:
-    errors = [problem for problem in outcome.problems if problem.is_error]
-    if errors:
-        raise Failure(*errors)
 
 
 def normalized(module: IRModule) -> tuple[IRModule, list[Diagnostic]]:

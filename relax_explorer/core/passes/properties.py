@@ -1,4 +1,4 @@
-"""Properties that passes require, establish and keep; a Phase is a named set of them. Each can be checked on a module."""
+"""Properties that passes require, establish and keep; each can be checked on a module. Phases are sets of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from relax_explorer.core.check.well_formed import violations as well_formed_viol
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.decl import Phase
 from relax_explorer.core.program.module import IRModule
 
 
@@ -29,14 +30,6 @@ class Property:
 
     def __repr__(self) -> str:
         return self.name
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A named set of properties; a module is in the last phase all of whose properties hold."""
-
-    name: str
-    properties: tuple[Property, ...]
 
 
 def _each_binding(test: Callable[[e.Binding], str]) -> Callable[[IRModule], tuple[Any, str] | None]:
@@ -117,14 +110,21 @@ PROPERTIES: tuple[Property, ...] = (
     NO_HIGH_LEVEL_OPS,
     NO_DATAFLOW,
 )
-PHASES: tuple[Phase, ...] = (
-    Phase("parsed", ()),
-    Phase("normal", (NORMAL_FORM,)),
-    Phase("legalized", (NORMAL_FORM, NO_HIGH_LEVEL_OPS)),
-    Phase("lowered", (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW)),
-)
+# A module is in the last phase all of whose properties hold. No property tells programs of the virtual machine apart.
+PHASES: dict[Phase, tuple[Property, ...]] = {
+    Phase.PARSED: (),
+    Phase.HIGH: (NORMAL_FORM,),
+    Phase.LEGALIZED: (NORMAL_FORM, NO_HIGH_LEVEL_OPS),
+    Phase.LOWERED: (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW),
+}
+
+
+def holding(module: IRModule, well_formed: bool | None = None) -> set[Property]:
+    """The properties that a module has; `well_formed` if that is known already."""
+    known = {} if well_formed is None else {WELL_FORMED: well_formed}
+    return {q for q in PROPERTIES if (known[q] if q in known else q.holds(module))}
 
 
 def phase(module: IRModule) -> Phase:
     """The last phase that the module has reached."""
-    return [candidate for candidate in PHASES if all(q.holds(module) for q in candidate.properties)][-1]
+    return [name for name, needed in PHASES.items() if all(q.holds(module) for q in needed)][-1]

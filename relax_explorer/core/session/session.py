@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from relax_explorer.core.check import lenient, missing
-from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.check.well_formed import violations
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
+from relax_explorer.core.check import checked, lenient
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger, debug
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes.pipeline import Step, explain, run_step, steps
-from relax_explorer.core.passes.properties import PROPERTIES
+from relax_explorer.core.passes.pipeline import Step, explain, run, steps
+from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
 from relax_explorer.core.session.provenance import Trace, history
@@ -40,20 +38,17 @@ class Session:
         self.filename = filename
         self.cache = cache
         tvm = profile == "tvm"
-        normal, report = normalize_with(module, unsaid_is_pure=tvm)
-        found = Report()
-        found.extend(report)
-        found.extend(violations(normal, unsaid_is_pure=tvm))
-        found.extend(missing.violations(normal))
+        found = checked(module, profile)
         problems = tuple(  # what TVM runs, runs here
-            [lenient(item) for item in found.sorted() if not (tvm and item.spec_only)]
+            [lenient(item) for item in found.problems if not (tvm and item.spec_only)]
         )
-        self.stages: list[Snapshot] = [Snapshot(0, "input", normal, True, problems)]
+        self.stages: list[Snapshot] = [Snapshot(0, "input", found.module, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)
-        self.notes: list[Diagnostic] = explain(self.pipeline, normal)
+        held = holding(found.module, None if tvm else found.well_formed)
+        self.notes: list[Diagnostic] = explain(self.pipeline, held)
         self.listeners: list[Listener] = []
         self._diffs: dict[tuple[int, int], ModuleDiff] = {}
-        self._held = {q for q in PROPERTIES if q.holds(normal)}
+        self._outcomes = run(found.module, self.pipeline, held)
 
     @classmethod
     def open(
@@ -68,25 +63,18 @@ class Session:
 
     def advance(self) -> Snapshot | None:
         """Run the next pass of the pipeline; None when all have run. A pass that fails leaves a stage with its problems."""
-        number = len(self.stages)
-        if number > len(self.pipeline):
+        outcome = next(self._outcomes, None)
+        if outcome is None:
             return None
-        step, last = self.pipeline[number - 1], self.stages[-1]
-        try:
-            outcome = run_step(step, last.module, True, self._held)
-        except Failure as failure:
-            made = Snapshot(number, str(step), last.module, False, failure.diagnostics)
-        else:
-            self._held = outcome.holding(self._held)
-            made = Snapshot(
-                number,
-                str(step),
-                outcome.module,
-                outcome.changed,
-                outcome.problems,
-                outcome.rewrites,
-                outcome.seconds,
-            )
+        made = Snapshot(
+            len(self.stages),
+            str(outcome.step),
+            outcome.module,
+            outcome.changed,
+            outcome.problems,
+            outcome.rewrites,
+            outcome.seconds,
+        )
         self.stages.append(made)
         for listener in self.listeners:
             listener(made)

@@ -45,7 +45,7 @@ class Snapshot:
     @cached_property
     def phase(self) -> str:
         """The name of the phase that the module has reached."""
-        return phase(self.module).name
+        return phase(self.module)
 
     @property
     def entry(self) -> str:

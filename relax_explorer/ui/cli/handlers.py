@@ -133,27 +133,27 @@ def opt(
 ) -> int:
     """Apply passes."""
     from relax_explorer.core.passes.pipeline import explain as explain_order
-    from relax_explorer.core.passes.pipeline import normalized, run_step, steps
-    from relax_explorer.core.passes.properties import PROPERTIES
+    from relax_explorer.core.passes.pipeline import normalized, run, steps
+    from relax_explorer.core.passes.properties import holding
     from relax_explorer.core.syntax.placed import placed
     from relax_explorer.core.syntax.printer import printed_module
 
     pipeline = steps(passes or "default")
     module, problems = normalized(output.read(input))
     problems = [item for item in problems if profile == "spec" or not item.spec_only]
-    output.report([*[item for item in problems if item.is_error], *explain_order(pipeline, module)])
+    held = holding(module)
+    output.report([*[item for item in problems if item.is_error], *explain_order(pipeline, held)])
     if any(item.is_error for item in problems):
         return output.FOUND
-    held = {q for q in PROPERTIES if q.holds(module)}
-    for step in pipeline:
-        outcome = run_step(step, module, not no_verify_each, held)
+    for outcome in run(module, pipeline, held, not no_verify_each):
+        if outcome.failure is not None:
+            raise outcome.failure
+        step, module = outcome.step, outcome.module
         if outcome.problems:
             text = printed_module(outcome.module, metadata=False)
             output.report(placed(outcome.problems, text, f"after {step}"))
         if any(item.is_error for item in outcome.problems):
             return output.FOUND
-        held = outcome.holding(held)
-        module = outcome.module
         if time_passes:
             remark = "" if outcome.changed else "  (no change)"
             output.say(f"{outcome.seconds:9.4f} s  {step}{remark}", err=True)

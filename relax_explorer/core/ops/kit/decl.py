@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, StrEnum
 from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, equal
@@ -25,8 +25,6 @@ from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, Sub
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructInfo
 
 REQUIRED: Any = object()
-PHASES = ("high", "legalized", "lowered", "vm")
-"""What a program goes through on its way to the virtual machine, in order."""
 ANY_OPERAND = ("*",)
 """What `shares` and `writes` say of a call that takes any operands, and may use each."""
 _RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # of one operand to others
@@ -42,6 +40,25 @@ IntList = Any
 Numbers = Any
 Function = Any
 Arguments = Any
+
+
+class Phase(StrEnum):
+    """The phases of a program on its way to the virtual machine, in order; `core/passes` tells which one it has reached."""
+
+    PARSED = "parsed"
+    HIGH = "high"
+    LEGALIZED = "legalized"
+    LOWERED = "lowered"
+    VM = "vm"
+
+    def includes(self, other: Phase) -> bool:
+        """Whether a program of this phase has gone through the other one, or is in it."""
+        order = list(Phase)
+        return order.index(self) >= order.index(other)
+
+
+CALLING_PHASES = tuple([phase for phase in Phase if phase is not Phase.PARSED])
+"""The phases that operators belong to."""
 
 
 class Fusion(IntEnum):
@@ -230,7 +247,7 @@ class Op:
     )
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
     types: ClassVar[str] = ""  # what the signature calls them; empty where they are hardly ever given
-    phase: ClassVar[str] = "high"  # the first of PHASES whose programs may call the operator
+    phase: ClassVar[Phase] = Phase.HIGH  # the first one whose programs may call the operator
     says_place: ClassVar[bool] = False  # the rule itself says on which device, or mesh, the result lies
 
     by_machine: ClassVar[bool] = (
@@ -280,6 +297,11 @@ class Op:
     def overwritten(cls) -> tuple[str, ...]:
         """The operands whose memory a call may overwrite; ANY_OPERAND for an impure operator that does not say."""
         return cls.writes if cls.writes is not None else () if cls.pure else ANY_OPERAND
+
+    @classmethod
+    def calls_first(cls) -> bool:
+        """Whether the first operand is the function that a call of the operator calls."""
+        return bool(cls.operands) and cls.operands[0].kind == "Function"
 
     @classmethod
     def is_lowered(cls) -> bool:

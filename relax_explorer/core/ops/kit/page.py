@@ -11,7 +11,7 @@ from typing import Any
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ops.kit.decl import ANY_OPERAND, PHASES, Fusion, Op, Parameter
+from relax_explorer.core.ops.kit.decl import ANY_OPERAND, CALLING_PHASES, Fusion, Op, Parameter
 
 _FAMILY = "relax_explorer.core.ops"
 _OPERANDS = {
@@ -93,8 +93,8 @@ def problems(op: type[Op]) -> list[str]:
         unknown = [name for name in getattr(op, said) or () if name not in operands]
         if unknown:
             found.append(f"{said} names {unknown[0]!r}, which is no operand")
-    if op.phase not in PHASES:
-        found.append(f"phase is {op.phase!r}, which is none of {', '.join(PHASES)}")
+    if op.phase not in CALLING_PHASES:
+        found.append(f"phase is {op.phase!r}, which is none of {', '.join(CALLING_PHASES)}")
     attributes = {q.name: None for q in op.attributes}
     for name, first in _RULES.items():
         rule = getattr(op, name)

@@ -15,6 +15,7 @@ from relax_explorer.core.ops.kit.decl import (
     Function,
     Ints,
     Op,
+    Phase,
     Shape,
     Site,
     Stops,
@@ -332,7 +333,7 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
     func: Function = operand("the builtin, by its name")
     args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
     pure = False
-    phase = "vm"
+    phase = Phase.VM
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.decl import Function, Op, Prim, Shape, Site, Stops, Value, operand
+from relax_explorer.core.ops.kit.decl import Function, Op, Phase, Prim, Shape, Site, Stops, Value, operand
 from relax_explorer.core.ops.kit.te import Tensor
 
 _DEVICE = "number of the device among the module's; -1 is the host"
@@ -24,7 +24,7 @@ class Lowered(Op):
     by_machine = True
     by_info = False
     takes_sinfo = True
-    phase = "lowered"
+    phase = Phase.LOWERED
     no_legalize = "it is lowered already"
 
 
@@ -163,7 +163,7 @@ class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
 class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
     """A piece of memory that tensors are placed in, as the virtual machine asks for it (TVM, relax/op/op.cc)."""
 
-    phase = "vm"
+    phase = Phase.VM
     shape: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
     runtime_device_index: Prim = operand(_DEVICE)
     dtype: DType = operand("what `shape` counts")
@@ -232,7 +232,7 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
 class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
     """A tensor at a place in a storage, as the virtual machine makes it (TVM, relax/op/op.cc)."""
 
-    phase = "vm"
+    phase = Phase.VM
     examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
 
     @staticmethod
@@ -286,7 +286,7 @@ class VmKillObject(Killed, name="relax.vm.kill_object"):
     """The end of a tensor or storage: its register is empty afterwards (TVM, relax/op/op.cc)."""
 
     writes = ("obj",)
-    phase = "vm"
+    phase = Phase.VM
     obj: Value = operand("the tensor or storage")
     examples = ("f32[n,4] -> ()", "object -> ()")
 
@@ -295,7 +295,7 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
     """A call of a PrimFunc with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
 
     writes = ("args",)
-    phase = "vm"
+    phase = Phase.VM
     func: Function = operand("the PrimFunc")
     args: Value = operand("a tuple of inputs, outputs, and last the shape")
     pure = False
@@ -316,7 +316,7 @@ class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
 
     shares = ("x",)
     stops = Stops.NEVER
-    phase = "high"
+    phase = Phase.HIGH
     x: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> f32[n,4]", "i8[] -> i8[]")
 
