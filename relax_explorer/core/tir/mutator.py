@@ -1,0 +1,238 @@
+"""Rewriting TIR: every field of every node is visited, and unchanged means the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import substitute_info
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.fields import PARTS, besides_operands, holding, parameters
+from relax_explorer.core.tir.prim_expr import Let
+
+_N = TypeVar("_N")
+# What is evaluated before the variable of the node is bound; everything else lies in its scope.
+_OUTSIDE: dict[type, tuple[str, ...]] = {
+    t.For: ("start", "extent", "step", "annotations"),
+    t.SBlock: ("iter_values",),
+    t.LetStmt: ("value",),
+    t.IterVar: ("domain",),
+    t.AttrStmt: ("value",),
+    Let: ("value",),
+}
+_BINDS = frozenset({t.For, t.LetStmt, t.IterVar, Let})  # by their field `var`
+
+
+class Mutator:
+    """Rebuilds nodes from what its methods give for their parts. Override `var`, `binder`, `expr`, `stmt` or `buffer`.
+
+    The recursion is as deep as statements and expressions are nested.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[Buffer, Buffer] = {}
+        self._exprs: dict[p.PrimExpr, p.PrimExpr] = {}  # of the scope
+
+    def var(self, var: p.PrimVar) -> p.PrimExpr:
+        """A variable where it is used."""
+        return var
+
+    def binder(self, var: p.PrimVar) -> p.PrimVar:
+        """A variable where it is bound; its scope begins."""
+        return var
+
+    def scope(self) -> object:
+        """What `leave` needs to end the scopes that begin from here."""
+        return None
+
+    def leave(self, scope: object) -> None:
+        """End the scopes that began since."""
+
+    def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
+        """An expression."""
+        if type(expr) is p.PrimVar:
+            return self.var(expr)
+        if type(expr) is p.IntImm:
+            return expr
+        known = self._exprs.get(expr)
+        if known is not None:
+            return known
+        if type(expr) is Let:
+            return self._let(expr)
+        old = expr.children()
+        new = []
+        for child in old:
+            new.append(self.expr(child))  # no frame for a comprehension: expressions nest deep
+        others = besides_operands(type(expr))
+        made = expr if _same(old, new) else expr.with_children(tuple(new))
+        if others:
+            made = _with(made, self.changes(made, others))
+        self._exprs[expr] = made
+        return made
+
+    def _let(self, expr: Let) -> p.PrimExpr:
+        value = self.expr(expr.value)
+        scope = self.scope()
+        var = self.binder(expr.var)
+        body = self.expr(expr.body)
+        self.leave(scope)
+        same = value is expr.value and var is expr.var and body is expr.body
+        return expr if same else Let(var, value, body)
+
+    def stmt(self, node: t.Stmt) -> t.Stmt:
+        """A statement with all inside it."""
+        if type(node) is t.LetStmt:
+            return self.node(node)  # its scope is the rest of the sequence
+        scope = self.scope()
+        made = self.node(node)
+        self.leave(scope)
+        return made
+
+    def node(self, node: _N) -> _N:
+        """A statement, a buffer, or a part of these, field by field."""
+        kind = type(node)
+        outside = _OUTSIDE.get(kind, ())
+        changes = self.changes(node, outside)
+        if kind in _BINDS:
+            _note(changes, node, "var", self.binder(node.var))  # type: ignore[attr-defined]  # as _BINDS says
+        if kind is t.SBlock:
+            changes.update(self.changes(node, ("iter_vars",)))
+        if kind is t.AttrStmt:
+            _note(changes, node, "subject", self._subject(node))  # type: ignore[arg-type]  # as `kind` says
+        done = {*outside, *changes, "var", "subject"}
+        rest = [name for name in holding(kind) if name not in done]
+        changes.update(self.changes(node, rest))
+        return replace(node, **changes) if changes else node
+
+    def changes(self, node: object, names: Iterable[str]) -> dict[str, Any]:
+        """The fields among `names` that change, with what they become."""
+        found: dict[str, Any] = {}
+        for name in names:
+            old = getattr(node, name)
+            if isinstance(old, t.Stmt):
+                scope = self.scope()
+                _note(found, node, name, self.stmt(old))
+                self.leave(scope)
+            elif old is not None:
+                _note(found, node, name, self.value(old))
+        return found
+
+    def value(self, value: Any) -> Any:
+        """Whatever a field may hold."""
+        if isinstance(value, p.PrimExpr):
+            return self.expr(value)
+        if isinstance(value, t.Stmt):
+            return self.stmt(value)
+        if type(value) is Buffer:
+            return self.buffer(value)
+        if type(value) is tuple:
+            new = [self.value(item) for item in value]
+            return value if _same(value, new) else tuple(new)
+        if type(value) is Attrs:
+            items = {key: self.value(item) for key, item in value.items()}
+            return value if all(items[key] is value[key] for key in items) else Attrs(items)
+        return self.node(value) if type(value) in PARTS else value
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        """A buffer, at its declaration and at each use."""
+        known = self._buffers.get(buffer)
+        if known is None:
+            known = self._buffers[buffer] = self.node(buffer)
+        return known
+
+    def _subject(self, node: t.AttrStmt) -> Any:
+        if node.key != "launch_thread":
+            return self.value(node.subject)
+        var, thread = node.subject
+        new = self.expr(thread), self.binder(var)
+        return node.subject if new == (thread, var) else (new[1], new[0])
+
+    def function(self, fn: t.PrimFunc) -> t.PrimFunc:
+        """A function; its parameters bind their variables."""
+        scope = self.scope()
+        params: list[Buffer | p.PrimVar] = [
+            self.binder(param) for param in fn.params if isinstance(param, p.PrimVar)
+        ]
+        scalars = iter(params)
+        new = [next(scalars) if isinstance(q, p.PrimVar) else self.buffer(q) for q in fn.params]
+        changes = self.changes(fn, ("body", "attrs"))
+        if not _same(fn.params, new):
+            changes["params"] = tuple(new)
+        self.leave(scope)
+        return replace(fn, **changes)
+
+
+class Substitution(Mutator):
+    """Replaces free variables by expressions and buffers by buffers.
+
+    A variable that is bound inside is another one from there on: it stays. A bound variable that a replacement mentions is
+    made anew, so that nothing is captured.
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[p.PrimVar, p.PrimExpr],
+        of_buffers: Mapping[Buffer, Buffer] | None = None,
+    ) -> None:
+        super().__init__()
+        self.variables: Mapping[p.PrimVar, p.PrimExpr] = variables
+        self._buffers.update(of_buffers or {})
+        self._mentioned = frozenset(p.free_vars(*variables.values()))
+
+    def var(self, var: p.PrimVar) -> p.PrimExpr:
+        """What stands for a free variable."""
+        return self.variables.get(var, var)
+
+    def binder(self, var: p.PrimVar) -> p.PrimVar:
+        """The variable itself, or a new one where a replacement mentions it."""
+        captures = var in self._mentioned
+        if captures or var in self.variables:
+            rest = {key: value for key, value in self.variables.items() if key is not var}
+            new = p.PrimVar(var.name, var.dtype, var.pointee) if captures else var
+            self._begin({**rest, var: new} if captures else rest)
+            return new
+        return var
+
+    def scope(self) -> object:
+        """The replacements that hold here."""
+        return self.variables
+
+    def leave(self, scope: object) -> None:
+        """Let the replacements of an outer scope hold again."""
+        if scope is not self.variables:
+            self._begin(scope)  # type: ignore[arg-type]  # what `scope` gave
+
+    def _begin(self, variables: Mapping[p.PrimVar, p.PrimExpr]) -> None:
+        self.variables, self._exprs = variables, {}
+
+    def function(self, fn: t.PrimFunc) -> t.PrimFunc:
+        """A function, with what is known of its result; the variables of its shapes are free in it."""
+        new = super().function(fn)
+        dims = {var: value for var, value in self.variables.items() if var not in fn.params}
+        infos = {
+            name: substitute_info(info, dims)
+            for name in ("ret_type", "struct_info")
+            if (info := getattr(fn, name)) is not None
+        }
+        return replace(new, **infos)
+
+
+def _same(old: Iterable[object], new: Iterable[object]) -> bool:
+    return all([a is b for a, b in zip(old, new, strict=True)])
+
+
+def _note(changes: dict[str, Any], node: object, name: str, new: object) -> None:
+    if new is not getattr(node, name):
+        changes[name] = new
+
+
+def _with(expr: p.PrimExpr, changes: dict[str, Any]) -> p.PrimExpr:
+    """An expression with some of its arguments changed."""
+    if not changes:
+        return expr
+    kind = type(expr)
+    return kind(*[changes.get(name, getattr(expr, name)) for name in parameters(kind)])
