@@ -24,6 +24,7 @@ from relax_explorer.core.source import Span
 from relax_explorer.core.tir import buffer as b
 from relax_explorer.core.tir import prim_expr, stmt
 from relax_explorer.core.tir.mutator import Mutator, Substitution
+from relax_explorer.core.tir.traverse import children, expressions
 
 X = p.PrimVar("x", INT32)
 OTHER = p.PrimVar("other", INT32)
@@ -248,3 +249,15 @@ class Module:
     assert not prim_func_equal(fn, four)
     assert [str(param.shape) for param in four.params] == ["(4,)", "(4,)"]
     assert module.script() == text
+
+
+@pytest.mark.parametrize("cls", STATEMENTS, ids=lambda cls: cls.__name__)
+def test_a_walk_meets_what_a_statement_evaluates(cls: type) -> None:
+    about = {"reads", "writes", "annotations", "subject"}
+    for name in declared(cls):
+        node = built(cls, X, name)
+        inside = [*expressions(node), *[item for child in children(node) for item in expressions(child)]]
+        written_to = cls is stmt.BufferStore and name == "buffer"
+        assert any(holds(item, X) for item in inside) == (
+            holds(node, X) and name not in about and not written_to
+        )

@@ -81,7 +81,7 @@ _STATEMENTS: dict[type, Callable[[Any, Domains], bool]] = {
 }
 
 
-def _computes(exprs: tuple[p.PrimExpr, ...], domains: Domains) -> bool:
+def _computes(exprs: list[p.PrimExpr], domains: Domains) -> bool:
     """Whether expressions always have a value, whatever is loaded."""
     for expr in subexpressions(*exprs):
         if isinstance(expr, BufferLoad):

@@ -31,14 +31,7 @@ def _mentions(node: t.Stmt, buffer: Buffer) -> bool:
     for item in statements(node):
         if type(item) is t.BufferStore and item.buffer is buffer:
             return True
-        step = item.step if type(item) is t.For else None
-        shapes = [dim for own in getattr(item, "alloc_buffers", ()) for dim in own.shape]
-        if type(item) is t.AllocBuffer:
-            shapes += [
-                *item.buffer.shape,
-                *([] if item.buffer.elem_offset is None else [item.buffer.elem_offset]),
-            ]
-        if _reads(buffer, *expressions(item), *shapes, *([] if step is None else [step])):
+        if _reads(buffer, *expressions(item)):
             return True
     return False
 

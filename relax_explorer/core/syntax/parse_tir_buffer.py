@@ -15,8 +15,8 @@ from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.syntax.python_text import expression_tree
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
+from relax_explorer.core.tir.mutator import Substitution
 from relax_explorer.core.tir.prim_expr import BufferPtr
-from relax_explorer.core.tir.traverse import Substitution
 
 _ORDER = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor")
 ONE = (p.IntImm(1, INT32),)
@@ -105,7 +105,7 @@ class BufferReader:
         if regions is None or not self.allocated:
             return regions
         replaced = Substitution({}, self.allocated)
-        return tuple([replaced.region(region) for region in regions])
+        return tuple([replaced.node(region) for region in regions])
 
     def scalar(self, name: str, dtype: DType, place: ast.AST) -> Buffer:
         """A scalar that can be assigned to again: its name alone stands for its element."""

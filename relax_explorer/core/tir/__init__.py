@@ -1,1 +1,1 @@
-"""PrimFuncs as data: buffer, prim_expr, stmt, traverse."""
+"""PrimFuncs as data: buffer, prim_expr, stmt, fields, traverse, mutator."""

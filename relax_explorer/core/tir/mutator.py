@@ -103,7 +103,7 @@ class Mutator:
             changes.update(self.changes(node, ("iter_vars",)))
         if kind is t.AttrStmt:
             _note(changes, node, "subject", self._subject(node))  # type: ignore[arg-type]  # as `kind` says
-        done = {*outside, *changes, "var", "subject"}
+        done = {*outside, "var", "subject", "iter_vars"}
         rest = [name for name in holding(kind) if name not in done]
         changes.update(self.changes(node, rest))
         return replace(node, **changes) if changes else node
