@@ -12,13 +12,14 @@ from relax_explorer.core.codes import style
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.ir.expr import UNREAD, op_ref
-from relax_explorer.core.ir.node import building
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.parser import parse
 
 
+@collector_at_rest()
 def check(
     module: IRModule | str, profile: str = "spec", normalized: bool = False, prover: str = "arithmetic"
 ) -> list[Diagnostic]:
@@ -61,10 +62,11 @@ class Checked:
     well_formed: bool
 
 
+@collector_at_rest()
 def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic") -> Checked:
     """Normalize a module and check it, unused values aside; the profile is as in `check`."""
     tvm = profile == "tvm"
-    with proving(prover), building():
+    with proving(prover):
         normal, report = normalize_with(module, unsaid_is_pure=tvm)
         rules = list(violations(normal, unsaid_is_pure=tvm))
         found = Report()

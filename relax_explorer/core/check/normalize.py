@@ -15,7 +15,7 @@ from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.node import building, replace
+from relax_explorer.core.ir.node import collector_at_rest, replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
@@ -45,7 +45,7 @@ def normalize_with(
     """
     report = Report()
     whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
-    with building():
+    with collector_at_rest():
         return _ModuleNormalizer(module.having(whole), report, unsaid_is_pure, after).run(), report
 
 

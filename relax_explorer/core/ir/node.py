@@ -14,8 +14,12 @@ CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
 
 
 @contextmanager
-def building() -> Iterator[None]:
-    """Within it nodes are made by the thousand and none is garbage: the collector, which would look at all of them, rests."""
+def collector_at_rest() -> Iterator[None]:
+    """Within it Python's garbage collector rests.
+
+    Work on large programs makes objects by the thousand and hardly any garbage, and the collector would look at all that are
+    alive again and again. Every entry point whose work grows with the program is in it.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

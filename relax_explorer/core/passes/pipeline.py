@@ -14,6 +14,7 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir.expr import Expr, If
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.passes.contract import Pass, Rewrite
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property, holding
@@ -162,6 +163,7 @@ def explain(pipeline: Sequence[Step], held: Collection[Property]) -> list[Diagno
     return warnings
 
 
+@collector_at_rest()
 def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[Property] = ()) -> Outcome:
     """Run one step; with `verify`, check the properties that it establishes and those that held and that it keeps."""
     start = perf_counter()
@@ -206,6 +208,7 @@ def _broken(step: Step, wanted: Property, module: IRModule) -> Diagnostic | None
     return Diagnostic(codes.BROKEN_CONTRACT, text, (Label(place, "here", True),), origin=step.of.name)
 
 
+@collector_at_rest()
 def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
     """The module after one pass, which takes it in normal form: it is normalized first if it was not.
 
@@ -214,6 +217,7 @@ def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
     return _result(module, [Step(_step(name).of, options)], True, False)
 
 
+@collector_at_rest()
 def run_pipeline(
     module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True
 ) -> IRModule:

@@ -10,6 +10,7 @@ from relax_explorer.core.check.normal_form import violations as normal_form_viol
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations as well_formed_violations
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Phase
@@ -119,6 +120,7 @@ PHASES: dict[Phase, tuple[Property, ...]] = {
 }
 
 
+@collector_at_rest()
 def holding(module: IRModule, well_formed: bool | None = None) -> set[Property]:
     """The properties that a module has; `well_formed` if that is known already."""
     known = {} if well_formed is None else {WELL_FORMED: well_formed}

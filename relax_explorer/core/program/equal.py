@@ -9,10 +9,12 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.index_map import IndexMap
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
 
 
+@collector_at_rest()
 def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     """Whether two modules, functions, expressions or StructInfos have the same structure.
 
@@ -296,6 +298,7 @@ _HEADS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
 }
 
 
+@collector_at_rest()
 def structural_hash(value: Any) -> int:
     """A 64-bit hash that is equal for structurally equal values, in every process: variables count by place, not by name."""
     from relax_explorer.core.program.hash import Hasher

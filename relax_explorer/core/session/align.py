@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
@@ -57,6 +58,7 @@ class ModuleDiff:
         return all(fn.status == "same" for fn in self.functions)
 
 
+@collector_at_rest()
 def diff_modules(a: IRModule, b: IRModule) -> ModuleDiff:
     """The difference of two modules."""
     names = [*a.functions, *[name for name in b.functions if name not in a.functions]]

@@ -15,7 +15,7 @@ from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
-from relax_explorer.core.ir.node import building
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax import long_lines, pieces, python_names
@@ -48,7 +48,7 @@ def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IR
 def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
     """The module as far as it can be read (None when there is no telling), and what is wrong with it."""
     source = Source(text.removeprefix("\ufeff"), filename)
-    with building():
+    with collector_at_rest():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
         try:

@@ -9,6 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import all_dims, exprs
 from relax_explorer.core.program.module import IRModule
@@ -33,6 +34,7 @@ def print_module(module: IRModule, dialect_name: str = "tvm-0.27") -> str:
     return printed_module(module, dialect_name).text
 
 
+@collector_at_rest()
 def printed_module(
     module: IRModule, dialect_name: str = "tvm-0.27", metadata: bool = True, annotate: bool = True
 ) -> Printed:

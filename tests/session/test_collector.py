@@ -1,0 +1,85 @@
+"""Python's garbage collector rests while large programs are worked on, and only then."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import relax_explorer
+from relax_explorer import IRModule
+from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.passes.pipeline import run_step, steps
+from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.session.align import diff_modules
+from tests.perf.generate import transformer
+
+TEXT = transformer(60)
+WORK: dict[str, Callable[[IRModule], object]] = {
+    "parse": lambda module: relax_explorer.parse(TEXT),
+    "normalize": relax_explorer.normalize,
+    "check": relax_explorer.check,
+    "print": lambda module: module.script(),
+    "print old": lambda module: module.script("tvm-0.19"),
+    "hash": relax_explorer.structural_hash,
+    "equal": lambda module: relax_explorer.structural_equal(module, module),
+    "diff": lambda module: diff_modules(module, relax_explorer.parse(TEXT)),
+    "pass": lambda module: relax_explorer.apply_pass(module, "LegalizeOps"),
+    "pipeline": lambda module: relax_explorer.run_pipeline(module, "LegalizeOps,ToNonDataflow"),
+    "step": lambda module: run_step(steps("DeadCodeElimination")[0], module),
+    "holding": holding,
+}
+
+
+@pytest.fixture
+def collections() -> Iterator[list[int]]:
+    """The generations that were collected; the collector runs as often as it can."""
+    seen: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            seen.append(info["generation"])
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(note)
+    gc.set_threshold(1, 1, 1)
+    try:
+        yield seen
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(note)
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_the_collector_rests_in_long_work(work: str, collections: list[int]) -> None:
+    module = relax_explorer.parse(TEXT)
+    WORK[work](module)  # what is loaded once
+    collections.clear()
+    WORK[work](module)
+    assert len(collections) < 100
+    assert gc.isenabled()
+
+
+def test_one_rest_within_another_ends_with_the_outer_one() -> None:
+    with collector_at_rest():
+        with collector_at_rest():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with collector_at_rest():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_failure_wakes_the_collector() -> None:
+    with pytest.raises(relax_explorer.ParseError):
+        relax_explorer.parse("class")
+    assert gc.isenabled()
