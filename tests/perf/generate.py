@@ -7,6 +7,7 @@ for the module that it parses from it, so printing it again can be compared as w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import count, islice
 
@@ -116,3 +117,63 @@ def _layers() -> Iterator[tuple[str, str, str]]:
         for name, annotation, value in LAYER:
             yield f"{name}{layer}", annotation, value.format(i=layer, x=source, w=layer % WEIGHT_SETS)
         source = f"y{layer}"
+
+
+def renamed(text: str) -> str:
+    """A generated transformer whose bindings all have other names."""
+    own = set(re.findall(r"^ {12}(\w+)(?:: | = )", text, re.MULTILINE))
+    return re.sub(r"\w+", lambda match: match[0] + "_r" if match[0] in own else match[0], text)
+
+
+VECTOR = tensor(4)
+MAIN = f"""from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tir as T
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: {VECTOR}, c: R.Tensor((), "bool")) -> {VECTOR}:
+"""
+
+
+def dataflow_blocks(count: int) -> str:
+    """A function of this many dataflow blocks."""
+    one = (
+        "        with R.dataflow():\n            a{0} = R.add(b{1}, x)\n            b{0} = R.exp(a{0})\n"
+        "            R.output(b{0})\n"
+    )
+    return _chain(one, count)
+
+
+def branches(count: int) -> str:
+    """A function of this many Ifs."""
+    one = "        if c:\n            b{0} = R.add(b{1}, x)\n        else:\n            b{0} = R.exp(b{1})\n"
+    return _chain(one, count)
+
+
+def closures(count: int) -> str:
+    """A function of this many local functions that capture a parameter."""
+    one = (
+        f"        @R.function\n        def f{{0}}(p: {VECTOR}) -> {VECTOR}:\n            q = R.add(p, x)\n"
+        "            return q\n        b{0} = f{0}(b{1})\n"
+    )
+    return _chain(one, count)
+
+
+def _chain(one: str, count: int) -> str:
+    lines = [one.format(i, i - 1) for i in range(1, count + 1)]
+    return f"{MAIN}        b0 = R.exp(x)\n{''.join(lines)}        return b{count}\n"
+
+
+def dimension(terms: int) -> str:
+    """A function over a tensor whose length is a sum of this many terms, nested to the left as Python reads it."""
+    length = " + ".join(["n * 2", "n"] * (terms // 2))
+    info = f'R.Tensor(({length},), dtype="float32")'
+    head = MAIN[: MAIN.index("    @R.function")]
+    return (
+        f'{head}    @R.function\n    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(None, "float32", ndim=1):\n'
+        f'        n = T.int64()\n        y: {info} = R.zeros(R.shape([{length}]), dtype="float32")\n'
+        "        z = R.add(y, y)\n        return z\n"
+    )

@@ -13,7 +13,7 @@ import relax_explorer
 from relax_explorer import IRModule
 from relax_explorer.core.session.align import diff_modules
 from relax_explorer.core.session.pairing import common_run
-from tests.perf.generate import transformer
+from tests.perf.generate import renamed, transformer
 
 VECTOR = 'R.Tensor((4,), "float32")'
 NOTHING = {"added": 0, "removed": 0, "changed": 0, "type": 0, "renamed": 0, "moved": 0}
@@ -21,11 +21,6 @@ NOTHING = {"added": 0, "removed": 0, "changed": 0, "type": 0, "renamed": 0, "mov
 
 def _read(text: str) -> IRModule:
     return relax_explorer.normalize(relax_explorer.parse(text))
-
-
-def _renamed(text: str, suffix: str = "_r") -> str:
-    own = set(re.findall(r"^ {12}(\w+)(?:: | = )", text, re.MULTILINE))
-    return re.sub(r"\w+", lambda match: match[0] + suffix if match[0] in own else match[0], text)
 
 
 def _function(*statements: str) -> str:
@@ -43,12 +38,12 @@ def test_two_readings_of_a_symbolic_module_are_the_same() -> None:
 
 def test_all_bindings_renamed_are_found() -> None:
     text = transformer(3_000)
-    assert diff_modules(_read(text), _read(_renamed(text))).stat == NOTHING | {"renamed": 3_000}
+    assert diff_modules(_read(text), _read(renamed(text))).stat == NOTHING | {"renamed": 3_000}
 
 
 def test_renamed_around_what_was_added_and_removed() -> None:
     text = transformer(340)
-    lines = _renamed(text).split("\n")
+    lines = renamed(text).split("\n")
     place = next(number for number, line in enumerate(lines) if line.strip().startswith("h4_r:"))
     added = [re.sub("h4_r", f"more{i}", lines[place]).replace("w10", f"w1{i}") for i in (1, 2, 3)]
     dead = next(number for number, line in enumerate(lines) if line.strip().startswith("dead7_r:"))
@@ -62,13 +57,11 @@ def test_renamed_around_what_was_added_and_removed() -> None:
 
 def test_a_change_at_the_start_does_not_lose_the_renamed_behind_it() -> None:
     text = transformer(3_000)
-    changed = _renamed(text).replace(
-        "R.matmul(x, wq0, out_dtype=None)", "R.matmul(x, wk1, out_dtype=None)", 1
-    )
+    changed = renamed(text).replace("R.matmul(x, wq0, out_dtype=None)", "R.matmul(x, wk1, out_dtype=None)", 1)
     assert diff_modules(_read(text), _read(changed)).stat == NOTHING | {"changed": 1, "renamed": 2_999}
 
 
-def test_nested_functions_and_branches_renamed() -> None:
+def test_nested_functions_and_branchesrenamed() -> None:
     closure = f"@R.function\ndef f(p: {VECTOR}) -> {VECTOR}:\n    q = R.add(p, x)\n    return q\ny = f(x)"
     branch = "if c:\n    b = R.exp(y)\nelse:\n    b = R.tanh(y)\nreturn b"
     text = _function(closure, branch)

@@ -19,7 +19,7 @@ from typing import Any
 import tvm
 from tvm import relax
 from tvm.relax.script import parser as relax_parser
-from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal
+from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal, structural_hash
 
 from tests.support import wire
 from tests.support.annotations import strip_binding_annotations
@@ -271,6 +271,7 @@ def ask_time(program: dict[str, str], what: list[str], repeat: int) -> dict[str,
         "parse": lambda: parse(text, True),
         "script": lambda: module.script(),
         "well_formed": lambda: relax.analysis.check_well_formed(module),
+        "structural_hash": lambda: structural_hash(module),
     }
     medians = {}
     for name in what:
