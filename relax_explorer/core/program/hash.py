@@ -16,50 +16,72 @@ from relax_explorer.core.program.module import IRModule
 
 
 class Hasher:
-    """Feeds a digest with tokens in a fixed order; variables are numbered as they first occur."""
+    """Feeds a digest with tokens in a fixed order; variables are numbered as they first occur.
+
+    StructInfos and attributes stand in many places: their text is kept, since at the second place all their variables have
+    numbers.
+    """
 
     def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[object, str] = {}
+        self._texts: dict[object, str] = {}
         self._tokens: list[str] = []
 
     def hash(self, value: Any) -> int:
         """The 64-bit hash of `value`."""
         self.feed(value)
-        text = "\x1f".join(self._tokens).encode("utf-8", "surrogatepass")
+        text = _joined(self._tokens).encode("utf-8", "surrogatepass")
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
     def token(self, *values: Any) -> None:
         """Add plain tokens."""
         self._tokens.extend([str(value) for value in values])
 
-    def number(self, var: Any) -> None:
+    def number(self, var: e.Var | p.PrimVar) -> None:
         """Add a variable by its number."""
-        self.token("v", self._numbers.setdefault(var, len(self._numbers)))
+        self._tokens.append(self._numbers.get(var) or self._numbered(var))
+
+    def _numbered(self, var: e.Var | p.PrimVar) -> str:
+        number = self._numbers[var] = f"v{len(self._numbers)}"
+        return number
 
     def feed(self, value: Any) -> None:
-        """Add any value of the IR; calls and tuples in each other are no recursion."""
+        """Add any value of the IR; calls, tuples and scalar expressions in each other are no recursion."""
         stack = [value]
         while stack:
             item = stack.pop()
             kind = type(item)
             if kind in _PARTS:
                 name, fields = _PARTS[kind]
-                self.token(name)
+                self._tokens.append(name)
                 stack.extend([getattr(item, field) for field in reversed(fields)])
             elif kind is tuple:
-                self.token("[", len(item))
+                self._tokens.append(f"[{len(item)}")
                 stack.extend(reversed(item))
+            elif kind in _KEPT:
+                self._tokens.append(self._texts.get(item) or self._kept(item))
+            elif isinstance(item, p.PrimExpr) and kind is not p.PrimVar:
+                stack.append(self._prim(item))
             else:
                 self._one(item)
+
+    def _kept(self, value: s.StructInfo | Attrs | e.OpRef) -> str:
+        """The text of a value that is worth keeping."""
+        outside, self._tokens = self._tokens, []
+        if isinstance(value, s.StructInfo):
+            self._info(value)
+        elif isinstance(value, Attrs):
+            self.all([item for pair in value.items() for item in pair])
+        else:
+            self.token("op", value.name)
+        text = self._texts[value] = _joined(self._tokens)
+        self._tokens = outside
+        return text
 
     def _one(self, value: Any) -> None:
         rule = _RULES.get(type(value))
         if rule is not None:
             rule(self, value)
-        elif isinstance(value, p.PrimExpr):
-            self._prim(value)
-        elif isinstance(value, s.StructInfo):
-            self._info(value)
         else:
             self._other(value)
 
@@ -81,16 +103,14 @@ class Hasher:
         for value in values:
             self.feed(value)
 
-    def _prim(self, value: p.PrimExpr) -> None:
-        if type(value) is p.PrimVar:
-            self.number(value)
-            return
+    def _prim(self, value: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
+        """Add a scalar expression without its operands, which are returned."""
         self.token(type(value).__name__, value.dtype)
         if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):
             self._other(value.value)
         elif type(value) is p.PrimCall:
             self.token(value.op, value.keywords)
-        self.all(value.children())
+        return value.children()
 
     def _info(self, value: s.StructInfo) -> None:
         self.token(type(value).__name__)
@@ -121,16 +141,34 @@ class Hasher:
     def _block(self, value: e.BindingBlock) -> None:
         self.token(type(value).__name__, len(value.bindings))
         for binding in value.bindings:
-            self.token(type(binding).__name__)
-            if type(binding.value) is e.Function:
+            self._tokens.append(type(binding).__name__)
+            if type(binding.value) is e.Function and binding.var is not None:
                 self.number(binding.var)
-            self.feed(binding.value)
-            if type(binding) is e.MatchCast:
+            if not self._plain_call(binding.value):
+                self.feed(binding.value)
+            if isinstance(binding, e.MatchCast):
                 self.feed(binding.struct_info)
-            if binding.var is not None:
-                self.number(binding.var)
-                self.token(type(binding.var).__name__)
-                self.feed(binding.var.struct_info)
+            var = binding.var
+            if var is not None:
+                self.number(var)
+                self._tokens.append("D" if type(var) is e.DataflowVar else "V")
+                info = var.struct_info
+                text = None if info is None else self._texts.get(info)
+                if text is None:
+                    self.feed(info)
+                else:
+                    self._tokens.append(text)
+
+    def _plain_call(self, value: e.Expr) -> bool:
+        """Add the call of an operator on variables that have numbers, as most bindings are; else return False."""
+        if type(value) is not e.Call or value.sinfo_args:
+            return False
+        op, attrs = self._texts.get(value.op), self._texts.get(value.attrs)
+        args = [number for arg in value.args if (number := self._numbers.get(arg)) is not None]
+        if op is None or attrs is None or len(args) < len(value.args):
+            return False
+        self._tokens += ["call", op, f"[{len(args)}", *args, attrs, "[0"]
+        return True
 
     def _module(self, value: IRModule) -> None:
         self.token("module")
@@ -139,6 +177,10 @@ class Hasher:
             self.token(Hasher().hash(value.functions[name]))
         self.feed(value.attrs)
         self.feed(value.global_infos)
+
+
+def _joined(tokens: list[str]) -> str:
+    return "\x1f".join(tokens)
 
 
 def _node(kind: str, *fields: str) -> Callable[[Hasher, Any], None]:
@@ -155,14 +197,19 @@ _PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
     e.TupleGetItem: ("item", ("tuple", "index")),
     e.Call: ("call", ("op", "args", "attrs", "sinfo_args")),
 }
+_KEPT = frozenset(
+    {
+        s.ObjectStructInfo, s.PrimStructInfo, s.ShapeStructInfo, s.TensorStructInfo, s.TupleStructInfo, s.FuncStructInfo,
+        Attrs, e.OpRef,
+    }
+)  # fmt: skip
 _RULES: dict[type, Callable[[Hasher, Any], None]] = {
     IndexMap: _node("index map", "places", "results", "inverse"),
-    Attrs: lambda h, x: h.all([item for pair in x.items() for item in pair]),
+    p.PrimVar: Hasher.number,
     e.Var: Hasher.number,
     e.DataflowVar: Hasher.number,
     e.GlobalVar: _node("global", "name"),
     e.ExternFunc: _node("extern", "name"),
-    e.OpRef: _node("op", "name"),
     e.Constant: Hasher._constant,
     e.ShapeExpr: _node("shape", "values"),
     e.PrimValue: _node("prim", "value"),
