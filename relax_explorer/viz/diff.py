@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Pair
+from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Pair, Unit
 from relax_explorer.core.syntax.dialects import NEW
+from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
@@ -25,11 +26,11 @@ GLYPHS = {
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line: its kind, its text, and the binding that it shows (on the old side for `removed` and the first of a change)."""
+    """One line: its kind, its text, and the binding or statement that it shows (on the old side for `removed` and the first of a change)."""
 
     kind: str
     text: str
-    binding: e.Binding | None = None
+    binding: Any = None
     is_old: bool = False
 
     @property
@@ -82,18 +83,25 @@ def _pair(fn: FunctionDiff, pair: Pair, old: _Text, new: _Text) -> Iterator[Diff
     before = fn.old[pair.a] if pair.a is not None else None
     after = fn.new[pair.b] if pair.b is not None else None
     if before is not None and (after is None or pair.kind in ("changed", "type")):
-        yield DiffLine(pair.kind, old(before), before, True)
+        yield DiffLine(pair.kind, old(before), unit_node(before), True)
     if after is not None:
-        yield DiffLine(pair.kind, new(after), after)
+        yield DiffLine(pair.kind, new(after), unit_node(after))
+
+
+def unit_node(unit: Unit) -> Any:
+    """What a unit of a difference prints."""
+    return unit.node if isinstance(unit, Line) else unit
 
 
 class _Text:
-    """Bindings as text, one line each."""
+    """Bindings as text, one line each; lines of PrimFuncs as they are."""
 
     def __init__(self) -> None:
         self.names = Names()
 
-    def __call__(self, binding: e.Binding) -> str:
+    def __call__(self, binding: Unit) -> str:
+        if isinstance(binding, Line):
+            return f"    {binding.text}"
         printer = FunctionPrinter(ExprText(self.names, NEW, Constants()))
         printer.binding(binding, 1)
         return printer.lines[0].text + (" …" if len(printer.lines) > 1 else "")

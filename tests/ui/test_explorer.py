@@ -198,3 +198,26 @@ async def test_a_lowered_stage_is_stepped_with_its_marks() -> None:
         await pilot.press("s")
         await wait(pilot, lambda: "✓" in screen_text(app))
         assert "▶" in screen_text(app)
+
+
+async def test_the_selection_moves_over_statements_of_kernels() -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await wait(
+            pilot,
+            lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1,
+        )
+        assert app.session is not None
+        number = next(stage.number for stage in app.session.stages if stage.made_by == "LegalizeOps")
+        app.show_stage(number)
+        view = app.query_one("#ir", LineView)
+        loops = [n for n, row in enumerate(view.rows) if row.text.strip().startswith("for ")]
+        assert loops
+        for number in loops[:3]:
+            view.move(number)
+            await pilot.pause()
+            assert app.selection.binding is None
+            assert view.rows[number].node is not None
+        await pilot.press("right_square_bracket")
+        await pilot.press("left_square_bracket")
+        assert screen_text(app)

@@ -1,4 +1,7 @@
-"""Which binding of one stage is which of another, and what became of it. The unit is the binding, not the line."""
+"""Which binding of one stage is which of another, and what became of it.
+
+The unit of a Relax function is the binding, not the line; that of a PrimFunc is the line of a statement.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,20 @@ from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.align_kernel import align_lines, kernel_lines
 from relax_explorer.core.session.pairing import Pairing, increasing, name_of
+from relax_explorer.core.syntax.doc import Line
+from relax_explorer.core.tir.stmt import PrimFunc
 
 KINDS = ("added", "removed", "changed", "type", "renamed", "moved", "same")
 
 
+Unit = e.Binding | Line
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One binding on either side: `a` and `b` are numbers, None where there is none; `exact` says the match is certain."""
+    """One binding or line on either side: `a` and `b` are numbers, None where there is none; `exact` says the match is certain."""
 
     kind: str
     a: int | None
@@ -32,8 +41,8 @@ class FunctionDiff:
 
     name: str
     status: str
-    old: tuple[e.Binding, ...]
-    new: tuple[e.Binding, ...]
+    old: tuple[Unit, ...]
+    new: tuple[Unit, ...]
     pairs: tuple[Pair, ...]
 
     def count(self, kind: str) -> int:
@@ -69,6 +78,8 @@ def diff_modules(a: IRModule, b: IRModule) -> ModuleDiff:
 
 def _function(name: str, a: Any, b: Any) -> FunctionDiff:
     old = tuple(bindings(a)) if type(a) is e.Function else ()
+    if type(a) is type(b) is PrimFunc and a is not b:
+        return _kernel(name, a, b)
     if a is b:
         return FunctionDiff(name, "same", old, old, ())
     new = tuple(bindings(b)) if type(b) is e.Function else ()
@@ -85,6 +96,13 @@ def _function(name: str, a: Any, b: Any) -> FunctionDiff:
     else:
         unchanged = type(a) is type(b) and structural_equal(a, b)
     return FunctionDiff(name, "same" if unchanged else "changed", old, new, tuple(pairs))
+
+
+def _kernel(name: str, a: PrimFunc, b: PrimFunc) -> FunctionDiff:
+    if structural_equal(a, b):
+        return FunctionDiff(name, "same", (), (), ())
+    old, new = kernel_lines(name, a), kernel_lines(name, b)
+    return FunctionDiff(name, "changed", old, new, tuple([Pair(*row) for row in align_lines(old, new)]))
 
 
 def _heads_equal(a: e.Function, b: e.Function) -> bool:

@@ -119,12 +119,7 @@ class _ModulePrinter:
 
     def _member(self, name: str, fn: Any) -> list[Line]:
         if type(fn) is PrimFunc:
-            return [
-                Line(text, fn if not i else None)
-                for i, text in enumerate(
-                    print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {}), self.type_vars)
-                )
-            ]
+            return print_prim_func(fn, name, self.dialect, self.shape_names.get(name, {}), self.type_vars)
         if type(fn) is e.Function:
             return self._function(name, fn)
         if type(fn) is e.ExternFunc:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.syntax.dialects import Dialect
+from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.printer_tir_block import INDENT
 from relax_explorer.core.syntax.printer_tir_buffer import buffers_in, shape_vars, variables
@@ -17,8 +18,8 @@ from relax_explorer.core.tir.traverse import statements
 
 def print_prim_func(
     fn: t.PrimFunc, name: str, dialect: Dialect, chosen: dict[p.PrimVar, str], taken: Iterable[str] = ()
-) -> list[str]:
-    """The lines of a PrimFunc, the decorator first.
+) -> list[Line]:
+    """The lines of a PrimFunc, the decorator first, each with the statement that it prints.
 
     `chosen` are the names of its shape variables that the module declares, `taken` all names that the module declares.
     """
@@ -30,18 +31,18 @@ def _has_blocks(fn: t.PrimFunc) -> bool:
 
 
 class _FunctionPrinter(StatementPrinter):
-    def print(self, name: str, symbol: str) -> list[str]:
+    def print(self, name: str, symbol: str) -> list[Line]:
         """All lines."""
         fn = self.fn
         options = ["private=True"] if fn.is_private else []
         if fn.s_tir and not self.dialect.old:
             options.append("s_tir=True")
-        self.line(0, f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func")
+        self.line(0, f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func", fn)
         late = self._match_buffers() if self.dialect.old else []
         own = [] if late else [var for var in shape_vars(fn) if var not in self.chosen]
         params = ", ".join([self._parameter(param, bool(late)) for param in fn.params])
         ret = f" -> {fn.ret_type}" if fn.ret_type is not None else ""
-        self.line(0, f"def {name}({params}){ret}:")
+        self.line(0, f"def {name}({params}){ret}:", fn)
         for var in own:
             self.line(1, f"{self.names(var)} = T.{var.dtype}()")
         named = late and buffers_in(fn.attrs)  # what they name comes first
@@ -56,7 +57,7 @@ class _FunctionPrinter(StatementPrinter):
         self._root()
         if len(self.lines) == before:
             self.line(1, "pass")
-        declared = [f"{INDENT}{self.names(var)} = T.{var.dtype}()" for var in self.free]
+        declared = [Line(f"{INDENT}{self.names(var)} = T.{var.dtype}()", var) for var in self.free]
         self.lines[before:before] = declared
         return self.lines
 

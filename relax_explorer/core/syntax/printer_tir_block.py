@@ -7,6 +7,7 @@ from itertools import groupby
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.syntax.dialects import Dialect
+from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.printer_tir_buffer import BufferText, buffers_in
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
@@ -27,12 +28,13 @@ class BlockPrinter(BufferText):
         # Written before their place: first values with the scalar, declarations at the head of a block.
         self.begun: set[int] = set()
         self.lets = _lets(fn.body)
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
+        self.node: object = None  # the statement whose lines are written
         self.block = "block" if dialect.old else "sblock"
 
-    def line(self, depth: int, text: str) -> None:
-        """Append a line."""
-        self.lines.append(INDENT * depth + text)
+    def line(self, depth: int, text: str, node: object = None) -> None:
+        """Append a line; it prints `node`, or else the statement that is being written."""
+        self.lines.append(Line(INDENT * depth + text, self.node if node is None else node))
 
     def name_lets(self, node: t.Stmt, depth: int) -> None:
         """Declare the names that expressions in a statement give to their parts (T.Let)."""
@@ -64,7 +66,7 @@ class BlockPrinter(BufferText):
     def _view(self, match: t.MatchBufferRegion, depth: int) -> None:
         self._name_strides(match.buffer)
         source, arguments = self._region(match.source), self._alloc_arguments(match.buffer)
-        self.line(depth, f"{self.names(match.buffer)} = T.match_buffer({source}, {arguments})")
+        self.line(depth, f"{self.names(match.buffer)} = T.match_buffer({source}, {arguments})", match)
 
     def _name_strides(self, buffer: Buffer) -> None:
         """Strides that a view introduces are spoken of as its own."""
@@ -84,21 +86,24 @@ class BlockPrinter(BufferText):
         """Buffers that the body allocates, which a region mentions before."""
         for buffer in mentioned:
             if not self.names.known(buffer) and buffer not in self.fn.params:
-                self.line(depth, f"{self.names(buffer)} = T.Buffer({self._buffer_arguments(buffer, False)})")
+                self.line(
+                    depth, f"{self.names(buffer)} = T.Buffer({self._buffer_arguments(buffer, False)})", buffer
+                )
 
     def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
         if node.how == "local_scalar":
             name, dtype = self.names(node.buffer), node.buffer.dtype
-            self.line(
-                depth, f'{name} = T.local_scalar("{dtype}")' if self.dialect.old else f"{name}: T.{dtype}"
-            )
+            text = f'{name} = T.local_scalar("{dtype}")' if self.dialect.old else f"{name}: T.{dtype}"
+            self.line(depth, text, node)
             return
-        self.line(depth, f"{self.names(node.buffer)} = T.{node.how}({self._alloc_arguments(node.buffer)})")
+        self.line(
+            depth, f"{self.names(node.buffer)} = T.{node.how}({self._alloc_arguments(node.buffer)})", node
+        )
 
     def _allocations(self, node: t.SBlock, depth: int) -> None:
         word = "alloc_buffer" if self.dialect.old else "sblock_alloc_buffer"
         for buffer in node.alloc_buffers:
-            self.line(depth, f"{self.names(buffer)} = T.{word}({self._alloc_arguments(buffer)})")
+            self.line(depth, f"{self.names(buffer)} = T.{word}({self._alloc_arguments(buffer)})", buffer)
 
     def _axes(self, node: t.SBlock, depth: int) -> None:
         pairs = zip(node.iter_vars, node.iter_values, strict=True)
@@ -112,7 +117,7 @@ class BlockPrinter(BufferText):
                 continue
             for axis, value in run:
                 domain, text = self._domain(axis), self.text.write(value)
-                self.line(depth, f"{self.names(axis.var)} = T.axis.{axis.kind}({domain}, {text})")
+                self.line(depth, f"{self.names(axis.var)} = T.axis.{axis.kind}({domain}, {text})", axis)
 
     def _is_whole_loop(self, axis: t.IterVar, value: p.PrimExpr) -> bool:
         """Whether an axis goes as a loop around its block does, which `T.axis.remap` says of several axes at once."""

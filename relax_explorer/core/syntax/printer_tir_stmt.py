@@ -19,8 +19,10 @@ class StatementPrinter(BlockPrinter):
 
     def statement(self, node: t.Stmt, depth: int) -> None:
         """One statement, after the names that expressions in it give to their parts (T.Let)."""
+        outer, self.node = self.node, node
         self.name_lets(node, depth)
         _STATEMENTS[type(node)](self, node, depth)
+        self.node = outer
 
     def _inner(self, node: t.Stmt, depth: int) -> None:
         before, scope = len(self.lines), self.names.mark()
@@ -34,7 +36,9 @@ class StatementPrinter(BlockPrinter):
             first = None if self.dialect.old else _first_value(item, after)
             if first is not None:
                 made = first.buffer
-                self.line(depth, f"{self.names(made)}: T.{made.dtype} = {self.text.write(first.value)}")
+                self.line(
+                    depth, f"{self.names(made)}: T.{made.dtype} = {self.text.write(first.value)}", first
+                )
                 self.begun.add(id(first))
             elif id(item) not in self.begun:
                 self.statement(item, depth)

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.align import ModuleDiff, Unit
 from relax_explorer.core.session.provenance import Trace
 from relax_explorer.core.syntax.dialects import NEW
+from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
@@ -57,10 +58,13 @@ def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
     return found
 
 
-def _side(items: Sequence[e.Binding], index: int | None) -> dict[str, Any] | None:
+def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:
     if index is None:
         return None
-    var = items[index].var
+    item = items[index]
+    if isinstance(item, Line):
+        return {"statement": item.text.strip(), "index": index}
+    var = item.var
     return {
         "var": var.name if var is not None else "",
         "index": index,

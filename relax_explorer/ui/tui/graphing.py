@@ -8,6 +8,7 @@ from typing import Any
 from textual import work
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.debugging import Debugging
 from relax_explorer.ui.tui.messages import GraphDrawn, GraphExported, WorkFailed
@@ -30,8 +31,9 @@ class Graphing(Debugging):
         stage = self.session.stages[self.selection.stage]
         relax = stage.module.relax_functions
         name = self.selection.function if self.selection.function in relax else stage.entry
-        changed = [fn.new[pair.b] for fn in self.session.diff(stage.number - 1, stage.number).functions for pair in fn.pairs
-                   if pair.b is not None and pair.kind in ("added", "changed", "type")] if stage.number else []  # fmt: skip
+        changed = [unit for fn in self.session.diff(stage.number - 1, stage.number).functions for pair in fn.pairs
+                   if pair.b is not None and pair.kind in ("added", "changed", "type")
+                   and not isinstance(unit := fn.new[pair.b], Line)] if stage.number else []  # fmt: skip
         made = graph(stage.module, name, changed, None, self.selection.binding)
         selected = next(
             (node.id for node in made.nodes if "selected" in {str(mark) for mark in node.marks}), None

@@ -14,7 +14,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.diff import GLYPHS
+from relax_explorer.viz.diff import GLYPHS, unit_node
 from relax_explorer.viz.diff import lines as diff_lines
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info, short_value
@@ -23,7 +23,7 @@ from relax_explorer.viz.visible import visible
 
 def ghost(node: Any) -> str:
     """The StructInfo of a binding in a few characters."""
-    var = getattr(node, "var", None)
+    var = node.var if isinstance(node, (e.VarBinding, e.MatchCast)) else None
     return "" if var is None or var.name == "_" else visible(short_info(var.struct_info), 36)
 
 
@@ -41,7 +41,7 @@ def stage_rows(session: Session, stage: Snapshot, mode: str, density: str = "gho
         for fn in session.diff(stage.number - 1, stage.number).functions:
             for pair in fn.pairs:
                 if pair.b is not None and pair.kind not in ("same", "renamed"):
-                    marks[fn.new[pair.b]] = GLYPHS[pair.kind]
+                    marks[unit_node(fn.new[pair.b])] = GLYPHS[pair.kind]
     printed = stage.printed if density == "full" else stage.printed_short
     shown = density == "ghost"
     return [

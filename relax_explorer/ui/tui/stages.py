@@ -11,6 +11,7 @@ from textual.worker import Worker, WorkerState
 from relax_explorer.core.check import problems
 from relax_explorer.core.codes import internal
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.ui import directories
@@ -131,7 +132,9 @@ class Stages(Shell):
                 (
                     n
                     for n, row in enumerate(shown)
-                    if getattr(getattr(row.node, "var", None), "name", "") == name
+                    if isinstance(row.node, (e.VarBinding, e.MatchCast))
+                    and row.node.var is not None
+                    and row.node.var.name == name
                 ),
                 None,
             )
@@ -151,7 +154,9 @@ class Stages(Shell):
         """The selection follows the cursor."""
         if message.view not in ("ir", "debug_ir") or self.session is None:
             return
-        self.selection.binding = message.node if hasattr(message.node, "var") else None
+        self.selection.binding = (
+            message.node if isinstance(message.node, (e.VarBinding, e.MatchCast)) else None
+        )
         self.selection.function = message.function or self.selection.function
         lines = rows.detail_lines(self.session, self.session.stages[self.selection.stage], self.selection)
         self.query_one("#details", Static).update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
