@@ -19,7 +19,7 @@ _MESH = "the mesh: the place of one of the module's, such as mesh[0], or R.devic
 _PLACEMENT = "for each axis of the mesh S[n], divided along axis n of the tensor, or R, a copy on each device"
 
 
-def placement_of(at: Site, text: Any, ndim: int) -> tuple[str, ...]:
+def placement_of(at: Site, text: object, ndim: int) -> tuple[str, ...]:
     """The parts of a placement such as `S[0], R`; an axis that the tensor hasn't got is refused."""
     parts = tuple([part.strip() for part in text.split(",")]) if isinstance(text, str) else ()
     for part in parts:
@@ -42,7 +42,7 @@ def placement_of(at: Site, text: Any, ndim: int) -> tuple[str, ...]:
     return parts
 
 
-def _need_mesh_rank(at: Site, mesh: Any, parts: tuple[str, ...], *, fewer: bool = False) -> None:
+def _need_mesh_rank(at: Site, mesh: object, parts: tuple[str, ...], *, fewer: bool = False) -> None:
     """Refuse a placement of another number of parts than the mesh has axes, where that is known; `fewer` may be allowed."""
     written = re.match(r"R\.device_mesh\(\(([^)]*)\)", mesh_of(at, mesh))
     if written is not None:
@@ -70,7 +70,7 @@ class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
     placement: str = attr(REQUIRED, f"{_PLACEMENT}; R for the axes that it does not reach")
 
     @staticmethod
-    def infer(at: Site, value: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
+    def infer(at: Site, value: s.StructInfo, device_mesh: object, placement: str) -> s.StructInfo:
         """What value is: only the pass makes it distributed."""
         ndim = value.ndim if isinstance(value, s.TensorStructInfo) else -1
         _need_mesh_rank(at, device_mesh, placement_of(at, placement, ndim), fewer=True)
@@ -89,7 +89,7 @@ class Redistribute(Collective, name="relax.dist.redistribute"):
     says_place = True
 
     @staticmethod
-    def infer(at: Site, value: s.StructInfo, device_mesh: Any, placement: Any) -> s.StructInfo:
+    def infer(at: Site, value: s.StructInfo, device_mesh: object, placement: str) -> s.StructInfo:
         """The shape and dtype of value, distributed as placement says."""
         info = need_spread(at, value, "value")
         parts = placement_of(at, placement, info.ndim)
@@ -138,7 +138,7 @@ class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
     no_evaluate = Collective.no_evaluate
 
     @staticmethod
-    def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, *args: object, **attrs: object) -> s.StructInfo:
         """What out_ty says: distributed tensors."""
         whole = CallKernel.infer(at, *args)
         for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):

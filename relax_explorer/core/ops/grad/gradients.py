@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, Value, attr, operand
 from relax_explorer.core.ops.kit.legalize import Emitter
 from relax_explorer.core.ops.kit.special import wide
@@ -38,7 +39,7 @@ class Mark(Op):
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "i64[] -> i64[]")
 
     @staticmethod
-    def evaluate(input: Any) -> Any:
+    def evaluate(input: Array) -> Array:
         """The operand."""
         return input
 
@@ -127,8 +128,13 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
 
     @staticmethod
     def evaluate(
-        output_grad: Any, predictions: Any, targets: Any, weights: Any, reduction: str, ignore_index: int
-    ) -> Any:
+        output_grad: Array,
+        predictions: Array,
+        targets: Array,
+        weights: Array | None,
+        reduction: str,
+        ignore_index: int,
+    ) -> Array:
         """Minus the weight of the class at each target, times the gradient of the loss."""
         need_numbers(predictions)
         place = min(predictions.ndim - 1, 1)
@@ -215,7 +221,7 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
         return x
 
     @staticmethod
-    def evaluate(output_grad: Any, x: Any, indices: Any, axis: int | None, mode: str) -> Any:
+    def evaluate(output_grad: Array, x: Array, indices: Array, axis: int | None, mode: str) -> Array:
         """Additions along the axis."""
         made = np.zeros(x.shape, wide(x).dtype)
         place = axis or 0

@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.grad.gradients import maybe_tensors, need_shape_of
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     need_layout,
@@ -22,7 +23,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled,
     tiled_stage,
 )
-from relax_explorer.core.ops.kit.decl import Parameter, Site
+from relax_explorer.core.ops.kit.decl import Ints, Parameter, Site
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest, where
 from relax_explorer.core.ops.kit.windows import all_of, each, need_window, pad_stage, pads
@@ -57,8 +58,8 @@ class PoolBackward(Pool):
 
     @classmethod
     def infer(  # type: ignore[override]  # one operand more
-        cls, at: Site, output_grad: s.StructInfo, data: s.StructInfo, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool,
-        layout: str, out_layout: str | None, **rest: Any,
+        cls, at: Site, output_grad: s.StructInfo, data: s.StructInfo, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
+        layout: str, out_layout: str | None, **rest: object,
     ) -> s.StructInfo:  # fmt: skip
         """The shape and dtype of data."""
         maybe_tensors(at, output_grad=output_grad, data=data)
@@ -73,14 +74,14 @@ class PoolBackward(Pool):
 
     @staticmethod
     def spread(
-        x: Any,
+        x: Array,
         share: Callable[[int, int], Any],
-        grad: Any,
-        pool_size: Any,
-        strides: Any,
-        padding: Any,
-        dilation: Any,
-    ) -> Any:
+        grad: Array,
+        pool_size: Ints,
+        strides: Ints,
+        padding: Ints,
+        dilation: Ints,
+    ) -> Array:
         """The gradient by the data: `grad` times `share(a, b)` goes to the elements that the taps a, b of the windows see."""
         (before_h, _), (before_w, _) = pads(padding, 2)
         (kernel_h, kernel_w), steps, (d_h, d_w) = each(pool_size, 2), each(strides, 2), each(dilation, 2)
@@ -99,7 +100,7 @@ class PoolBackward(Pool):
 
     @staticmethod
     def gathered(
-        te: Te, data: Tensor, grad: Tensor, share: Callable[..., p.PrimExpr], pool_size: Any, strides: Any, padding: Any, dilation: Any
+        te: Te, data: Tensor, grad: Tensor, share: Callable[..., p.PrimExpr], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints
     ) -> Tensor:  # fmt: skip
         """As `spread`: for each element the sum over the taps that may see it; `share` has the window and the taps."""
         zero = p.as_prim(0, data.dtype)
@@ -132,9 +133,9 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
 
     @classmethod
     def evaluate(
-        cls, output_grad: Any, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: Any,
-    ) -> Any:  # fmt: skip
+        cls, output_grad: Array, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
+        out_layout: str | None, **rest: object,
+    ) -> Array:  # fmt: skip
         """To the place of the maximum."""
         x, grad = wide(plain(data, layout, _AXES)), wide(plain(output_grad, out_layout or layout, _AXES))
         least = limit_of(lowest, data).astype(x.dtype)
@@ -151,8 +152,8 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
 
     @classmethod
     def legalize(
-        cls, te: Te, output_grad: Tensor, data: Tensor, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: Any,
+        cls, te: Te, output_grad: Tensor, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
+        out_layout: str | None, **rest: object,
     ) -> Tensor:  # fmt: skip
         """The largest element of each window and its first place, then sums."""
         x, grad = _in_axes(te, data, layout), _in_axes(te, output_grad, out_layout or layout)
@@ -192,9 +193,9 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
 
     @classmethod
     def evaluate(
-        cls, output_grad: Any, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool,
+        cls, output_grad: Array, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
         layout: str, out_layout: str | None,
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         """Divided by how many elements count."""
         x, grad = wide(plain(data, layout, _AXES)), wide(plain(output_grad, out_layout or layout, _AXES))
         window = (pool_size, strides, padding, dilation)
@@ -207,7 +208,7 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
 
     @classmethod
     def legalize(
-        cls, te: Te, output_grad: Tensor, data: Tensor, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool,
+        cls, te: Te, output_grad: Tensor, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
         count_include_pad: bool, layout: str, out_layout: str | None,
     ) -> Tensor:  # fmt: skip
         """The shares of the windows, then sums."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
@@ -65,7 +66,7 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
         return s.TensorStructInfo((x.dims[0], p.IntImm(rank), *size.values), x.dtype)
 
     @staticmethod
-    def evaluate(data: Any, size: tuple[int, ...], align_corners: bool) -> Any:
+    def evaluate(data: Array, size: tuple[int, ...], align_corners: bool) -> Array:
         """The last column and the others times the points."""
         maps, rank = wide(data), len(size)
         made = np.broadcast_to(
@@ -81,7 +82,7 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
         return made.astype(data.dtype)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, size: Any, align_corners: bool) -> Tensor:
+    def legalize(te: Te, data: Tensor, size: Sequence[p.PrimExpr], align_corners: bool) -> Tensor:
         """One place at a time."""
         rank, kind = len(size), data.dtype
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -26,6 +27,7 @@ from relax_explorer.core.ops.image.resize_places import (
     weights_of,
 )
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     dims_of,
@@ -94,8 +96,8 @@ class Resize(Spatial):
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, size: s.StructInfo, roi: Any, layout: str, method: str, coordinate_transformation_mode: str,
-        rounding_method: str, cubic_exclude: int, out_dtype: DType | None, **rest: Any,
+        cls, at: Site, data: s.StructInfo, size: s.StructInfo, roi: Numbers, layout: str, method: str, coordinate_transformation_mode: str,
+        rounding_method: str, cubic_exclude: int, out_dtype: DType | None, **rest: object,
     ) -> s.StructInfo:  # fmt: skip
         """As data with the lengths size along the axes of space; the dtype is out_dtype."""
         x, rank = rules.tensor(at, data, "data"), len(cls.spatial)
@@ -121,9 +123,9 @@ class Resize(Spatial):
 
     @classmethod
     def evaluate(
-        cls, data: Any, size: tuple[int, ...], roi: Any, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
+        cls, data: Array, size: tuple[int, ...], roi: Numbers, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
         cubic_alpha: float, cubic_exclude: int, extrapolation_value: float, out_dtype: DType | None,
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         """The elements around each place by their shares, one axis after the other."""
         mode, axes = coordinate_transformation_mode, f"NC{cls.spatial}"
         x = plain(data, layout, axes)
@@ -148,9 +150,20 @@ class Resize(Spatial):
 
     @classmethod
     def legalize(
-        cls, te: Te, data: Tensor, size: Any, roi: Any, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
-        cubic_alpha: float, cubic_exclude: int, extrapolation_value: float, out_dtype: DType | None,
-    ) -> Tensor:  # fmt: skip
+        cls,
+        te: Te,
+        data: Tensor,
+        size: Sequence[p.PrimExpr],
+        roi: Numbers,
+        layout: str,
+        method: str,
+        coordinate_transformation_mode: str,
+        rounding_method: str,
+        cubic_alpha: float,
+        cubic_exclude: int,
+        extrapolation_value: float,
+        out_dtype: DType | None,
+    ) -> Tensor:
         """The nearest element, or those around the place by their shares."""
         mode, wanted, kind = coordinate_transformation_mode, layout, out_dtype or data.dtype
         data, layout = plain_stage(te, data, layout, f"NC{cls.spatial}")

@@ -12,20 +12,22 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT32, INT64
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.ops.kit.decl import Numbers
 from relax_explorer.core.ops.kit.te import call, cast, where
 
 # Floats that are a hair below an integer are meant to be that integer, as TVM has it.
 _HAIR = 1e-5
 
 
-def region_ends(roi: Any, spatial: str, axis: str) -> tuple[float, float]:
+def region_ends(roi: Numbers, spatial: str, axis: str) -> tuple[float, float]:
     """Where the region starts and ends in an axis; TVM has height first for images, width first for volumes."""
     numbers = [float(getattr(item, "value", item)) for item in roi]
     place, rank = (spatial if len(spatial) == 2 else spatial[::-1]).index(axis), len(spatial)
     return (numbers[place], numbers[place + rank]) if len(numbers) == 2 * rank else (0.0, 0.0)
 
 
-def places_of(old: int, new: int, mode: str, start: float, end: float) -> Any:
+def places_of(old: int, new: int, mode: str, start: float, end: float) -> Array:
     """The places in the old axis of all indices of the new one, as float32."""
     f = np.float32
     i, scale = np.arange(new, dtype=f), f(old) / f(max(new, 1))
@@ -104,14 +106,15 @@ def _whole_steps(old: Any, new: Any, mode: str, rounding: str) -> int:
     return new // old if whole and old and new and new % old == 0 else 0
 
 
-def rounded(places: Any, old: int, new: int, mode: str, rounding: str) -> Any:
+def rounded(places: Array, old: int, new: int, mode: str, rounding: str) -> Array:
     """The indices nearest to places."""
     steps = _whole_steps(old, new, mode, rounding)
     if steps:
         return np.arange(new) // steps
     function, more = _rounding(mode, rounding)
     functions: dict[str, Callable[[Any], Any]] = {"round": np.rint, "floor": np.floor, "ceil": np.ceil}
-    return functions[function](places + np.float32(more)).astype(np.int64)
+    result: Array = functions[function](places + np.float32(more)).astype(np.int64)
+    return result
 
 
 def rounded_index(
@@ -125,11 +128,11 @@ def rounded_index(
     return p.Cast(INT64, call(function, p.Add(exact, p.FloatImm(more)) if more else exact))
 
 
-def mixture(x: Any, axis: int, places: Any, method: str, alpha: float, exclude: bool) -> Any:
+def mixture(x: Array, axis: int, places: Array, method: str, alpha: float, exclude: bool) -> Array:
     """The elements around the places of an axis by their shares."""
     low = np.floor(places)
     share, index, old = places - low, low.astype(np.int64), x.shape[axis]
-    made: Any = np.zeros((), np.float32)
+    made: Array = np.zeros((), np.float32)
     weights = weights_of(share, method, alpha)
     if exclude and method == "cubic":
         kept = [np.where((index + tap < 0) | (index + tap >= old), 0, w) for tap, w in weights.items()]

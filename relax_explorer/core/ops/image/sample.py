@@ -17,6 +17,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops.image.resize_places import weights_of
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     dims_of,
@@ -99,8 +100,8 @@ class GridSample(Op, name="relax.image.grid_sample"):
 
     @staticmethod
     def evaluate(
-        data: Any, grid: Any, method: str, layout: str, padding_mode: str, align_corners: bool
-    ) -> Any:
+        data: Array, grid: Array, method: str, layout: str, padding_mode: str, align_corners: bool
+    ) -> Array:
         """Sums of the elements around the places by their shares."""
         spatial = "HW" if grid.ndim == 4 else "DHW"
         axes, rank = f"NC{spatial}", len(spatial)

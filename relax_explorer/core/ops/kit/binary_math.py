@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT64, INT64, from_numpy
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.ops.kit.special import NotDefined, need_bits, wide
 from relax_explorer.core.ops.kit.te import call, cast, where
@@ -17,7 +18,7 @@ Element = Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]
 Function = Callable[[Any, Any], Any]
 
 
-def subtract(a: Any, b: Any) -> Any:
+def subtract(a: Array, b: Array) -> Array:
     """The difference; truth values have none, as numpy has it."""
     if a.dtype.kind == "b":
         raise NotDefined(
@@ -34,12 +35,12 @@ def difference(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     return p.Sub(a, b)
 
 
-def _gives_none(a: Any, b: Any) -> bool:
+def _gives_none(a: Array, b: Array) -> bool:
     """Whether the result has no elements: then nothing is computed, and nothing is wrong with an element of either."""
     return not np.broadcast(a, b).size
 
 
-def divide(a: Any, b: Any) -> Any:
+def divide(a: Array, b: Array) -> Array:
     """True division of floats; integers are cut off towards zero, and wrap."""
     if a.dtype.kind not in "iu":
         return np.divide(a, b)
@@ -47,16 +48,18 @@ def divide(a: Any, b: Any) -> Any:
         raise ZeroDivisionError("an element of x2 is 0")
     quotient = a // b
     rest = (a - quotient * b != 0) & ((a < 0) != (b < 0))
-    return (quotient + rest).astype(a.dtype)
+    result: Array = (quotient + rest).astype(a.dtype)
+    return result
 
 
 def checked(function: Function) -> Function:
     """`function`, refusing integers divided by 0; of floats IEEE 754 says what comes out."""
 
-    def divide(a: Any, b: Any) -> Any:
+    def divide(a: Array, b: Array) -> Array:
         if a.dtype.kind in "iu" and not np.all(b) and not _gives_none(a, b):
             raise ZeroDivisionError("an element of x2 is 0")
-        return function(a, b)
+        result: Array = function(a, b)
+        return result
 
     return divide
 
@@ -64,9 +67,10 @@ def checked(function: Function) -> Function:
 def of_bits(function: Function) -> Function:
     """`function` of integers and truth values only."""
 
-    def combine(a: Any, b: Any) -> Any:
+    def combine(a: Array, b: Array) -> Array:
         need_bits("x1", a)
-        return function(a, b)
+        result: Array = function(a, b)
+        return result
 
     return combine
 
@@ -74,43 +78,47 @@ def of_bits(function: Function) -> Function:
 def shifted(function: Function) -> Function:
     """`function` by less than the width; what processors make of more differs."""
 
-    def shift(a: Any, b: Any) -> Any:
+    def shift(a: Array, b: Array) -> Array:
         need_bits("x1", a, "iu")
         width = from_numpy(a.dtype).bits
         if (np.any(b < 0) or np.any(b >= width)) and not _gives_none(a, b):
             raise ZeroDivisionError(f"an element of x2 is below 0 or not below {width}, the bits of x1")
-        return function(a, b)
+        result: Array = function(a, b)
+        return result
 
     return shift
 
 
-def power(a: Any, b: Any) -> Any:
+def power(a: Array, b: Array) -> Array:
     """Floats by numpy; integers as float64 and then as int64, as TVM has it."""
     if a.dtype.kind not in "iub":
         return np.power(a, b)
     return np.power(a.astype(np.float64), b).astype(np.int64).astype(a.dtype)  # wraps as integers do
 
 
-def floor_quotient(a: Any, b: Any) -> Any:
+def floor_quotient(a: Array, b: Array) -> Array:
     """The quotient rounded down; of floats after the division, as TVM has it, so that infinite ones stay infinite."""
     return np.floor_divide(a, b) if a.dtype.kind in "iub" else np.floor(np.divide(wide(a), wide(b)))
 
 
-def floor_rest(a: Any, b: Any) -> Any:
+def floor_rest(a: Array, b: Array) -> Array:
     """What the quotient rounded down leaves; no number where the quotient is infinite or b is."""
     if a.dtype.kind in "iub":
         return np.mod(a, b)
     left, right = wide(a), wide(b)
-    return left - np.floor(np.divide(left, right)) * right
+    result: Array = left - np.floor(np.divide(left, right)) * right
+    return result
 
 
 def as_floats(function: Function) -> Function:
     """`function` of integers as float64, of narrow floats as float32; the result cut off to the dtype of the operands."""
 
-    def evaluate(a: Any, b: Any) -> Any:
+    def evaluate(a: Array, b: Array) -> Array:
         if a.dtype.kind in "iub":
-            return np.trunc(function(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
-        return function(wide(a), wide(b)).astype(a.dtype)
+            result: Array = np.trunc(function(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
+            return result
+        result = function(wide(a), wide(b)).astype(a.dtype)
+        return result
 
     return evaluate
 
@@ -128,10 +136,11 @@ def floated(element: Element) -> Element:
     return combined
 
 
-def log_add_exp(a: Any, b: Any) -> Any:
+def log_add_exp(a: Array, b: Array) -> Array:
     """Of integers from 0 on the larger one is left when what the other adds is cut off: less than 1."""
     if a.dtype.kind not in "iub":
-        return as_floats(np.logaddexp)(a, b)
+        result: Array = as_floats(np.logaddexp)(a, b)
+        return result
     most = np.maximum(a, b)
     return np.where(most < 0, as_floats(np.logaddexp)(a, b), most) if a.dtype.kind == "i" else most
 
@@ -189,11 +198,11 @@ def truth(element: Element) -> Element:
     return combined
 
 
-def larger(a: Any, b: Any) -> Any:
+def larger(a: Array, b: Array) -> Array:
     """The larger one; the second where either is no number, as TIR's max has it."""
     return np.where(a > b, a, b)
 
 
-def smaller(a: Any, b: Any) -> Any:
+def smaller(a: Array, b: Array) -> Array:
     """The smaller one; the second where either is no number, as TIR's min has it."""
     return np.where(a < b, a, b)

@@ -19,6 +19,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Site
 from relax_explorer.core.ops.kit.te import Te, Tensor, where
 
@@ -153,7 +154,7 @@ def _within(layout: str, place: Mapping[str, p.PrimExpr]) -> list[p.PrimExpr]:
     return found
 
 
-def plain(x: Any, layout: str, axes: str) -> Any:
+def plain(x: Array, layout: str, axes: str) -> Array:
     """An array with its axes in the order of `axes`, tiles put together."""
     found = axes_of(layout) or ()
     order = [
@@ -170,7 +171,7 @@ def plain(x: Any, layout: str, axes: str) -> Any:
     return turned.reshape([lengths[axis] for axis in axes])
 
 
-def tiled(x: Any, axes: str, layout: str) -> Any:
+def tiled(x: Array, axes: str, layout: str) -> Array:
     """An array, its axes in the order of `axes`, in a layout; zeros fill the last tiles."""
     found = axes_of(layout) or ()
     tiles = {letter: tile for letter, tile in found if tile}

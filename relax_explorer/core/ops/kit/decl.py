@@ -28,18 +28,18 @@ REQUIRED: Any = object()
 ANY_OPERAND = ("*",)
 """What `shares` and `writes` say of a call that takes any operands, and may use each."""
 _RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # of one operand to others
-# What annotations of operands say; the reader of text goes by these names.
+# The kinds of operands and attributes. The reader of text goes by these names.
 Prim = Any
 Prims = Any
 Shape = Any
 Tensors = Any
 Value = Any
-Axes = Any
-Ints = Any
-IntList = Any
-Numbers = Any
 Function = Any
 Arguments = Any
+Axes = tuple[int, ...]
+Ints = tuple[int, ...]
+IntList = tuple[int, ...]
+Numbers = tuple[float, ...]
 
 
 class Phase(StrEnum):
@@ -270,7 +270,7 @@ class Op:
         None  # (call, infos) -> call: completes arguments, as reshape does with -1
     )
 
-    def __init_subclass__(cls, name: str = "", **more: Any) -> None:
+    def __init_subclass__(cls, name: str = "", **more: object) -> None:
         super().__init_subclass__(**more)
         if name:
             cls.name = name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
@@ -27,7 +26,7 @@ def is_spread(info: s.StructInfo) -> bool:
     return spread(info) is not None
 
 
-def mesh_of(at: Site, mesh: Any) -> str:
+def mesh_of(at: Site, mesh: object) -> str:
     """A mesh as it is written out; `mesh[0]` is looked up in the module, where there is one."""
     named = _NAMED.fullmatch(str(mesh))
     if named is None or not at.places:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from relax_explorer.core.arith.bounds import bounds
 from relax_explorer.core.arith.prove import Answer
@@ -84,14 +83,14 @@ def _of_rank(at: Site, ndim: int) -> dict[str, str]:
     return {at.op.operands[0].name: "of this"} if at.op is not None and at.op.operands else {}
 
 
-def axes(at: Site, values: Any, ndim: int, name: str = "axes") -> list[int]:
+def axes(at: Site, values: int | tuple[int, ...] | None, ndim: int, name: str = "axes") -> list[int]:
     """Several different axes counted from 0; None is all of them."""
     if values is None:
         return list(range(ndim))
     named = values if isinstance(values, tuple) else (values,)
     found = [axis(at, value, ndim, f"an entry of {name}" if len(named) > 1 else name) for value in named]
     if len(set(found)) != len(found):
-        raise at.fail(codes.AXIS_TWICE, f"{name} {list(values)} name an axis twice", **_of_rank(at, ndim))
+        raise at.fail(codes.AXIS_TWICE, f"{name} {list(named)} name an axis twice", **_of_rank(at, ndim))
     return found
 
 

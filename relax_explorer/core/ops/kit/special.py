@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT64, INT64
+from relax_explorer.core.ops.kit.array_types import Array
 
 # Coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23
 # (1969), as netlib's specfun has them, the highest power first: x * P(x^2) / Q(x^2) for erf near 0, and
@@ -57,7 +58,7 @@ class BadValue(ValueError):
     """What an operator can't do with the value of an operand, whose type is right."""
 
 
-def need_bits(name: str, x: Any, kinds: str = "iub") -> None:
+def need_bits(name: str, x: Array, kinds: str = "iub") -> None:
     """Refuse elements that are no integers (or truth values): those of floats have no bits to speak of."""
     if x.dtype.kind not in kinds:
         text = f"{name} is {x.dtype.name}, and bits are those of integers"
@@ -67,7 +68,7 @@ def need_bits(name: str, x: Any, kinds: str = "iub") -> None:
 def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """`function` with its result in the dtype of the operand; narrow floats are computed as float32."""
 
-    def wrapped(x: Any) -> Any:
+    def wrapped(x: Array) -> Array:
         narrow = x.dtype.itemsize < 4 and x.dtype.kind not in "iub"
         return np.asarray(function(x.astype(np.float32) if narrow else x)).astype(x.dtype)
 
@@ -77,29 +78,29 @@ def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def as_array(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` with an array as its result where numpy gives a scalar."""
 
-    def wrapped(*args: Any) -> Any:
+    def wrapped(*args: Array) -> Array:
         return np.asarray(function(*args))
 
     return wrapped
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)); 0 where exp overflows."""
     return 1 / (1 + np.exp(-x))
 
 
-def erf(x: Any) -> Any:
+def erf(x: Array) -> Array:
     """The error function, as accurate as its dtype (Cody 1969); integers give float64."""
     kind = x.dtype if hasattr(x, "dtype") and x.dtype.kind == "f" else np.dtype(np.float64)
     given = np.asarray(x)
-    made: Any = np.empty(given.shape, kind)
+    made: Array = np.empty(given.shape, kind)
     source, target = np.ascontiguousarray(given).reshape(-1), made.reshape(-1)
     for start in range(0, source.size, _BLOCK):
         target[start : start + _BLOCK] = _erf_block(source[start : start + _BLOCK].astype(np.float64))
     return made
 
 
-def _erf_block(x: Any) -> Any:
+def _erf_block(x: Array) -> Array:
     """The error function of a vector of float64."""
     size = np.abs(x)
     bound = np.minimum(size, _NEAR)
@@ -109,7 +110,7 @@ def _erf_block(x: Any) -> Any:
     return np.copysign(np.where(size <= _NEAR, near, far), x)
 
 
-def _quotient(x: Any, over: Sequence[float], under: Sequence[float]) -> Any:
+def _quotient(x: Array, over: Sequence[float], under: Sequence[float]) -> Array:
     """The value of one polynomial divided by another's, by Horner's rule."""
     parts = []
     for coefficients in (over, under):
@@ -121,6 +122,6 @@ def _quotient(x: Any, over: Sequence[float], under: Sequence[float]) -> Any:
     return np.divide(parts[0], parts[1], out=parts[0])
 
 
-def wide(x: Any) -> Any:
+def wide(x: Array) -> Array:
     """A copy of a narrow float tensor as float32; others as they are."""
     return x.astype(np.float32) if x.dtype.itemsize < 4 and x.dtype.kind not in "iub" else x

@@ -41,7 +41,7 @@ class Tensor:
         """How many axes it has."""
         return len(self.buffer.shape)
 
-    def __getitem__(self, index: Any) -> p.PrimExpr:
+    def __getitem__(self, index: p.PrimExpr | int | Sequence[p.PrimExpr | int]) -> p.PrimExpr:
         indices = tuple(index) if isinstance(index, (tuple, list)) else (index,)
         return BufferLoad(self.buffer, tuple([p.as_prim(item, INT64) for item in indices]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.decl import Op, Site
+from relax_explorer.core.ops.kit.array_types import Array, Number
+from relax_explorer.core.ops.kit.decl import Ints, Op, Site
 from relax_explorer.core.ops.kit.te import Te, Tensor, where
 
 Pads = tuple[tuple[int, int], ...]
@@ -32,7 +33,7 @@ class Spatial(Op):
     spatial: ClassVar[str] = ""
     left_out: ClassVar[tuple[str, ...]] = ()  # parameters of the base that the operator has not
 
-    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: object) -> None:
         if spatial:
             cls.spatial = spatial
             kept = [q for q in cls.parameters if q.name not in cls.left_out]
@@ -50,7 +51,7 @@ class Windowed(Spatial):
     same_layout: ClassVar[str] = "layout"  # the attribute that out_layout is like when it is None
     takes_lists: ClassVar[bool] = False  # whether one number does not stand for a list of it
 
-    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: Any) -> None:
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: object) -> None:
         if spatial:
             cls.refine = completed(len(spatial), cls.takes_lists, out_layout=cls.same_layout)
         super().__init_subclass__(name=name, spatial=spatial, **more)
@@ -71,13 +72,13 @@ def in_order(before: str) -> Callable[[str], str]:
     return lambda spatial: before + spatial
 
 
-def each(value: Any, rank: int) -> tuple[int, ...]:
+def each(value: int | Ints, rank: int) -> tuple[int, ...]:
     """One number for all `rank` spatial axes, or one for each."""
     items = value if isinstance(value, tuple) else (value,)
     return tuple(items * rank if len(items) == 1 else items)
 
 
-def pads(value: Any, rank: int) -> Pads:
+def pads(value: int | Ints, rank: int) -> Pads:
     """Before and after each axis, from one number, one for each axis, or all of those before and then all after."""
     items = value if isinstance(value, tuple) else (value,)
     items = items * rank if len(items) == 1 else items
@@ -119,7 +120,7 @@ def completed(rank: int, lists: bool = False, **same: str) -> Callable[[e.Call, 
 _ONE_EACH = "write one number for all axes, or one for each"
 
 
-def need_window(at: Site, rank: int, padding: Any, **positive: Any) -> None:
+def need_window(at: Site, rank: int, padding: int | Ints, **positive: int | Ints) -> None:
     """Refuse paddings that don't say what is around each axis or cut something off, and numbers below 1."""
     for name, value in positive.items():
         items = value if isinstance(value, tuple) else (value,)
@@ -182,7 +183,7 @@ def window_count(
     return where(p.GE(start, behind), fewer, count)
 
 
-def padded(x: Any, axes: Sequence[int], pad: Pads, value: Any) -> Any:
+def padded(x: Array, axes: Sequence[int], pad: Pads, value: Number | Array) -> Array:
     """An array with a border of `value` around axes; what is negative is cut off, from the other border where it must be."""
     if not any(map(any, pad)):
         return x
@@ -198,7 +199,7 @@ def padded(x: Any, axes: Sequence[int], pad: Pads, value: Any) -> Any:
     return made
 
 
-def windows(x: Any, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Any:
+def windows(x: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Array:
     """Views of all windows over the last axes: the axes of x, counting windows there, then those of a window."""
     rank = len(kernel)
     outer, inner = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]

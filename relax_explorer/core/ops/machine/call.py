@@ -152,7 +152,7 @@ class CallTir(CallKernel, name="relax.call_tir"):
 
 def _overwritten(
     at: Site,
-    indices: Any,
+    indices: Ints,
     args: tuple[s.StructInfo, ...],
     outputs: tuple[s.StructInfo, ...],
     known: bool = False,
@@ -221,7 +221,7 @@ class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
     inplace_indices: Ints = attr(REQUIRED, "for each result the argument it overwrites, -1 for a new one")
 
     @staticmethod
-    def infer(at: Site, *args: Any, inplace_indices: Any = (), **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, *args: Any, inplace_indices: Ints = (), **attrs: Any) -> s.StructInfo:
         """What out_ty says, which is what the overwritten arguments are."""
         CallKernel.infer(at, *args)
         _overwritten(at, inplace_indices, need_tuple(at, args[1]).fields, _allocated(at), known=True)
@@ -289,7 +289,7 @@ class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
     variadic = True
 
     @staticmethod
-    def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, inplace_indices: Any = ()) -> s.StructInfo:
+    def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, inplace_indices: Ints = ()) -> s.StructInfo:
         """What ty_args say: one StructInfo, or a tuple of several; an object when they are left out."""
         _need_packed(at, func)
         whole = stated(at)

@@ -25,7 +25,7 @@ class Print(ByMachine, name="relax.print"):
     variadic = True
 
     @staticmethod
-    def infer(at: Site, *values: s.StructInfo, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, *values: s.StructInfo, **attrs: object) -> s.StructInfo:
         """An empty tuple."""
         return s.VOID
 
@@ -44,7 +44,7 @@ class AssertOp(ByMachine, name="relax.assert_op"):
 
     @staticmethod
     def infer(
-        at: Site, condition: s.StructInfo | None = None, *values: s.StructInfo, **attrs: Any
+        at: Site, condition: s.StructInfo | None = None, *values: s.StructInfo, **attrs: object
     ) -> s.StructInfo:
         """An empty tuple."""
         if condition is None:
@@ -86,7 +86,7 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
     )
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, dst_vdevice: Any) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, dst_vdevice: object) -> s.StructInfo:
         """The shape and dtype of data, on the device."""
         info = rules.tensor(at, data, "data")
         where = dst_vdevice if isinstance(dst_vdevice, str) else info.vdevice
@@ -107,7 +107,7 @@ class HintOnDevice(ByMachine, name="relax.hint_on_device"):
     memory_scope: str = attr("global", "the kind of memory there, such as global or shared")
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, **attrs: object) -> s.StructInfo:
         """What data is."""
         info = rules.tensor(at, data, "data")
         return info

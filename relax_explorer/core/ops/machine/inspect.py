@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import BOOL, HANDLE, INT32, INT64, DType, dtype, from_numpy
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array, Number, Scalar
 from relax_explorer.core.ops.kit.decl import Op, Prim, Site, operand
 from relax_explorer.core.ops.kit.legalize import Emitter
 from relax_explorer.core.ops.kit.te import Tensor
@@ -77,7 +78,7 @@ class AboutDtype(Inspected):
         return s.PrimStructInfo(cls.result)
 
 
-def _kind(array: Any) -> DType:
+def _kind(array: Array) -> DType:
     found = from_numpy(array.dtype)
     assert found is not None  # run-time tensors are of dtypes that the language has
     return found
@@ -90,7 +91,7 @@ class DtypeCode(AboutDtype, name="relax.inspect.tensor_dtype_code"):
     examples = ("i32[n,4] -> scalar(uint8)", "bool[] -> scalar(uint8)")
 
     @staticmethod
-    def evaluate(tensor: Any) -> Any:
+    def evaluate(tensor: Array) -> Scalar:
         """From the array's dtype."""
         return np.uint8(_kind(tensor).code)
 
@@ -102,7 +103,7 @@ class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
     examples = ("i32[n,4] -> scalar(uint8)", "f16[] -> scalar(uint8)")
 
     @staticmethod
-    def evaluate(tensor: Any) -> Any:
+    def evaluate(tensor: Array) -> Scalar:
         """From the array's dtype."""
         kind = _kind(tensor)
         return np.uint8(8 if kind.is_bool else kind.bits)
@@ -115,7 +116,7 @@ class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
     examples = ("f32[n,4] -> scalar(uint16)", "i8[?,?] -> scalar(uint16)")
 
     @staticmethod
-    def evaluate(tensor: Any) -> Any:
+    def evaluate(tensor: Array) -> Scalar:
         """From the array's dtype."""
         return np.uint16(_kind(tensor).lanes)
 
@@ -127,7 +128,7 @@ class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
     examples = ("f32[n,4] -> scalar(int32)", "f32 -> scalar(int32)")
 
     @staticmethod
-    def evaluate(tensor: Any) -> Any:
+    def evaluate(tensor: Array) -> Scalar:
         """From the array."""
         return np.int32(tensor.ndim)
 
@@ -165,7 +166,7 @@ class AtAxis(Inspected):
         ]
 
     @staticmethod
-    def _axis(tensor: Any, axis: Any) -> int:
+    def _axis(tensor: Array, axis: Number) -> int:
         if not 0 <= axis < tensor.ndim:
             raise IndexError(f"axis is {axis}, the tensor has rank {tensor.ndim}; an axis counts from 0")
         return int(axis)
@@ -177,7 +178,7 @@ class ShapeI(AtAxis, name="relax.inspect.tensor_shape_i"):
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[?,?] 1 -> scalar(int64)")
 
     @staticmethod
-    def evaluate(tensor: Any, axis: Any) -> Any:
+    def evaluate(tensor: Array, axis: Number) -> Scalar:
         """From the array."""
         return np.int64(tensor.shape[AtAxis._axis(tensor, axis)])
 
@@ -197,7 +198,7 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[n,m] 1 -> scalar(int64)")
 
     @staticmethod
-    def evaluate(tensor: Any, axis: Any) -> Any:
+    def evaluate(tensor: Array, axis: Number) -> Scalar:
         """The product of the lengths after it, however numpy happens to hold the array."""
         return np.int64(np.prod(tensor.shape[AtAxis._axis(tensor, axis) + 1 :], dtype=np.int64))
 
@@ -245,7 +246,7 @@ class ByteOffset(Offset, name="relax.inspect.tensor_byte_offset"):
     """Where a tensor starts in its memory, in bytes; only views start elsewhere than at 0 (DLPack)."""
 
     @staticmethod
-    def evaluate(tensor: Any) -> Any:
+    def evaluate(tensor: Array) -> Scalar:
         """As the view was made."""
         return np.uint64(byte_offset(tensor))
 
@@ -254,7 +255,7 @@ class ElemOffset(Offset, name="relax.inspect.tensor_elem_offset"):
     """Where a tensor starts in its memory, in elements; only views start elsewhere than at 0 (DLPack)."""
 
     @staticmethod
-    def evaluate(tensor: Any) -> Any:
+    def evaluate(tensor: Array) -> Scalar:
         """As the view was made, rounded down to whole elements."""
         return np.uint64(byte_offset(tensor) // tensor.dtype.itemsize)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Op, Shape, Site, Stops, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.machine.call import ByMachine
@@ -50,7 +50,7 @@ class Size(Op, name="relax.size"):
         return te.compute("T_size", (), lambda: cast(rules.volume(expr.shape), INT64))
 
     @staticmethod
-    def evaluate(expr: Any) -> Any:
+    def evaluate(expr: Array) -> Array:
         """numpy.size."""
         return np.asarray(expr.size, dtype=np.int64)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from relax_explorer.core.arith.prove import Answer, at_least
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import expr as e
@@ -110,7 +108,11 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
 
     @staticmethod
     def infer(
-        at: Site, shape: s.StructInfo, dtype: Any, runtime_device_index: s.StructInfo, storage_scope: Any
+        at: Site,
+        shape: s.StructInfo,
+        dtype: object,
+        runtime_device_index: s.StructInfo,
+        storage_scope: object,
     ) -> s.StructInfo:
         """The shape and dtype as written, or what ty_args say."""
         kind = need_dtype(at)
@@ -154,7 +156,7 @@ class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
 
     @staticmethod
     def infer(
-        at: Site, size: s.StructInfo, virtual_device_index: s.StructInfo, storage_scope: Any, dtype: Any
+        at: Site, size: s.StructInfo, virtual_device_index: s.StructInfo, storage_scope: object, dtype: object
     ) -> s.StructInfo:
         """An object."""
         return AllocStorage._check(at, size, "size", virtual_device_index, "virtual_device_index")
@@ -172,7 +174,11 @@ class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
 
     @staticmethod
     def infer(
-        at: Site, shape: s.StructInfo, runtime_device_index: s.StructInfo, dtype: Any, storage_scope: Any
+        at: Site,
+        shape: s.StructInfo,
+        runtime_device_index: s.StructInfo,
+        dtype: object,
+        storage_scope: object,
     ) -> s.StructInfo:
         """An object."""
         return AllocStorage._check(at, shape, "shape", runtime_device_index, "runtime_device_index")
@@ -217,8 +223,8 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
         storage: s.StructInfo,
         offset: s.StructInfo,
         shape: s.StructInfo,
-        dtype: Any,
-        runtime_device_ind: Any,
+        dtype: object,
+        runtime_device_ind: s.StructInfo,
     ) -> s.StructInfo:
         """The shape and dtype given; a shape held by a variable stays that variable."""
         lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
@@ -241,8 +247,8 @@ class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
         storage: s.StructInfo,
         offset: s.StructInfo,
         shape: s.StructInfo,
-        dtype: Any,
-        runtime_device_ind: Any,
+        dtype: object,
+        runtime_device_ind: s.StructInfo,
     ) -> s.StructInfo:
         """The shape and dtype given, as far as the shape is known."""
         lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)

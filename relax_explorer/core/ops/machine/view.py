@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.decl import Op, Prim, Shape, Site, Stops, operand
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Tensor
@@ -48,7 +50,7 @@ class MemoryView(Op, name="relax.memory.view"):
         at: Site,
         data: s.StructInfo,
         shape: s.StructInfo | None,
-        dtype: Any,
+        dtype: object,
         relative_byte_offset: s.StructInfo | None,
     ) -> s.StructInfo:
         """The shape and dtype that are given, else those of data."""
@@ -69,7 +71,12 @@ class MemoryView(Op, name="relax.memory.view"):
         return view
 
     @staticmethod
-    def evaluate(data: Any, shape: Any = None, dtype: Any = None, relative_byte_offset: Any = None) -> Any:
+    def evaluate(
+        data: Array,
+        shape: Sequence[int] | None = None,
+        dtype: DType | None = None,
+        relative_byte_offset: Number | None = None,
+    ) -> Array:
         """The same bytes as another array."""
         lengths = data.shape if shape is None or (type(shape) is tuple and not shape) else tuple(shape)
         kind = dtype.to_numpy() if isinstance(dtype, DType) else data.dtype
@@ -151,13 +158,13 @@ _OFFSETS: dict[
 ] = {}  # where views start in their memory, by the array's identity
 
 
-def byte_offset(array: Any) -> int:
+def byte_offset(array: Array) -> int:
     """Where a tensor starts in its memory, in bytes: 0 unless it is a view that starts inside."""
     hit = _OFFSETS.get(id(array))
     return hit[1] if hit is not None and hit[0]() is array else 0
 
 
-def view_of(data: Any, shape: tuple[int, ...], dtype: Any, start: int) -> Any:
+def view_of(data: Array, shape: tuple[int, ...], dtype: np.dtype[Any], start: int) -> Array:
     """An array over the bytes of another, from `start` on; raises BadValue when it would reach beyond them."""
     size = dtype.itemsize * int(np.prod(shape, dtype=object))
     if min(shape, default=0) < 0 or start < 0:
@@ -190,6 +197,6 @@ class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
         raise at.fail(codes.WRONG_KIND, f"data is {data}, a tensor is needed", data=f"this is {data}")
 
     @staticmethod
-    def evaluate(x: Any) -> Any:
+    def evaluate(x: Array) -> Array:
         """A copy only where there is an offset."""
         return x.copy() if byte_offset(x) else x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BFLOAT16
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import repeated
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import erf, keep_dtype, sigmoid, wide
@@ -32,7 +33,7 @@ class Activation(Op):
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, **attrs: object) -> s.StructInfo:
         """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         rules.need_float(at, info, "data")
@@ -45,13 +46,13 @@ class Relu(Activation, name="relax.nn.relu"):
     data: Tensor = operand("the tensor")
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, **attrs: Any) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, **attrs: object) -> s.StructInfo:
         """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         return rules.like(info, info.dtype)
 
     @staticmethod
-    def evaluate(data: Any) -> Any:
+    def evaluate(data: Array) -> Array:
         """The larger of the element and 0."""
         zero = np.zeros((), data.dtype)
         return np.where(data > zero, data, zero)
@@ -71,7 +72,7 @@ class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
     examples = ("f32[n,4] alpha=0.02 -> f32[n,4]", "f32[n] alpha=-0.5 -> f32[n]")
 
     @staticmethod
-    def evaluate(data: Any, alpha: float) -> Any:
+    def evaluate(data: Array, alpha: float) -> Array:
         """By the sign."""
         return np.where(data > 0, data, data * np.asarray(alpha, data.dtype))
 
@@ -177,7 +178,7 @@ class Softplus(Activation, name="relax.nn.softplus"):
         return Activation.infer(at, data)
 
     @staticmethod
-    def evaluate(data: Any, beta: float, threshold: float) -> Any:
+    def evaluate(data: Array, beta: float, threshold: float) -> Array:
         """In float32 at least."""
         x = wide(data)
         steep = x * np.asarray(beta, x.dtype)
@@ -229,7 +230,7 @@ class PRelu(Op, name="relax.nn.prelu"):
         return rules.like(info, info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, alpha: Any, axis: int) -> Any:
+    def evaluate(data: Array, alpha: Array, axis: int) -> Array:
         """By the sign."""
         x = wide(data)
         slopes = alpha.astype(x.dtype).reshape([-1 if n == axis % x.ndim else 1 for n in range(x.ndim)])
@@ -267,7 +268,7 @@ class BatchFlatten(Op, name="relax.nn.batch_flatten"):
         return s.TensorStructInfo((info.dims[0], rules.volume(info.dims[1:])), info.dtype)
 
     @staticmethod
-    def evaluate(data: Any) -> Any:
+    def evaluate(data: Array) -> Array:
         """numpy.reshape."""
         return data.reshape(data.shape[0], math.prod(data.shape[1:])).copy()
 
@@ -296,7 +297,7 @@ class Dropout(Op, name="relax.nn.dropout"):
         return s.TupleStructInfo((info, info))
 
     @staticmethod
-    def evaluate(data: Any, rate: float) -> Any:
+    def evaluate(data: Array, rate: float) -> tuple[Array, Array]:
         """The tensor and ones."""
         return data, np.ones_like(data)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     dims_of,
@@ -51,7 +51,7 @@ class AdaptiveAvgPool(Windowed):
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, output_size: Any, layout: str, out_layout: str | None
+        cls, at: Site, data: s.StructInfo, output_size: Ints | None, layout: str, out_layout: str | None
     ) -> s.StructInfo:
         """As data with the lengths output_size along the axes of space."""
         x, rank, wanted = rules.tensor(at, data, "data"), len(cls.spatial), out_layout or layout
@@ -70,7 +70,7 @@ class AdaptiveAvgPool(Windowed):
         return s.TensorStructInfo(dims_of(wanted, made), x.dtype)
 
     @classmethod
-    def evaluate(cls, data: Any, output_size: Any, layout: str, out_layout: str | None) -> Any:
+    def evaluate(cls, data: Array, output_size: Ints | None, layout: str, out_layout: str | None) -> Array:
         """Products with matrices of means, one for each axis."""
         rank, axes = len(cls.spatial), f"NC{cls.spatial}"
         x = wide(plain(data, layout, axes))
@@ -84,7 +84,9 @@ class AdaptiveAvgPool(Windowed):
         return tiled(shares(x, np.maximum(counted, 1)), axes, out_layout or layout).astype(data.dtype)
 
     @classmethod
-    def legalize(cls, te: Te, data: Tensor, output_size: Any, layout: str, out_layout: str | None) -> Tensor:
+    def legalize(
+        cls, te: Te, data: Tensor, output_size: Ints | None, layout: str, out_layout: str | None
+    ) -> Tensor:
         """Sums over the largest region, elements outside the own region left out, then divisions."""
         wanted, axes = out_layout or layout, f"NC{cls.spatial}"
         data, layout = plain_stage(te, data, layout, axes)
@@ -120,7 +122,7 @@ class AdaptiveAvgPool(Windowed):
         return tiled_stage(te, te.compute("adaptive_pool_avg", ordered(own, made), element), own, wanted)
 
 
-def _adapted(spatial: str, size: dict[str, p.PrimExpr], output_size: Any) -> dict[str, p.PrimExpr]:
+def _adapted(spatial: str, size: dict[str, p.PrimExpr], output_size: Ints | None) -> dict[str, p.PrimExpr]:
     if output_size is None:
         return size
     lengths = map(p.IntImm, each(output_size, len(spatial)))
@@ -142,7 +144,7 @@ def _largest(length: p.PrimExpr, count: p.PrimExpr) -> p.PrimExpr:
     return simplify(p.Add(p.FloorDiv(more, p.Max(count, rules.ONE)), rules.ONE))
 
 
-def _region_sums(x: Any, axis: int, count: int) -> tuple[Any, Any]:
+def _region_sums(x: Array, axis: int, count: int) -> tuple[Array, Array]:
     """Sums over `count` regions of an axis, and how many elements each region has."""
     length, numbers = x.shape[axis], np.arange(count)
     starts, ends = numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))

@@ -16,6 +16,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import index
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
@@ -66,7 +67,7 @@ class Attention(Op, name="relax.nn.attention"):
 
     @staticmethod
     def infer(
-        at: Site, query: s.StructInfo, key: s.StructInfo, value: s.StructInfo, bias: s.StructInfo | None, scale: Any,
+        at: Site, query: s.StructInfo, key: s.StructInfo, value: s.StructInfo, bias: s.StructInfo | None, scale: float | None,
         causal_mask: str | None, window_size: int | None,
     ) -> s.StructInfo:  # fmt: skip
         """[batch, queries, heads, elements of a value], the dtype of query."""
@@ -81,14 +82,14 @@ class Attention(Op, name="relax.nn.attention"):
 
     @staticmethod
     def evaluate(
-        query: Any,
-        key: Any,
-        value: Any,
-        bias: Any,
-        scale: Any,
+        query: Array,
+        key: Array,
+        value: Array,
+        bias: Array | None,
+        scale: p.FloatImm | float | None,
         causal_mask: str | None,
         window_size: int | None,
-    ) -> Any:
+    ) -> Array:
         """In float32 at least."""
         seen = None
         if causal_mask is not None:
@@ -104,7 +105,7 @@ class Attention(Op, name="relax.nn.attention"):
         key: Tensor,
         value: Tensor,
         bias: Tensor | None,
-        scale: Any,
+        scale: p.PrimExpr | None,
         causal_mask: str | None,
         window_size: int | None,
     ) -> Tensor:
@@ -205,11 +206,19 @@ def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
             )
 
 
-def weighted(query: Any, key: Any, value: Any, bias: Any, scale: Any, seen: Any) -> Any:
+def weighted(
+    query: Array,
+    key: Array,
+    value: Array,
+    bias: Array | None,
+    scale: p.FloatImm | float | None,
+    seen: Array | None,
+) -> Array:
     """Values by the softmax of the scores; `seen` says which keys each query sees, None all."""
     q, k, v = (np.ascontiguousarray(np.swapaxes(wide(x), 1, 2)) for x in (query, key, value))  # for BLAS
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) if 0 < x.shape[1] < q.shape[1] else x for x in (k, v))
-    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else getattr(scale, "value", scale)
+    scale = scale.value if isinstance(scale, p.FloatImm) else scale
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = np.matmul(q, np.swapaxes(k, -1, -2)) * np.asarray(factor, q.dtype)
     scores = scores if bias is None else scores + wide(bias)
     scores = scores if seen is None else np.where(seen, scores, -np.inf)
@@ -219,7 +228,7 @@ def weighted(query: Any, key: Any, value: Any, bias: Any, scale: Any, seen: Any)
     return np.ascontiguousarray(np.swapaxes(made, 1, 2)).astype(query.dtype)
 
 
-def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: Any) -> Tensor:
+def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: p.PrimExpr | None) -> Tensor:
     """Products of queries and keys (batch, head, query, key), scaled, with the bias."""
     (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
     wide_kind = kind if kind is FLOAT64 else FLOAT32

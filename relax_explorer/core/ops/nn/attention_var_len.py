@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.loops import check, ordered, seq, store, tensor
 from relax_explorer.core.ops.kit.special import BadValue
@@ -76,7 +76,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
     @staticmethod
     def infer(
         at: Site, queries: s.StructInfo, keys: s.StructInfo, values: s.StructInfo, seqstart_q: s.StructInfo, max_seqlen_q: s.StructInfo,
-        seqstart_k: s.StructInfo | None, max_seqlen_k: s.StructInfo | None, scale: Any, causal_mask: str | None, window_size: int | None,
+        seqstart_k: s.StructInfo | None, max_seqlen_k: s.StructInfo | None, scale: float | None, causal_mask: str | None, window_size: int | None,
     ) -> s.StructInfo:  # fmt: skip
         """[batch, queries, heads, elements of a value], the dtype of queries."""
         parts = four_axes(at, queries=queries, keys=keys, values=values)
@@ -99,9 +99,17 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
 
     @staticmethod
     def evaluate(
-        queries: Any, keys: Any, values: Any, seqstart_q: Any, max_seqlen_q: Any, seqstart_k: Any, max_seqlen_k: Any, scale: Any,
-        causal_mask: str | None, window_size: int | None,
-    ) -> Any:  # fmt: skip
+        queries: Array,
+        keys: Array,
+        values: Array,
+        seqstart_q: Array,
+        max_seqlen_q: Array,
+        seqstart_k: Array | None,
+        max_seqlen_k: Array | None,
+        scale: float | None,
+        causal_mask: str | None,
+        window_size: int | None,
+    ) -> Array:
         """Attention of one sequence after the other; zeros where there is none."""
         made = np.zeros((*queries.shape[:3], values.shape[3]), queries.dtype)
         starts = seqstart_q if seqstart_k is None else seqstart_k
@@ -121,7 +129,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
     @staticmethod
     def legalize(
         te: Te, queries: Tensor, keys: Tensor, values: Tensor, seqstart_q: Tensor, max_seqlen_q: Tensor, seqstart_k: Tensor | None,
-        max_seqlen_k: Tensor | None, scale: Any, causal_mask: str | None, window_size: int | None,
+        max_seqlen_k: Tensor | None, scale: p.PrimExpr | None, causal_mask: str | None, window_size: int | None,
     ) -> Tensor:  # fmt: skip
         """Attention of all to all, where a query sees the keys of its own sequence only."""
         starts_q = _starts(te, seqstart_q, "seqstart_q", queries.shape[1])
@@ -155,7 +163,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         return weighted_stage(te, scores_stage(te, queries, keys, None, scale), values, seen)
 
 
-def _checked(name: str, starts: Any, of: str, length: int) -> list[int]:
+def _checked(name: str, starts: Array, of: str, length: int) -> list[int]:
     """Where sequences start, as numbers that never fall; one that does, or lies outside the axis, stops the run."""
     last = 0
     for place, start in enumerate(starts.tolist()):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import index
 from relax_explorer.core.ops.kit.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
@@ -47,7 +46,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
     @staticmethod
     def infer(
         at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, moving_mean: s.StructInfo, moving_var: s.StructInfo, axis: int,
-        epsilon: float, momentum: float, **rest: Any,
+        epsilon: float, momentum: float, **rest: object,
     ) -> s.StructInfo:  # fmt: skip
         """A tuple: a tensor of the shape and dtype of data, and the moving mean and variance, vectors of the channels."""
         if not 0 <= momentum <= 1:
@@ -66,9 +65,18 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
 
     @staticmethod
     def evaluate(
-        data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, axis: int, epsilon: float, center: bool, scale: bool, momentum: float,
+        data: Array,
+        gamma: Array,
+        beta: Array,
+        moving_mean: Array,
+        moving_var: Array,
+        axis: int,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        momentum: float,
         training: bool,
-    ) -> Any:  # fmt: skip
+    ) -> tuple[Array, Array, Array]:
         """In float32 at least."""
         x = wide(data)
         mean, variance = moving_mean, moving_var
@@ -152,8 +160,8 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
 
     @staticmethod
     def infer(
-        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, channel_axis: int, axes: Any, epsilon: float,
-        **rest: Any,
+        at: Site, data: s.StructInfo, gamma: s.StructInfo, beta: s.StructInfo, channel_axis: int, axes: Axes, epsilon: float,
+        **rest: object,
     ) -> s.StructInfo:  # fmt: skip
         """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
@@ -167,15 +175,15 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
 
     @staticmethod
     def evaluate(
-        data: Any,
-        gamma: Any,
-        beta: Any,
+        data: Array,
+        gamma: Array,
+        beta: Array,
         channel_axis: int,
-        axes: Any,
+        axes: Axes,
         epsilon: float,
         center: bool,
         scale: bool,
-    ) -> Any:
+    ) -> Array:
         """In float32 at least."""
         x = normalise(wide(data), tuple(axes), epsilon)
         x = x * spread(gamma, x.shape, (channel_axis,)) if scale else x
@@ -183,7 +191,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
 
     @staticmethod
     def legalize(
-        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axes: Any, epsilon: float, center: bool, scale: bool
+        te: Te, data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int, axes: Axes, epsilon: float, center: bool, scale: bool
     ) -> Tensor:  # fmt: skip
         """Moments, then one element at a time."""
         channel = channel_axis % data.ndim

@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     dims_of,
@@ -90,7 +91,7 @@ class Product(Windowed):
 
     @classmethod
     def operands_of(
-        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, dilation: Any, groups: int,
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, dilation: Ints, groups: int,
         data_layout: str, kernel_layout: str, out_layout: str,
     ) -> tuple[s.TensorStructInfo, s.TensorStructInfo]:  # fmt: skip
         """Data and kernels, their ranks and the attributes checked."""
@@ -106,8 +107,8 @@ class Product(Windowed):
 
     @classmethod
     def in_axes(
-        cls, data: Any, weight: Any, data_layout: str, kernel_layout: str, kind: Any
-    ) -> tuple[Any, Any]:
+        cls, data: Array, weight: Array, data_layout: str, kernel_layout: str, kind: np.dtype[Any]
+    ) -> tuple[Array, Array]:
         """Arrays of data and kernels, channels first, in a dtype that products are computed in."""
         x = plain(data, data_layout, f"NC{cls.spatial}").astype(kind)
         return wide(x), wide(plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(kind))
@@ -121,7 +122,7 @@ class Convolution(Product):
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str,
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, dilation: Ints, groups: int, data_layout: str,
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> s.StructInfo:  # fmt: skip
         """As data with a channel for each kernel and, along each axis of space,
@@ -144,9 +145,9 @@ class Convolution(Product):
         cls,
         size: dict[str, p.PrimExpr],
         kernel: dict[str, p.PrimExpr],
-        strides: Any,
-        padding: Any,
-        dilation: Any,
+        strides: Ints,
+        padding: Ints,
+        dilation: Ints,
     ) -> dict[str, p.PrimExpr]:
         """The lengths of the result by axis."""
         rank = len(cls.spatial)
@@ -156,9 +157,9 @@ class Convolution(Product):
 
     @classmethod
     def evaluate(
-        cls, data: Any, weight: Any, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str, kernel_layout: str,
+        cls, data: Array, weight: Array, strides: Ints, padding: Ints, dilation: Ints, groups: int, data_layout: str, kernel_layout: str,
         out_layout: str | None, out_dtype: DType | None,
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         """A product of windows and kernels for each group."""
         rank = len(cls.spatial)
         kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
@@ -170,7 +171,7 @@ class Convolution(Product):
 
     @classmethod
     def legalize(
-        cls, te: Te, data: Tensor, weight: Tensor, strides: Any, padding: Any, dilation: Any, groups: int, data_layout: str,
+        cls, te: Te, data: Tensor, weight: Tensor, strides: Ints, padding: Ints, dilation: Ints, groups: int, data_layout: str,
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Tensor | None:  # fmt: skip
         """Padded images, then a sum over the channels of the group and the window."""
@@ -213,7 +214,7 @@ def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, made: p.PrimE
         raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{made} kernels")
 
 
-def product(views: Any, w: Any, groups: int) -> Any:
+def product(views: Array, w: Array, groups: int) -> Array:
     """Sums over channels and window: views (N, C, places…, window…) with kernels (O, I, window…)."""
     rank = w.ndim - 2
     if groups == 1:
@@ -224,7 +225,8 @@ def product(views: Any, w: Any, groups: int) -> Any:
     kernels = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
     places, window = "hwd"[:rank], "klm"[:rank]
     made = np.einsum(f"ngc{places}{window},goc{window}->ngo{places}", grouped, kernels, optimize=True)
-    return made.reshape(n, w.shape[0], *made.shape[3:])
+    result: Array = made.reshape(n, w.shape[0], *made.shape[3:])
+    return result
 
 
 class Conv1d(Convolution, name="relax.nn.conv1d", spatial="W"):

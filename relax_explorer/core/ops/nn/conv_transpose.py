@@ -14,6 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     dims_of,
@@ -58,7 +59,7 @@ class Transposed(Product):
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Any, padding: Any, output_padding: Any, dilation: Any,
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
         groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> s.StructInfo:  # fmt: skip
         """As data with O * groups channels and, along each axis of space,
@@ -79,7 +80,7 @@ class Transposed(Product):
 
     @classmethod
     def output(
-        cls, size: dict[str, p.PrimExpr], kernel: dict[str, p.PrimExpr], strides: Any, padding: Any, output_padding: Any, dilation: Any,
+        cls, size: dict[str, p.PrimExpr], kernel: dict[str, p.PrimExpr], strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
         groups: int,
     ) -> dict[str, p.PrimExpr]:  # fmt: skip
         """The lengths of the result by axis."""
@@ -94,9 +95,9 @@ class Transposed(Product):
 
     @classmethod
     def evaluate(
-        cls, data: Any, weight: Any, strides: Any, padding: Any, output_padding: Any, dilation: Any, groups: int, data_layout: str,
+        cls, data: Array, weight: Array, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int, data_layout: str,
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         """A convolution of the data, spread by the strides, with the kernels turned round."""
         rank = len(cls.spatial)
         kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
@@ -116,7 +117,7 @@ class Transposed(Product):
 
     @classmethod
     def legalize(
-        cls, te: Te, data: Tensor, weight: Tensor, strides: Any, padding: Any, output_padding: Any, dilation: Any, groups: int,
+        cls, te: Te, data: Tensor, weight: Tensor, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int,
         data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Tensor:  # fmt: skip
         """A sum over the channels of the group and the places that the element comes from."""
@@ -152,7 +153,7 @@ class Transposed(Product):
         return tiled_stage(te, made, out_layout, wanted)
 
 
-def _check_output_padding(at: Site, rank: int, strides: Any, output_padding: Any) -> None:
+def _check_output_padding(at: Site, rank: int, strides: Ints, output_padding: Ints) -> None:
     more = output_padding if isinstance(output_padding, tuple) else (output_padding,)
     if len(more) not in (1, rank):
         wanted = "1 is" if rank == 1 else f"1 or {rank} are"
@@ -173,7 +174,7 @@ def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) 
         raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
 
 
-def _spread(x: Any, strides: Sequence[int], ends: Pads) -> Any:
+def _spread(x: Array, strides: Sequence[int], ends: Pads) -> Array:
     """Zeros between the elements, and around them where `ends` are positive; where they are negative, elements left out."""
     lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
     made: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
@@ -183,7 +184,7 @@ def _spread(x: Any, strides: Sequence[int], ends: Pads) -> Any:
     return padded(made, range(2, made.ndim), around, 0)
 
 
-def _product(views: Any, w: Any, groups: int) -> Any:
+def _product(views: Array, w: Array, groups: int) -> Array:
     """Sums over channels and window with kernels (I, O, window…), as a convolution has them with its own turned."""
     inputs, outputs, *window = w.shape
     grouped = w.reshape(groups, inputs // groups, outputs, *window).swapaxes(1, 2)

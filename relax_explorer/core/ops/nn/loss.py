@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import NotDefined, wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
@@ -45,7 +46,7 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
         return s.TensorStructInfo((), kind)
 
     @staticmethod
-    def evaluate(predictions: Any, labels: Any) -> Any:
+    def evaluate(predictions: Array, labels: Array) -> Array:
         """The sum of the products."""
         need_numbers(predictions)
         x = wide(predictions)
@@ -115,7 +116,9 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         return s.TensorStructInfo(None, kind, x.ndim - 1 if x.ndim > 0 else -1)
 
     @staticmethod
-    def evaluate(predictions: Any, targets: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
+    def evaluate(
+        predictions: Array, targets: Array, weights: Array | None, reduction: str, ignore_index: int
+    ) -> Array:
         """The prediction of each target by the weight of its class."""
         need_numbers(predictions)
         place = min(predictions.ndim - 1, 1)
@@ -168,14 +171,14 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         return te.compute("T_divide", (), lambda: p.Div(total[()], weights_sum[()]))
 
 
-def class_of(targets: Any, shape: Sequence[int], place: int, ignored: Any) -> Any:
+def class_of(targets: Array, shape: Sequence[int], place: int, ignored: Any) -> Array:
     """The class of each target, 0 where it does not count; one that is no class stops the run."""
     if not np.all(ignored):
         inside(np.where(ignored, 0, targets), shape, place, "targets", "predictions", from_end=False)
     return np.where(ignored, 0, targets).astype(np.int64)
 
 
-def need_numbers(predictions: Any) -> None:
+def need_numbers(predictions: Array) -> None:
     """Refuse truth values: losses and their gradients are opposites."""
     if predictions.dtype.kind == "b":
         text = "predictions is bool, and truth values have no opposite"
@@ -188,7 +191,7 @@ def need_kind_of_numbers(kind: DType) -> None:
         raise NotLowered("truth values have no opposite")
 
 
-def divided(a: Any, b: Any) -> Any:
+def divided(a: Array, b: Array) -> Array:
     """A quotient; one of integers is cut off toward 0."""
     if a.dtype.kind == "f":
         return np.asarray(a / b)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import index
 from relax_explorer.core.ops.kit.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
@@ -38,21 +38,25 @@ def moments(te: Te, x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
     return mean, variance
 
 
-def mean_over(x: Any, axes: tuple[int, ...]) -> Any:
+def mean_over(x: Array, axes: tuple[int, ...]) -> Array:
     """Means of an array over axes, which stay with length 1; not a number where there is no element."""
-    return np.sum(x, axes, keepdims=True) / np.asarray(math.prod([x.shape[n] for n in axes]), x.dtype)
+    result: Array = np.sum(x, axes, keepdims=True) / np.asarray(
+        math.prod([x.shape[n] for n in axes]), x.dtype
+    )
+    return result
 
 
-def array_moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+def array_moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and variance of an array over axes, which stay with length 1."""
     mean = mean_over(x, axes)
     return mean, mean_over(np.square(x - mean), axes)
 
 
-def normalise(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def normalise(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     """An array with mean 0 and variance 1 over axes."""
     mean, variance = array_moments(x, axes)
-    return (x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype))
+    result: Array = (x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype))
+    return result
 
 
 class LayerNorm(Op, name="relax.nn.layer_norm"):
@@ -81,7 +85,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         data: s.StructInfo,
         gamma: s.StructInfo,
         beta: s.StructInfo,
-        axes: Any,
+        axes: Axes,
         epsilon: float,
         center: bool,
         scale: bool,
@@ -93,8 +97,8 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
 
     @staticmethod
     def evaluate(
-        data: Any, gamma: Any, beta: Any, axes: Any, epsilon: float, center: bool, scale: bool
-    ) -> Any:
+        data: Array, gamma: Array, beta: Array, axes: Axes, epsilon: float, center: bool, scale: bool
+    ) -> Array:
         """In float32 at least."""
         x = normalise(wide(data), tuple(axes), epsilon)
         x = x * spread(gamma, data.shape, axes) if scale else x
@@ -106,7 +110,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         data: Tensor,
         gamma: Tensor,
         beta: Tensor,
-        axes: Any,
+        axes: Axes,
         epsilon: float,
         center: bool,
         scale: bool,
@@ -126,7 +130,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         return te.compute("T_layer_norm", data.shape, element)
 
 
-def spread(param: Any, shape: tuple[int, ...], axes: Any) -> Any:
+def spread(param: Array, shape: tuple[int, ...], axes: Axes) -> Array:
     """A parameter, its axes those named in `axes` of a shape, as an array that broadcasts to it."""
     places = [n % len(shape) for n in axes]
     turned = np.transpose(param, [places.index(n) for n in sorted(places)])
@@ -180,21 +184,22 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     )
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Any, epsilon: float) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, weight: s.StructInfo, axes: Axes, epsilon: float) -> s.StructInfo:
         """The shape and dtype of data."""
         info, part = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight")
         return check_params(at, info, rules.axes(at, axes, info.ndim), {"weight": part}, epsilon)
 
     @staticmethod
-    def evaluate(data: Any, weight: Any, axes: Any, epsilon: float) -> Any:
+    def evaluate(data: Array, weight: Array, axes: Axes, epsilon: float) -> Array:
         """In float32 at least."""
         x = wide(data)
         square = mean_over(x * x, tuple(axes))
         scaled = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
-        return (scaled * spread(weight, data.shape, axes)).astype(data.dtype)
+        result: Array = (scaled * spread(weight, data.shape, axes)).astype(data.dtype)
+        return result
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, weight: Tensor, axes: Any, epsilon: float) -> Tensor:
+    def legalize(te: Te, data: Tensor, weight: Tensor, axes: Axes, epsilon: float) -> Tensor:
         """Mean square, then one element at a time."""
         places = [n % data.ndim for n in axes]
         squares = te.compute("T_multiply", data.shape, lambda *i: p.Mul(data[i], data[i]))
@@ -242,9 +247,9 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         beta: s.StructInfo,
         num_groups: int,
         channel_axis: int,
-        axes: Any,
+        axes: Axes,
         epsilon: float,
-        **rest: Any,
+        **rest: object,
     ) -> s.StructInfo:
         """The shape and dtype of data."""
         info = rules.tensor(at, data, "data")
@@ -267,16 +272,16 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
 
     @staticmethod
     def evaluate(
-        data: Any,
-        gamma: Any,
-        beta: Any,
+        data: Array,
+        gamma: Array,
+        beta: Array,
         num_groups: int,
         channel_axis: int,
-        axes: Any,
+        axes: Axes,
         epsilon: float,
         center: bool,
         scale: bool,
-    ) -> Any:
+    ) -> Array:
         """In float32 at least."""
         channel = channel_axis % data.ndim
         grouped = wide(data).reshape(
@@ -295,7 +300,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         beta: Tensor,
         num_groups: int,
         channel_axis: int,
-        axes: Any,
+        axes: Axes,
         epsilon: float,
         center: bool,
         scale: bool,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
@@ -45,7 +46,7 @@ class Pad(Op, name="relax.nn.pad"):
 
     @staticmethod
     def infer(
-        at: Site, data: s.StructInfo, pad_width: Any, pad_mode: str | None, pad_value: float | None
+        at: Site, data: s.StructInfo, pad_width: Ints, pad_mode: str | None, pad_value: float | None
     ) -> s.StructInfo:
         """The lengths of data plus those of the border, the dtype of data."""
         info = rules.tensor(at, data, "data")
@@ -68,7 +69,7 @@ class Pad(Op, name="relax.nn.pad"):
         return s.TensorStructInfo(tuple(lengths), info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, pad_width: Any, pad_mode: str, pad_value: float | None) -> Any:
+    def evaluate(data: Array, pad_width: Ints, pad_mode: str, pad_value: float | None) -> Array:
         """The constant outside, or elements at indices that are folded back."""
         ends = pads_by_axis(pad_width)
         if pad_mode == "constant":
@@ -84,7 +85,7 @@ class Pad(Op, name="relax.nn.pad"):
         return made.copy()
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, pad_width: Any, pad_mode: str, pad_value: float | None) -> Tensor:
+    def legalize(te: Te, data: Tensor, pad_width: Ints, pad_mode: str, pad_value: float | None) -> Tensor:
         """The constant outside, or the element that the index is folded back to."""
         ends = pads_by_axis(pad_width)
         if pad_mode == "constant":
@@ -100,7 +101,7 @@ class Pad(Op, name="relax.nn.pad"):
         return te.compute("PadInput", shape, element)
 
 
-def pads_by_axis(pad_width: Any) -> Pads:
+def pads_by_axis(pad_width: Ints) -> Pads:
     """Widths in turn as pairs."""
     return tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
 
@@ -117,7 +118,7 @@ def _folded(v: p.PrimExpr, length: p.PrimExpr, mode: str) -> p.PrimExpr:
     )
 
 
-def _folded_array(index: Any, length: int, mode: str) -> Any:
+def _folded_array(index: Array, length: int, mode: str) -> Array:
     """As `_folded`, for an array of indices."""
     if mode == "replicate":
         return np.clip(index, 0, length - 1)

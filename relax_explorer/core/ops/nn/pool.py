@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
@@ -96,8 +98,8 @@ class Pool(Windowed):
 
     @classmethod
     def infer(
-        cls, at: Site, data: s.StructInfo, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: Any,
+        cls, at: Site, data: s.StructInfo, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
+        out_layout: str | None, **rest: object,
     ) -> s.StructInfo:  # fmt: skip
         """As data with, along each axis of space,
         (length + padding before and after - dilation * (pool_size - 1) - 1) / stride + 1, rounded down, with ceil_mode up.
@@ -115,7 +117,7 @@ class Pool(Windowed):
 
 
 def pooled(
-    spatial: str, size: dict[str, p.PrimExpr], pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool,
+    spatial: str, size: dict[str, p.PrimExpr], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
 ) -> dict[str, p.PrimExpr]:  # fmt: skip
     """The lengths of the result by axis."""
     rank = len(spatial)
@@ -127,7 +129,7 @@ def pooled(
     return {**size, **made}
 
 
-def extended(rank: int, padding: Any, strides: Any, ceil_mode: bool) -> Pads:
+def extended(rank: int, padding: Ints, strides: Ints, ceil_mode: bool) -> Pads:
     """The border, wide enough for a last, partial window."""
     extra = [step - 1 if ceil_mode else 0 for step in each(strides, rank)]
     return tuple(
@@ -136,8 +138,15 @@ def extended(rank: int, padding: Any, strides: Any, ceil_mode: bool) -> Pads:
 
 
 def pool_windows(
-    x: Any, value: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, own: Any
-) -> Any:
+    x: Array,
+    value: Number | Array,
+    pool_size: Ints,
+    strides: Ints,
+    padding: Ints,
+    dilation: Ints,
+    ceil_mode: bool,
+    own: Sequence[int],
+) -> Array:
     """The windows of data with channels first; `own` is its shape without any border."""
     rank = x.ndim - 2
     views = windows(
@@ -149,19 +158,22 @@ def pool_windows(
     size = by_axis("NCDHW"[: rank + 2], [p.IntImm(n) for n in own])
     made = pooled("DHW"[:rank], size, pool_size, strides, padding, dilation, ceil_mode)
     counts = [made[axis].value for axis in "DHW"[:rank]]  # type: ignore[attr-defined]  # literals stay literals
-    return views[(..., *[slice(count) for count in counts], *[slice(None)] * rank)]
+    complete: tuple[Any, ...] = (..., *[slice(count) for count in counts], *[slice(None)] * rank)
+    result: Array = views[complete]
+    return result
 
 
 def inside_windows(
-    shape: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool, kind: Any
-) -> Any:  # fmt: skip
+    shape: Sequence[int], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool, kind: np.dtype[Any]
+) -> Array:  # fmt: skip
     """How many elements count in each window of data with a shape: those inside it, or inside its border too; 1 at least."""
     rank, axes = len(shape) - 2, range(2, len(shape))
     ones = np.ones((1, 1, *shape[2:]), kind)
     inside = padded(ones, axes, pads(padding, rank), 1 if count_include_pad else 0)
-    inside = padded(inside, axes, extended(rank, 0, strides, ceil_mode), 0)
-    views = pool_windows(inside, 0, pool_size, strides, 0, dilation, False, inside.shape)
-    return np.maximum(np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2))), 1)
+    inside = padded(inside, axes, extended(rank, (0,), strides, ceil_mode), 0)
+    views = pool_windows(inside, 0, pool_size, strides, (0,), dilation, False, inside.shape)
+    result: Array = np.maximum(np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2))), 1)
+    return result
 
 
 class MaxPool(Pool):
@@ -171,9 +183,9 @@ class MaxPool(Pool):
 
     @classmethod
     def evaluate(
-        cls, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str, out_layout: str | None,
-        **rest: Any,
-    ) -> Any:  # fmt: skip
+        cls, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str, out_layout: str | None,
+        **rest: object,
+    ) -> Array:  # fmt: skip
         """The maximum over windows."""
         rank, axes = len(cls.spatial), f"NC{cls.spatial}"
         x = wide(plain(data, layout, axes))
@@ -184,8 +196,8 @@ class MaxPool(Pool):
 
     @classmethod
     def legalize(
-        cls, te: Te, data: Tensor, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str,
-        out_layout: str | None, **rest: Any,
+        cls, te: Te, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
+        out_layout: str | None, **rest: object,
     ) -> Tensor:  # fmt: skip
         """The data with a border, then a maximum over the window."""
         rank, wanted, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
@@ -203,7 +215,7 @@ class MaxPool(Pool):
         return tiled_stage(te, made, out_layout, wanted)
 
 
-def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: Any, dilation: Any) -> Any:
+def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: Ints, dilation: Ints) -> Any:
     """The element of a window: indices of the result, then of the window."""
 
     def body(*i: p.PrimExpr) -> p.PrimExpr:
@@ -222,21 +234,22 @@ class AvgPool(Pool):
 
     @classmethod
     def evaluate(
-        cls, data: Any, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool, layout: str,
+        cls, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool, layout: str,
         out_layout: str | None,
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         """Sums over windows divided by how many elements count."""
         rank, axes = len(cls.spatial), f"NC{cls.spatial}"
         x = wide(plain(data, layout, axes))
         views = pool_windows(x, 0, pool_size, strides, padding, dilation, ceil_mode, x.shape)
         total = np.sum(views, axis=tuple(range(rank + 2, 2 * rank + 2)), dtype=x.dtype)
         window = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
-        counted = inside_windows(x.shape, *window, x.dtype)[(..., *[slice(n) for n in total.shape[2:]])]
+        complete: tuple[Any, ...] = (..., *[slice(n) for n in total.shape[2:]])
+        counted = inside_windows(x.shape, *window, x.dtype)[complete]
         return tiled(shares(total, counted), axes, out_layout or layout).astype(data.dtype)
 
     @classmethod
     def legalize(
-        cls, te: Te, data: Tensor, pool_size: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, count_include_pad: bool,
+        cls, te: Te, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
         layout: str, out_layout: str | None,
     ) -> Tensor:  # fmt: skip
         """The data with a border, a sum over the window, a division by how many elements count."""
@@ -260,7 +273,7 @@ class AvgPool(Pool):
         return tiled_stage(te, te.compute("pool_avg", shape, element), own, wanted)
 
 
-def shares(total: Any, counted: Any) -> Any:
+def shares(total: Array, counted: Array) -> Array:
     """Sums divided by how many elements count; of integers cut off towards zero."""
     if total.dtype.kind == "b":
         text = "the elements are bool, and a share of a truth value has no meaning"

@@ -9,6 +9,7 @@ import numpy as np
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Site, attr
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, lowest
@@ -35,11 +36,12 @@ class Softmax(Activation, name="relax.nn.softmax"):
         return rules.like(info, info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, axis: int) -> Any:
+    def evaluate(data: Array, axis: int) -> Array:
         """Shifted by the maximum."""
         x = wide(data)
         power = np.exp(x - np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x
-        return (power / np.sum(power, axis, keepdims=True)).astype(data.dtype)
+        result: Array = (power / np.sum(power, axis, keepdims=True)).astype(data.dtype)
+        return result
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
@@ -70,11 +72,12 @@ class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
     """
 
     @staticmethod
-    def evaluate(data: Any, axis: int) -> Any:
+    def evaluate(data: Array, axis: int) -> Array:
         """Shifted by the maximum."""
         x = wide(data)
         moved = x - np.max(x, axis, keepdims=True, initial=-np.inf) if x.size else x
-        return (moved - np.log(np.sum(np.exp(moved), axis, keepdims=True))).astype(data.dtype)
+        result: Array = (moved - np.log(np.sum(np.exp(moved), axis, keepdims=True))).astype(data.dtype)
+        return result
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int) -> Tensor:

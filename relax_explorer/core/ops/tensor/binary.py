@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.binary_math import (
     Element,
     Function,
@@ -153,7 +154,7 @@ def _legalize(name: str, element: Element, base: type[Arithmetic]) -> Callable[[
 
 
 def _evaluate(function: Function, compared: bool) -> Function:
-    def evaluate(x1: Any, x2: Any) -> Any:
+    def evaluate(x1: Array, x2: Array) -> Array:
         arrays = [np.asarray(x) for x in (x1, x2)]
         kinds = [from_numpy(x.dtype) for x in (x1, x2) if isinstance(x, np.ndarray)]
         if kinds:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor
@@ -40,7 +40,7 @@ class CollapseSumLike(Op, name="relax.collapse_sum_like"):
         return s.TensorStructInfo(target.shape, info.dtype, target.ndim)
 
     @staticmethod
-    def evaluate(data: Any, collapse_target: Any) -> Any:
+    def evaluate(data: Array, collapse_target: Array) -> Array:
         """numpy.sum over the axes that the target lacks or has once."""
         return collapsed(data, collapse_target.shape)
 
@@ -71,7 +71,7 @@ class CollapseSumTo(Op, name="relax.collapse_sum_to"):
         return rules.of_shape(at, "shape", info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, shape: tuple[int, ...]) -> Any:
+    def evaluate(data: Array, shape: tuple[int, ...]) -> Array:
         """numpy.sum over the axes that the shape lacks or has once."""
         return collapsed(data, shape)
 
@@ -81,7 +81,7 @@ class CollapseSumTo(Op, name="relax.collapse_sum_to"):
         return _stage(te, data, tuple(shape))
 
 
-def collapsed(data: Any, shape: Sequence[int]) -> Any:
+def collapsed(data: Array, shape: Sequence[int]) -> Array:
     """The sums that have a shape."""
     lead = data.ndim - len(shape)
     over = [n for n, length in enumerate(data.shape) if n < lead or (shape[n - lead] == 1 and length != 1)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
     Fusion,
@@ -57,7 +57,7 @@ class Zeros(Filled, name="relax.zeros"):
     """A tensor of zeros (numpy.zeros)."""
 
     @staticmethod
-    def evaluate(shape: tuple[int, ...], dtype: DType) -> Any:
+    def evaluate(shape: tuple[int, ...], dtype: DType) -> Array:
         """numpy.zeros."""
         return np.zeros(tuple(shape), dtype.to_numpy())
 
@@ -71,7 +71,7 @@ class Ones(Filled, name="relax.ones"):
     """A tensor of ones (numpy.ones)."""
 
     @staticmethod
-    def evaluate(shape: tuple[int, ...], dtype: DType) -> Any:
+    def evaluate(shape: tuple[int, ...], dtype: DType) -> Array:
         """numpy.ones."""
         return np.ones(tuple(shape), dtype.to_numpy())
 
@@ -103,7 +103,7 @@ class ZerosLike(FilledLike, name="relax.zeros_like"):
     kernel = "zeros"
 
     @staticmethod
-    def evaluate(x: Any, dtype: DType | None) -> Any:
+    def evaluate(x: Array, dtype: DType | None) -> Array:
         """numpy.zeros_like."""
         return np.zeros(x.shape, dtype.to_numpy() if dtype else x.dtype)
 
@@ -119,7 +119,7 @@ class OnesLike(FilledLike, name="relax.ones_like"):
     kernel = "ones"
 
     @staticmethod
-    def evaluate(x: Any, dtype: DType | None) -> Any:
+    def evaluate(x: Array, dtype: DType | None) -> Array:
         """numpy.ones_like."""
         return np.ones(x.shape, dtype.to_numpy() if dtype else x.dtype)
 
@@ -161,7 +161,7 @@ class Full(Op, name="relax.full"):
         return _shape_info(at, shape, dtype or kind)
 
     @staticmethod
-    def evaluate(shape: tuple[int, ...], fill_value: Any, dtype: DType | None) -> Any:
+    def evaluate(shape: tuple[int, ...], fill_value: Array, dtype: DType | None) -> Array:
         """numpy.full."""
         value = np.asarray(fill_value)
         return np.full(tuple(shape), value.astype(dtype.to_numpy()) if dtype else value)
@@ -192,7 +192,7 @@ class FullLike(Op, name="relax.full_like"):
         return rules.like(info, dtype or info.dtype)
 
     @staticmethod
-    def evaluate(x: Any, fill_value: Any, dtype: DType | None) -> Any:
+    def evaluate(x: Array, fill_value: Array, dtype: DType | None) -> Array:
         """numpy.full in the shape of x."""
         return np.full(x.shape, np.asarray(fill_value).astype(dtype.to_numpy() if dtype else x.dtype))
 
@@ -270,16 +270,17 @@ class Arange(Op, name="relax.arange"):
         )
 
     @staticmethod
-    def evaluate(start: Any, end: Any, step: Any, dtype: DType | None) -> Any:
+    def evaluate(start: Number, end: Number, step: Number, dtype: DType | None) -> Array:
         """As many numbers as numpy.arange gives, in the dtype of the result: that of a step, too."""
         first, last = (start, end) if end is not None else (0, start)
         by = 1 if step is None else step
-        made = np.arange(first, last, by)
+        made: Array = np.arange(first, last, by)  # type: ignore[arg-type]  # numpy does not type floats of its own
         kind = (dtype or (FLOAT32 if made.dtype.kind == "f" else INT64)).to_numpy()
         if kind.kind not in "iub":
             return made.astype(kind)
         places = np.arange(made.size).astype(kind)
-        return np.asarray(first).astype(kind) + np.asarray(by).astype(kind) * places
+        result: Array = np.asarray(first).astype(kind) + np.asarray(by).astype(kind) * places
+        return result
 
     @staticmethod
     def legalize(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, dtype: DType) -> Tensor:
@@ -406,7 +407,7 @@ class Tril(Triangle, name="relax.tril"):
     """The elements of matrices on and below a diagonal, zeros above it (numpy.tril)."""
 
     @staticmethod
-    def evaluate(x: Any, k: Any) -> Any:
+    def evaluate(x: Array, k: int | None) -> Array:
         """numpy.tril."""
         return np.tril(x, k or 0)
 
@@ -420,7 +421,7 @@ class Triu(Triangle, name="relax.triu"):
     """The elements of matrices on and above a diagonal, zeros below it (numpy.triu)."""
 
     @staticmethod
-    def evaluate(x: Any, k: Any) -> Any:
+    def evaluate(x: Array, k: int | None) -> Array:
         """numpy.triu."""
         return np.triu(x, k or 0)
 

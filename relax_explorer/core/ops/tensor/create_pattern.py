@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Prim, Site, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 
@@ -53,7 +54,7 @@ class Eye(Op, name="relax.eye"):
         return s.TensorStructInfo((rows, columns), dtype)
 
     @staticmethod
-    def evaluate(n: Any, m: Any, k: Any, dtype: DType) -> Any:
+    def evaluate(n: Number, m: Number, k: Number, dtype: DType) -> Array:
         """numpy.eye."""
         return np.eye(int(n), int(n if m is None else m), int(k or 0)).astype(dtype.to_numpy())
 
@@ -93,7 +94,7 @@ class EyeLike(Op, name="relax.eye_like"):
         return s.TensorStructInfo(info.shape, dtype or info.dtype, 2)
 
     @staticmethod
-    def evaluate(x: Any, k: Any, dtype: DType | None) -> Any:
+    def evaluate(x: Array, k: Number, dtype: DType | None) -> Array:
         """numpy.eye in the shape of x."""
         return np.eye(x.shape[0], x.shape[1], int(k or 0)).astype(dtype.to_numpy() if dtype else x.dtype)
 
@@ -152,14 +153,15 @@ class HammingWindow(Op, name="relax.hamming_window"):
         return s.TensorStructInfo(None if length is None else (length,), dtype, 1)
 
     @staticmethod
-    def evaluate(window_size: Any, periodic: Any, alpha: Any, beta: Any, dtype: DType) -> Any:
+    def evaluate(window_size: Number, periodic: Number, alpha: Number, beta: Number, dtype: DType) -> Array:
         """By the formula; a single element is 1."""
         size = int(window_size)
         if size == 1:
             return np.ones(1, dtype.to_numpy())
         kind: Any = np.float64 if dtype is FLOAT64 else np.float32
         turns = np.arange(size, dtype=kind) / kind(size if periodic else size - 1)
-        return (kind(alpha) - kind(beta) * np.cos(kind(_TURN) * turns)).astype(dtype.to_numpy())
+        result: Array = (kind(alpha) - kind(beta) * np.cos(kind(_TURN) * turns)).astype(dtype.to_numpy())
+        return result
 
     @staticmethod
     def legalize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.arith.simplify import simplify
@@ -13,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, operand
 from relax_explorer.core.ops.kit.legalize import Emitter, need_known
 from relax_explorer.core.ops.kit.te import Te, Tensor, where
@@ -58,7 +57,7 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
         return s.TensorStructInfo(None, info.dtype, info.ndim)
 
     @staticmethod
-    def evaluate(x: Any, begin: Any, end: Any, strides: Any) -> Any:
+    def evaluate(x: Array, begin: Array, end: Array, strides: Array) -> Array:
         """numpy.ix_ of the places along each axis."""
         places = []
         for n, (length, first, last, step) in enumerate(zip(x.shape, begin, end, strides, strict=True)):

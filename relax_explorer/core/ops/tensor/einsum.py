@@ -12,6 +12,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import repeated
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Tensors, attr, operand
 from relax_explorer.core.ops.kit.special import wide
@@ -137,7 +138,7 @@ class Einsum(Op, name="relax.einsum"):
         return s.TensorStructInfo(tuple([lengths[label] for label in result]), kind)
 
     @staticmethod
-    def evaluate(operands: tuple[Any, ...], subscripts: str) -> Any:
+    def evaluate(operands: tuple[Any, ...], subscripts: str) -> Array:
         """numpy.einsum, narrow floats as float32."""
         inputs, result = assigned(subscripts, [x.ndim for x in operands])
         number = {label: n for n, label in enumerate(dict.fromkeys(x for labels in inputs for x in labels))}

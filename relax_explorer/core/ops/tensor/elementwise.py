@@ -11,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.decl import (  # named in annotations
     REQUIRED,
     Fusion,
@@ -64,7 +65,7 @@ def _unary(
         element = te_erf if intrinsic == "erf" else lambda value: call(intrinsic, value)
         return te.compute("compute", x.shape, lambda *i: x[i] if whole else element(x[i]))
 
-    def evaluate(x: Any) -> Any:
+    def evaluate(x: Array) -> Array:
         return x.copy() if x.dtype.kind in "iub" else keep_dtype(function)(x)
 
     members = {
@@ -272,7 +273,7 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
 
     @staticmethod
-    def evaluate(x: Any) -> Any:
+    def evaluate(x: Array) -> Array:
         """numpy.invert."""
         need_bits("x", x)
         return np.asarray(np.invert(x))
@@ -354,7 +355,7 @@ class Clip(Op, name="relax.clip"):
         return rules.like(info, info.dtype)
 
     @staticmethod
-    def evaluate(x: Any, min: Any, max: Any) -> Any:
+    def evaluate(x: Array, min: Number, max: Number) -> Array:
         """numpy.clip in the tensor's dtype."""
         low, high = np.asarray(min).astype(x.dtype), np.asarray(max).astype(x.dtype)
         below = np.where(x < high, x, high)
@@ -385,17 +386,17 @@ class Astype(Op, name="relax.astype"):
     )
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo, dtype: Any) -> s.StructInfo:
+    def infer(at: Site, x: s.StructInfo, dtype: DType) -> s.StructInfo:
         """The shape of x, the dtype asked for."""
         return rules.like(rules.tensor(at, x, "x"), dtype)
 
     @staticmethod
-    def evaluate(x: Any, dtype: Any) -> Any:
+    def evaluate(x: Array, dtype: DType) -> Array:
         """Conversion as C does it: floats are cut off, integers wrap."""
         return x.astype(dtype.to_numpy())
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, dtype: Any) -> Tensor:
+    def legalize(te: Te, x: Tensor, dtype: DType) -> Tensor:
         """One element at a time."""
         return te.compute("compute", x.shape, lambda *i: cast(x[i], dtype), dtype)
 
@@ -411,16 +412,16 @@ class WrapParam(Op, name="relax.wrap_param"):
     examples: ClassVar[tuple[str, ...]] = ("f16[n,4] -> f32[n,4]", 'f32[n] dtype="float16" -> f16[n]')
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, dtype: Any) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, dtype: DType) -> s.StructInfo:
         """The shape of data, the dtype asked for."""
         return rules.like(rules.tensor(at, data, "data"), dtype)
 
     @staticmethod
-    def evaluate(data: Any, dtype: Any) -> Any:
+    def evaluate(data: Array, dtype: DType) -> Array:
         """As `astype`."""
         return Astype.evaluate(data, dtype)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, dtype: Any) -> Tensor:
+    def legalize(te: Te, data: Tensor, dtype: DType) -> Tensor:
         """As `astype`."""
         return Astype.legalize(te, data, dtype)

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
     Fusion,
@@ -54,12 +55,13 @@ class GatherElements(Op, name="relax.gather_elements"):
         return s.TensorStructInfo(places.shape, info.dtype, places.ndim)
 
     @staticmethod
-    def evaluate(data: Any, indices: Any, axis: int) -> Any:
+    def evaluate(data: Array, indices: Array, axis: int) -> Array:
         """One index for each axis: the place itself, but along the axis what the indices say."""
         need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
-        index = list(np.indices(indices.shape))
+        index: list[Array] = list(np.indices(indices.shape))
         index[axis] = inside(indices, data.shape, axis)
-        return data[tuple(index)]
+        result: Array = data[tuple(index)]
+        return result
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, axis: int) -> Tensor:
@@ -117,7 +119,7 @@ class GatherNd(Op, name="relax.gather_nd"):
         return s.TensorStructInfo((*places.dims[:-1], *info.dims[used:]), info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, indices: Any, batch_dims: int) -> Any:
+    def evaluate(data: Array, indices: Array, batch_dims: int) -> Array:
         """One index for each axis; the places themselves along the axes in common."""
         depth = indices.shape[-1]
         need_room(indices.shape, data.shape, range(batch_dims))
@@ -189,7 +191,7 @@ class IndexTensor(Op, name="relax.index_tensor"):
         return s.TensorStructInfo((*common.dims, *info.dims[len(places) :]), info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, indices: tuple[Any, ...]) -> Any:
+    def evaluate(data: Array, indices: tuple[Any, ...]) -> Array:
         """numpy indexing."""
         others = data.shape[len(indices) :]
         if 0 in others:  # nothing is read, wherever the indices point
@@ -265,7 +267,7 @@ class OneHot(Op, name="relax.one_hot"):
         return s.TensorStructInfo(shape, on_value.dtype)
 
     @staticmethod
-    def evaluate(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int) -> Any:
+    def evaluate(indices: Array, on_value: Number, off_value: Number, depth: int, axis: int) -> Array:
         """By comparing with every index there is; one that is none of them is on nowhere, as ONNX and TVM have it."""
         place = axis % (indices.ndim + 1)
         there = np.arange(depth).reshape((depth,) + (1,) * (indices.ndim - place))
@@ -296,7 +298,7 @@ def need_int(at: Site, x: s.TensorStructInfo, name: str, kinds: tuple[str, ...] 
 
 
 def inside(
-    index: Any,
+    index: Array,
     shape: Sequence[int],
     axis: int,
     name: str = "indices",
@@ -304,7 +306,7 @@ def inside(
     *,
     from_end: bool = True,
     last: str = "",
-) -> Any:
+) -> Array:
     """Indices counted from 0. One outside axis `axis` of the tensor `of` raises an IndexError that says where it stands.
 
     `last` is how the position goes on where `index` is a part of the tensor called `name`.
@@ -347,7 +349,7 @@ def stretched(i: Sequence[p.PrimExpr], x: Tensor) -> tuple[p.PrimExpr, ...]:
     return tuple([rules.ZERO if n is rules.ONE else v for v, n in zip(last, x.shape, strict=True)])
 
 
-def scalar_dtype(value: Any) -> Any:
+def scalar_dtype(value: Any) -> np.dtype[Any]:
     """The dtype of a scalar operand of a program."""
     if isinstance(value, bool):
         return np.dtype(bool)

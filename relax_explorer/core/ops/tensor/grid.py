@@ -13,6 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Tensors, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor
 
@@ -57,7 +58,7 @@ class Meshgrid(Op, name="relax.meshgrid"):
         return s.TupleStructInfo((grid,) * len(infos))
 
     @staticmethod
-    def evaluate(tensors: tuple[Any, ...], indexing: str | None) -> Any:
+    def evaluate(tensors: tuple[Any, ...], indexing: str | None) -> tuple[Array, ...]:
         """numpy.meshgrid."""
         return tuple([x.copy() for x in np.meshgrid(*tensors, indexing="xy" if indexing == "xy" else "ij")])
 
@@ -112,7 +113,7 @@ class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
         return s.TensorStructInfo((*info.dims[:-3], channels, *large), info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, upscale_factor: int) -> Any:
+    def evaluate(data: Array, upscale_factor: int) -> Array:
         """The channels as two axes more, each after rows and columns."""
         r, (*outer, channels, high, wide) = upscale_factor, data.shape
         x = data.reshape((-1, channels // (r * r), r, r, high, wide)) if data.size else data

@@ -14,7 +14,8 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.decl import Fusion, Op, Prims, Site, attr, operand
+from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.ops.kit.decl import Fusion, Ints, Op, Prims, Site, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, is_inside, where
 from relax_explorer.core.ops.tensor.gather import inside
 
@@ -73,7 +74,7 @@ class Take(Op, name="relax.take"):
         return s.TensorStructInfo((*info.dims[:place], *places.dims, *info.dims[place + 1 :]), info.dtype)
 
     @staticmethod
-    def evaluate(x: Any, indices: Any, axis: int | None, mode: str) -> Any:
+    def evaluate(x: Array, indices: Array, axis: int | None, mode: str) -> Array:
         """numpy.take, never outside."""
         place, given = (axis or 0) % x.ndim, np.asarray(indices)
         length, others = x.shape[place], (x.shape[:place], x.shape[place + 1 :])
@@ -145,7 +146,13 @@ class StridedSlice(Op, name="relax.strided_slice"):
 
     @staticmethod
     def infer(
-        at: Site, x: s.StructInfo, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool
+        at: Site,
+        x: s.StructInfo,
+        axes: s.StructInfo,
+        begin: s.StructInfo,
+        end: s.StructInfo,
+        strides: s.StructInfo | None,
+        assume_inbound: bool,
     ) -> s.StructInfo:
         """The shape of x with the lengths of the slices, the dtype of x."""
         info = rules.tensor(at, x, "x")
@@ -175,7 +182,9 @@ class StridedSlice(Op, name="relax.strided_slice"):
         return s.TensorStructInfo(tuple(dims), info.dtype)
 
     @staticmethod
-    def evaluate(x: Any, axes: Any, begin: Any, end: Any, strides: Any, assume_inbound: bool) -> Any:
+    def evaluate(
+        x: Array, axes: Ints, begin: Ints, end: Ints, strides: Ints | None, assume_inbound: bool
+    ) -> Array:
         """numpy slicing."""
         slices: list[Any] = [slice(None)] * x.ndim
         for n, axis in enumerate(axes):
@@ -208,7 +217,7 @@ class StridedSlice(Op, name="relax.strided_slice"):
         return te.compute("T_strided_slice", shape, element)
 
 
-def _numbers(info: Any) -> Sequence[p.PrimExpr] | None:
+def _numbers(info: s.StructInfo | None) -> Sequence[p.PrimExpr] | None:
     if isinstance(info, s.TupleStructInfo):
         values = [
             field.value

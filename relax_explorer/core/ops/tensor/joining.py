@@ -14,6 +14,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, Op, Site, Stops, Tensors, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, where
 from relax_explorer.core.ops.tensor.manipulate import reshape_stage
@@ -47,7 +48,7 @@ class Concat(Op, name="relax.concat"):
         return s.TensorStructInfo(shape if len(known) == len(infos) else None, kind, rank)
 
     @staticmethod
-    def evaluate(tensors: tuple[Any, ...], axis: int | None) -> Any:
+    def evaluate(tensors: tuple[Any, ...], axis: int | None) -> Array:
         """numpy.concatenate."""
         return np.concatenate(tensors, axis or 0)
 
@@ -148,7 +149,7 @@ class Stack(Op, name="relax.stack"):
         return s.TensorStructInfo(tuple(dims), kind)
 
     @staticmethod
-    def evaluate(tensors: tuple[Any, ...], axis: int) -> Any:
+    def evaluate(tensors: tuple[Any, ...], axis: int) -> Array:
         """numpy.stack."""
         return np.stack(tensors, axis)
 
@@ -210,7 +211,7 @@ class Split(Op, name="relax.split"):
     )
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo, indices_or_sections: Any, axis: int) -> s.StructInfo:
+    def infer(at: Site, x: s.StructInfo, indices_or_sections: int | Ints, axis: int) -> s.StructInfo:
         """A tuple of the parts, each of the dtype of x; x itself when there is one part."""
         info = rules.tensor(at, x, "x")
         place = rules.axis(at, axis, info.ndim)
@@ -232,7 +233,7 @@ class Split(Op, name="relax.split"):
         return s.TupleStructInfo(tuple(parts))
 
     @staticmethod
-    def evaluate(x: Any, indices_or_sections: Any, axis: int) -> Any:
+    def evaluate(x: Array, indices_or_sections: int | Ints, axis: int) -> Array | tuple[Array, ...]:
         """Parts as inference has them; of one part, the tensor itself."""
         if indices_or_sections in (1, ()):
             return x
@@ -241,7 +242,7 @@ class Split(Op, name="relax.split"):
         return tuple([np.ascontiguousarray(np.take(x, range(a, a + n), axis)) for a, n in numbers])
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, indices_or_sections: Any, axis: int) -> list[Tensor]:
+    def legalize(te: Te, x: Tensor, indices_or_sections: int | Ints, axis: int) -> list[Tensor]:
         """One stage for each part."""
         place = axis % x.ndim
         if indices_or_sections in (1, ()):
@@ -258,7 +259,7 @@ class Split(Op, name="relax.split"):
         return [part(start, size, "") for start, size in _spans(x.shape[place], indices_or_sections)]
 
 
-def _spans(length: p.PrimExpr, cuts: Any) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+def _spans(length: p.PrimExpr, cuts: int | Ints) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
     """Start and length of each part."""
     return _equal_spans(length, cuts) if isinstance(cuts, int) else _cut_spans(length, cuts)
 
@@ -311,7 +312,7 @@ class Repeat(Op, name="relax.repeat"):
         return s.TensorStructInfo(tuple(dims), info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, repeats: int, axis: int | None) -> Any:
+    def evaluate(data: Array, repeats: int, axis: int | None) -> Array:
         """numpy.repeat."""
         return np.repeat(data, repeats, axis)
 
@@ -342,7 +343,7 @@ class Tile(Op, name="relax.tile"):
     examples = ("f32[n,4] repeats=[2,1] -> f32[n*2,4]", "i8[n] repeats=[2,3] -> i8[2,n*3]")
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, repeats: Any) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, repeats: Ints) -> s.StructInfo:
         """The lengths of data times the repeats, aligned from the right, the dtype of data."""
         info = rules.tensor(at, data, "data")
         times = repeats if isinstance(repeats, tuple) else (repeats,)
@@ -353,12 +354,12 @@ class Tile(Op, name="relax.tile"):
         return s.TensorStructInfo(_tiled(info.dims, times), info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, repeats: Any) -> Any:
+    def evaluate(data: Array, repeats: Ints) -> Array:
         """numpy.tile."""
         return np.tile(data, repeats)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, repeats: Any) -> Tensor:
+    def legalize(te: Te, data: Tensor, repeats: Ints) -> Tensor:
         """The element at the remainder of each index."""
         times = repeats if isinstance(repeats, tuple) else (repeats,)
         shape = _tiled(data.shape, times)

@@ -15,6 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor
@@ -82,10 +83,10 @@ class LayoutTransform(Op, name="relax.layout_transform"):
     def infer(
         at: Site,
         x: s.StructInfo,
-        index_map: Any,
+        index_map: IndexMap,
         pad_value: Any,
-        axis_separators: Any,
-        input_axis_separators: Any,
+        axis_separators: Ints,
+        input_axis_separators: Ints,
     ) -> s.StructInfo:
         """The lengths of the box of places, the dtype of x."""
         info = rules.tensor(at, x, "x")
@@ -115,13 +116,15 @@ class LayoutTransform(Op, name="relax.layout_transform"):
 
     @staticmethod
     def evaluate(
-        x: Any, index_map: IndexMap, pad_value: Any, axis_separators: Any, input_axis_separators: Any
-    ) -> Any:
+        x: Array, index_map: IndexMap, pad_value: Any, axis_separators: Ints, input_axis_separators: Ints
+    ) -> Array:
         """Every element to its place, in one assignment."""
         shape = [number(dim, {}) for dim in box(index_map, tuple(map(p.IntImm, x.shape)))]
         value = getattr(pad_value, "value", pad_value)
         made = np.full([int(length) for length in shape], 0 if value is None else value, x.dtype)
-        known = dict(zip(index_map.places, np.indices(x.shape, sparse=True), strict=True))
+        known: dict[p.PrimVar, Array] = dict(
+            zip(index_map.places, np.indices(x.shape, sparse=True), strict=True)
+        )
         places = tuple([np.broadcast_to(number(result, known), x.shape) for result in index_map.results])
         taken = np.zeros(made.shape, bool)
         taken[places] = True
@@ -136,8 +139,8 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         x: Tensor,
         index_map: IndexMap,
         pad_value: Any,
-        axis_separators: Any,
-        input_axis_separators: Any,
+        axis_separators: Ints,
+        input_axis_separators: Ints,
     ) -> Tensor:
         """Padding everywhere where there is any, then each element to its place."""
         if index_map.free:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
@@ -12,6 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
@@ -58,7 +57,7 @@ class Matmul(Op, name="relax.matmul"):
         return s.TensorStructInfo((*lead, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), kind)
 
     @staticmethod
-    def evaluate(x1: Any, x2: Any, out_dtype: DType | None) -> Any:
+    def evaluate(x1: Array, x2: Array, out_dtype: DType | None) -> Array:
         """numpy.matmul, narrow floats accumulated in float32."""
         wanted = out_dtype.to_numpy() if out_dtype is not None else x1.dtype
         if out_dtype is not None and out_dtype.is_int:
@@ -126,7 +125,7 @@ class Outer(Op, name="relax.outer"):
         return s.TensorStructInfo((*left.dims, *right.dims), left.dtype)
 
     @staticmethod
-    def evaluate(x1: Any, x2: Any) -> Any:
+    def evaluate(x1: Array, x2: Array) -> Array:
         """numpy.outer in the dtype of x1."""
         return np.outer(x1, x2).astype(x1.dtype)
 

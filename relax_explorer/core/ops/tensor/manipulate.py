@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import index
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
@@ -62,7 +62,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
         return s.TensorStructInfo(tuple([info.dims[n] for n in order]), info.dtype)
 
     @staticmethod
-    def evaluate(x: Any, axes: tuple[int, ...] | None) -> Any:
+    def evaluate(x: Array, axes: tuple[int, ...] | None) -> Array:
         """numpy.transpose, in memory of its own."""
         return np.ascontiguousarray(np.transpose(x, axes)) if x.ndim else x
 
@@ -155,7 +155,7 @@ class Reshape(Op, name="relax.reshape"):
         return e.Call(call.op, (call.args[0], shape), call.attrs, call.sinfo_args, None, call.span)
 
     @staticmethod
-    def evaluate(x: Any, shape: tuple[int, ...]) -> Any:
+    def evaluate(x: Array, shape: tuple[int, ...]) -> Array:
         """numpy.reshape."""
         return x.reshape(tuple(shape))
 
@@ -199,7 +199,7 @@ class Flatten(Op, name="relax.flatten"):
         return s.TensorStructInfo((rules.volume(info.dims),), info.dtype)
 
     @staticmethod
-    def evaluate(x: Any) -> Any:
+    def evaluate(x: Array) -> Array:
         """numpy.reshape to one axis."""
         return x.reshape(-1)
 
@@ -239,7 +239,7 @@ class Squeeze(Op, name="relax.squeeze"):
         return s.TensorStructInfo(tuple(kept), info.dtype)
 
     @staticmethod
-    def evaluate(x: Any, axis: tuple[int, ...] | None) -> Any:
+    def evaluate(x: Array, axis: tuple[int, ...] | None) -> Array:
         """numpy.squeeze; an axis of another length stays."""
         return np.squeeze(x, axis if axis is None else tuple([n for n in axis if x.shape[n] == 1]))
 
@@ -285,7 +285,7 @@ class ExpandDims(Op, name="relax.expand_dims"):
         )
 
     @staticmethod
-    def evaluate(x: Any, axis: tuple[int, ...]) -> Any:
+    def evaluate(x: Array, axis: tuple[int, ...]) -> Array:
         """numpy.expand_dims."""
         return np.expand_dims(x, axis)
 
@@ -333,7 +333,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
         return s.TensorStructInfo(shape.values, info.dtype)
 
     @staticmethod
-    def evaluate(x: Any, shape: tuple[int, ...]) -> Any:
+    def evaluate(x: Array, shape: tuple[int, ...]) -> Array:
         """numpy.broadcast_to, in memory of its own."""
         return np.array(np.broadcast_to(x, tuple(shape)))
 
@@ -360,7 +360,7 @@ class Flip(Op, name="relax.flip"):
         return info
 
     @staticmethod
-    def evaluate(data: Any, axis: int) -> Any:
+    def evaluate(data: Array, axis: int) -> Array:
         """numpy.flip."""
         return np.ascontiguousarray(np.flip(data, axis))
 

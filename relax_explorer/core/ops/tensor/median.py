@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.arith.simplify import simplify
@@ -12,6 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Axes, Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor
@@ -41,7 +40,7 @@ class Median(Op, name="relax.median"):
     )
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+    def infer(at: Site, x: s.StructInfo, axis: Axes | None, keepdims: bool) -> s.StructInfo:
         """The shape of x without the reduced axes, the dtype of x; if one axis is named, in a tuple with the int64 indices."""
         info = rules.tensor(at, x, "x")
         if axis == ():
@@ -58,7 +57,7 @@ class Median(Op, name="relax.median"):
         return s.TupleStructInfo((values, rules.like(values, INT64)))
 
     @staticmethod
-    def evaluate(data: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(data: Array, axis: Axes | None, keepdims: bool) -> Array | tuple[Array, Array]:
         """The element that a stable order puts in the middle."""
         single, over = _axes(axis, data.ndim)
         flat, place = _flattened(data, over)
@@ -74,7 +73,7 @@ class Median(Op, name="relax.median"):
         return (made, index.astype(np.int64).reshape(shape)) if single else made
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, axis: Any, keepdims: bool) -> Any:
+    def legalize(te: Te, data: Tensor, axis: Axes | None, keepdims: bool) -> Tensor | tuple[Tensor, Tensor]:
         """The axes made one, put in order."""
         single, over = _axes(axis, data.ndim)
         kept = [n for n in range(data.ndim) if n not in over]
@@ -117,7 +116,7 @@ class Median(Op, name="relax.median"):
         return (values, places) if single else values
 
 
-def _axes(axis: Any, ndim: int) -> tuple[bool, list[int]]:
+def _axes(axis: Axes | None, ndim: int) -> tuple[bool, list[int]]:
     """Whether one axis is named, and all that are reduced."""
     if axis is None:
         return False, list(range(ndim))
@@ -125,7 +124,7 @@ def _axes(axis: Any, ndim: int) -> tuple[bool, list[int]]:
     return len(named) == 1, sorted(named)
 
 
-def _flattened(data: Any, over: list[int]) -> tuple[Any, int]:
+def _flattened(data: Array, over: list[int]) -> tuple[Array, int]:
     """The reduced axes made one, and which one it is."""
     if len(over) == 1:
         return data, over[0]

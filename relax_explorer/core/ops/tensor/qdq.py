@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT8, DType
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, highest, lowest
 
@@ -69,7 +70,7 @@ class Quantize(Quantized, name="relax.quantize"):
         return info if info.dtype is None else rules.like(info, out_dtype)
 
     @staticmethod
-    def evaluate(data: Any, scale: Any, zero_point: Any, axis: int, out_dtype: DType) -> Any:
+    def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
         """In float32, then kept inside."""
         scaled = data.astype(np.float32) / _along(scale, data, axis).astype(np.float32)
         made = (np.rint(scaled) if out_dtype.is_int else scaled) + _along(zero_point, data, axis)
@@ -121,7 +122,7 @@ class Dequantize(Quantized, name="relax.dequantize"):
         return info if info.dtype is None else rules.like(info, out_dtype)
 
     @staticmethod
-    def evaluate(data: Any, scale: Any, zero_point: Any, axis: int, out_dtype: DType) -> Any:
+    def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
         """In float32, then kept inside."""
         away = data.astype(np.float32) - _along(zero_point, data, axis)
         made = away * _along(scale, data, axis).astype(np.float32)
@@ -189,14 +190,14 @@ def _need_length(at: Site, part: s.TensorStructInfo, name: str, info: s.TensorSt
         raise at.fail(codes.DIMS_DIFFER, message, **{name: f"this is {part}"})
 
 
-def _along(part: Any, data: Any, axis: int) -> Any:
+def _along(part: Array, data: Array, axis: int) -> Array:
     """A number, or a vector laid along an axis of the data."""
     if part.size == 1 or data.ndim == 0:
         return part.reshape(())
     return part.reshape((-1,) + (1,) * (data.ndim - 1 - axis % data.ndim))
 
 
-def _kept(made: Any, dtype: DType) -> Any:
+def _kept(made: Array, dtype: DType) -> Array:
     """As `dtype`, the nearest number it has for one outside."""
     from ml_dtypes import finfo
 

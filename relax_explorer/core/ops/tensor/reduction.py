@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, UINT64, DType
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.broadcasting import index
 from relax_explorer.core.ops.kit.decl import Axes, Fusion, Op, Site, Stops, attr, operand
@@ -35,14 +36,14 @@ class Reduction(Op):
     )
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+    def infer(at: Site, x: s.StructInfo, axis: Axes | None, keepdims: bool) -> s.StructInfo:
         """The shape of x without the reduced axes, the dtype of x."""
         info = rules.tensor(at, x, "x")
         gone = rules.axes(at, axis, info.ndim, "axis") if info.ndim >= 0 else []
         return s.TensorStructInfo(*reduced(info, axis, gone, keepdims))
 
 
-def _doubt(x: Any, axis: Any, keepdims: bool) -> str:
+def _doubt(x: Array, axis: int | Axes | None, keepdims: bool) -> str:
     """What to say of a reduction whose axis turns out to have no elements, while its result has some."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     gone = {n % x.ndim for n in axes}
@@ -59,14 +60,16 @@ class OfSome(Reduction):
     doubt = staticmethod(_doubt)
 
     @staticmethod
-    def infer(at: Site, x: s.StructInfo, axis: Any, keepdims: bool) -> s.StructInfo:
+    def infer(at: Site, x: s.StructInfo, axis: Axes | None, keepdims: bool) -> s.StructInfo:
         """The shape of x without the reduced axes, the dtype of x."""
         found = Reduction.infer(at, x, axis, keepdims)
         warn_of_nothing(at, x, axis)
         return found
 
 
-def reduced(info: s.TensorStructInfo, axis: Any, gone: Sequence[int], keepdims: bool) -> tuple[Any, Any, int]:
+def reduced(
+    info: s.TensorStructInfo, axis: int | Sequence[int] | None, gone: Sequence[int], keepdims: bool
+) -> tuple[Any, Any, int]:
     """Shape, dtype and rank of a reduction; `gone` are the axes that `axis` names, where the rank is known."""
     if info.ndim < 0:
         return (() if axis is None and not keepdims else None), info.dtype, -1
@@ -79,11 +82,11 @@ def reduced(info: s.TensorStructInfo, axis: Any, gone: Sequence[int], keepdims: 
     return tuple([dim for n, dim in enumerate(info.dims) if n not in gone]), info.dtype, -1
 
 
-def warn_of_nothing(at: Site, x: s.StructInfo, axis: Any) -> None:
+def warn_of_nothing(at: Site, x: s.StructInfo, axis: int | Sequence[int] | None) -> None:
     """Warn of an axis, of those that are reduced, that is known to have no elements; inference has accepted these."""
     if not isinstance(x, s.TensorStructInfo) or x.dims is None:
         return
-    gone = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    gone = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     empty = next((n % x.ndim for n in gone if x.dims[n] is rules.ZERO), None)
     if empty is not None:
         text = f"axis {empty} of x has length 0, and of no elements there is no such value"
@@ -91,9 +94,15 @@ def warn_of_nothing(at: Site, x: s.StructInfo, axis: Any) -> None:
 
 
 def reduce_stage(
-    te: Te, x: Tensor, axis: Any, keepdims: bool, name: str, combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr], start: p.PrimExpr,
+    te: Te,
+    x: Tensor,
+    axis: Sequence[int] | None,
+    keepdims: bool,
+    name: str,
+    combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr],
+    start: p.PrimExpr,
     element: Callable[[p.PrimExpr], p.PrimExpr] = lambda value: value,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """One stage that combines `element(x[…])` over the axes."""
     gone = [n % x.ndim for n in axis] if axis is not None else list(range(x.ndim))
     kept = [n for n in range(x.ndim) if n not in gone]
@@ -111,7 +120,7 @@ def reduce_stage(
     return te.reduce(name, shape, [x.shape[n] for n in gone], body, combine, start, x.dtype)
 
 
-def _axes(axis: Any) -> Any:
+def _axes(axis: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if axis is None else tuple(axis)
 
 
@@ -125,12 +134,12 @@ class Sum(Reduction, name="relax.sum"):
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
     @staticmethod
-    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.sum in the tensor's dtype."""
         return np.asarray(np.sum(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """One stage."""
         return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
 
@@ -144,12 +153,12 @@ class Prod(Reduction, name="relax.prod"):
     stops = Stops.RELATIONS
 
     @staticmethod
-    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.prod in the tensor's dtype."""
         return np.asarray(np.prod(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """One stage."""
         return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Mul, p.as_prim(1, x.dtype))
 
@@ -162,12 +171,12 @@ class Max(OfSome, name="relax.max"):
     """
 
     @staticmethod
-    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.max."""
         return extreme(np.max, x, _axes(axis), keepdims, limit_of(lowest, x))
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """One stage."""
         return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Max, lowest(x.dtype))
 
@@ -180,19 +189,19 @@ class Min(OfSome, name="relax.min"):
     """
 
     @staticmethod
-    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.min."""
         return extreme(np.min, x, _axes(axis), keepdims, limit_of(highest, x))
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """One stage."""
         return reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Min, _most(x.dtype))
 
 
 def extreme(
-    function: Callable[..., Any], x: Any, axes: tuple[int, ...] | None, keepdims: bool, start: Any
-) -> Any:
+    function: Callable[..., Any], x: Array, axes: tuple[int, ...] | None, keepdims: bool, start: Array
+) -> Array:
     """numpy.max or numpy.min, but of the elements after the last NaN, as one comparison after the other has it (TVM)."""
     made = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype)
     if x.dtype.kind in "iub" or not np.isnan(made).any():
@@ -212,14 +221,14 @@ def _most(dtype: DType) -> p.PrimExpr:
     return p.PrimCall("bitwise_not", (p.IntImm(0, dtype),), dtype) if dtype is UINT64 else highest(dtype)
 
 
-def limit_of(border: Callable[[Any], Any], x: Any) -> Any:
+def limit_of(border: Callable[[Any], Any], x: Array) -> Array:
     """The least or largest number of an array's dtype, as `border` says."""
     from relax_explorer.core.ir.dtype import from_numpy
 
     return np.asarray(border(from_numpy(x.dtype)).value).astype(x.dtype)
 
 
-def count(x: Tensor, axis: Any) -> p.PrimExpr:
+def count(x: Tensor, axis: Sequence[int] | None) -> p.PrimExpr:
     """How many elements a reduction combines, as a scalar of the tensor's dtype."""
     dims = x.shape if axis is None else [x.shape[n % x.ndim] for n in axis]
     return cast(product(dims), x.dtype)
@@ -235,7 +244,7 @@ def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
     return made if made.dtype is kind else te.compute("compute", made.shape, lambda *i: cast(made[i], kind))
 
 
-def mean(x: Any, axis: Any, keepdims: bool) -> Any:
+def mean(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
     """The mean over axes; NaN of nothing. Integers, which have no NaN, wrap and are cut off, as the kernel has it."""
     x = x.astype(np.float32) if x.dtype.kind == "b" else x
     total = np.asarray(np.sum(x, _axes(axis), x.dtype, keepdims=keepdims))
@@ -250,7 +259,7 @@ def mean(x: Any, axis: Any, keepdims: bool) -> Any:
     return divide(total, counted)
 
 
-def variance(x: Any, axis: Any, keepdims: bool) -> Any:
+def variance(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
     """The mean squared distance from the mean over axes."""
     x = x.astype(np.float32) if x.dtype.kind == "b" else x
     distance = x - mean(x, axis, True)
@@ -265,12 +274,12 @@ class Mean(OfSome, name="relax.mean"):
     """
 
     @staticmethod
-    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.mean in the tensor's dtype."""
         return np.asarray(mean(wide(x), axis, keepdims)).astype(x.dtype)
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """The sum, then a division."""
         kind, x = x.dtype, _numbers(te, x)
         total = reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
@@ -286,17 +295,17 @@ class Variance(OfSome, name="relax.variance"):
     """
 
     @staticmethod
-    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.var in the tensor's dtype."""
         return np.asarray(variance(wide(x), axis, keepdims)).astype(x.dtype)
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """Mean, squared distances, their mean."""
         return _as_before(te, variance_stages(te, _numbers(te, x), axis, keepdims), x.dtype)
 
 
-def variance_stages(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+def variance_stages(te: Te, x: Tensor, axis: Sequence[int] | None, keepdims: bool) -> Tensor:
     """The stages of the variance."""
     total = reduce_stage(te, x, axis, True, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
     mean = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
@@ -318,12 +327,12 @@ class Std(OfSome, name="relax.std"):
     """
 
     @staticmethod
-    def evaluate(x: Any, axis: Any, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.std in the tensor's dtype."""
         return np.asarray(np.sqrt(variance(wide(x), axis, keepdims))).astype(x.dtype)
 
     @staticmethod
-    def legalize(te: Te, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """The root of the variance."""
         squares = variance_stages(te, _numbers(te, x), axis, keepdims)
         made = te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
@@ -358,7 +367,7 @@ class Arg(Op):
 def _position(function: Callable[..., Any]) -> Callable[..., Any]:
     """numpy.argmax or numpy.argmin, but among the elements after the last NaN, or of that one where nothing follows it (TVM)."""
 
-    def evaluate(x: Any, axis: int | None, keepdims: bool) -> Any:
+    def evaluate(x: Array, axis: int | None, keepdims: bool) -> Array:
         if not x.size:
             return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
         found = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
@@ -370,12 +379,13 @@ def _position(function: Callable[..., Any]) -> Callable[..., Any]:
         border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
         last, behind = _behind_nan(rows, border)
         after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
-        return after.reshape(found.shape).astype(np.int64)
+        result: Array = after.reshape(found.shape).astype(np.int64)
+        return result
 
     return evaluate
 
 
-def _behind_nan(rows: Any, border: Any) -> tuple[Any, Any]:
+def _behind_nan(rows: Array, border: Array) -> tuple[Array, Array]:
     """Where the last NaN of each row is, -1 for none; and the rows with `border` up to there."""
     none = np.isnan(rows)
     last = np.where(none.any(-1), rows.shape[-1] - 1 - np.argmax(none[..., ::-1], -1), -1)

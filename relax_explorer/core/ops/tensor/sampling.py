@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
@@ -12,6 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
@@ -67,7 +66,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
         return s.TensorStructInfo((draws[0], rules.ONE), dtype)
 
     @staticmethod
-    def evaluate(prob: Any, uniform_sample: Any, sample_indices: Any, dtype: DType) -> Any:
+    def evaluate(prob: Array, uniform_sample: Array, sample_indices: Array, dtype: DType) -> Array:
         """All rows are summed up at once; the last outcome where no sum exceeds the number."""
         rows = inside(sample_indices, prob.shape, 0, "sample_indices", "prob", from_end=False)[:, 0]
         sums = np.cumsum(wide(prob), axis=1)[rows]

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
@@ -52,7 +53,7 @@ class Scan(Op):
 
 
 def _scan(function: Any, start: int) -> Callable[..., Any]:
-    def evaluate(data: Any, axis: int | None, dtype: DType | None, exclusive: bool) -> Any:
+    def evaluate(data: Array, axis: int | None, dtype: DType | None, exclusive: bool) -> Array:
         kind = dtype.to_numpy() if dtype is not None else data.dtype
         x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
         made = function(wide(x.astype(kind)), place)
@@ -63,7 +64,8 @@ def _scan(function: Any, start: int) -> Callable[..., Any]:
                 else made
             )
             made = np.take(made, range(x.shape[place]), place)
-        return made.astype(kind)
+        result: Array = made.astype(kind)
+        return result
 
     return evaluate
 

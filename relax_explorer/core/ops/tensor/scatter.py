@@ -13,6 +13,7 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
 from relax_explorer.core.ops.kit.special import BadValue
@@ -63,10 +64,10 @@ class ScatterElements(Op, name="relax.scatter_elements"):
         return info
 
     @staticmethod
-    def evaluate(data: Any, indices: Any, updates: Any, axis: int, reduction: str) -> Any:
+    def evaluate(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
         """One index for each axis: the place itself, but along the axis what the indices say."""
         need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
-        index = list(np.indices(indices.shape))
+        index: list[Array] = list(np.indices(indices.shape))
         index[axis] = inside(indices, data.shape, axis)
         return combined(data, tuple(index), updates, reduction)
 
@@ -140,7 +141,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         return info
 
     @staticmethod
-    def evaluate(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
+    def evaluate(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
         """One index for each of the first axes."""
         if not updates.size:  # nothing is written, wherever the indices point
             return np.array(data)
@@ -202,7 +203,7 @@ class IndexPut(Op, name="relax.index_put"):
         return info
 
     @staticmethod
-    def evaluate(data: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+    def evaluate(data: Array, indices: tuple[Any, ...], values: Array, accumulate: bool) -> Array:
         """numpy assignment, or numpy.add.at."""
         found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
         return combined(data, tuple(found), values, "add" if accumulate else "update")
@@ -230,18 +231,16 @@ class IndexPut(Op, name="relax.index_put"):
         return made
 
 
-def _need_one_side(at: Site, start: Any, end: Any) -> None:
+def _need_one_side(at: Site, first: p.PrimExpr | None, last: p.PrimExpr | None) -> None:
     """Refuse positions of which one counts from the start of the axis and the other from its end."""
-    first, last = start.value, end.value
     before = [isinstance(value, p.IntImm) and value.value < 0 for value in (first, last)]
     if first is not None and last is not None and before[0] != before[1]:
         text = f"start is {first} and end {last}, which count from different ends of the axis"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="count both from the start, or both from the end")
 
 
-def _need_order(at: Site, start: Any, end: Any) -> None:
+def _need_order(at: Site, first: p.PrimExpr | None, last: p.PrimExpr | None) -> None:
     """Refuse a slice that is known to end before it starts."""
-    first, last = start.value, end.value
     if not (isinstance(first, p.IntImm) and isinstance(last, p.IntImm)) or first.value <= last.value:
         return
     text = f"end is {last.value}, which is before start, {first.value}"
@@ -303,22 +302,26 @@ class SliceScatter(Op, name="relax.slice_scatter"):
             if not isinstance(given, s.PrimStructInfo) or not given.dtype.is_int:
                 text = f"{name} is {given}, an integer is needed"
                 raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
-        by = step.value if isinstance(step, s.PrimStructInfo) else None
+        first, last, by = (
+            item.value if isinstance(item, s.PrimStructInfo) else None for item in (start, end, step)
+        )
         if isinstance(by, p.IntImm) and by.value < 1:
             text = f"step is {by.value}, at least 1 is needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, step=f"this is {by.value}")
-        _need_one_side(at, start, end)
+        _need_one_side(at, first, last)
         if info.ndim >= 0:
-            _need_order(at, start, end)
+            _need_order(at, first, last)
         if info.dims is not None and new.dims is not None:
             wanted = list(info.dims)
-            wanted[axis] = _extent(wanted[axis], start, end, by) or new.dims[axis]
+            wanted[axis] = _extent(wanted[axis], first, last, by) or new.dims[axis]
             of = f"the slice along axis {axis}, from start to end by step,"
             _need_same(at, wanted, new.dims, "input_tensor", "src", whole=of)
         return info
 
     @staticmethod
-    def evaluate(input_tensor: Any, src: Any, start: Any, end: Any, step: Any, axis: int) -> Any:
+    def evaluate(
+        input_tensor: Array, src: Array, start: Number, end: Number, step: Number, axis: int
+    ) -> Array:
         """src at start, start + step, …; what lies outside the axis is left out."""
         if step < 1:
             raise BadValue(f"step is {step}, at least 1 is needed")
@@ -386,7 +389,7 @@ def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reductio
     return loops.seq(*checks, loops.store(made, place, rules_of[reduction]))
 
 
-def combined(data: Any, index: tuple[Any, ...], updates: Any, reduction: str) -> Any:
+def combined(data: Array, index: tuple[Any, ...], updates: Array, reduction: str) -> Array:
     """A copy of the data with updates at an index."""
     made = data.copy()
     if reduction == "update":
@@ -402,7 +405,7 @@ def combined(data: Any, index: tuple[Any, ...], updates: Any, reduction: str) ->
     return made
 
 
-def _half_way(old: Any, new: Any) -> Any:
+def _half_way(old: Array, new: Array) -> Array:
     """The mean of two elements, of integers cut off."""
     total = old + new
     return divide(total, np.asarray(2, total.dtype)) if total.dtype.kind in "iu" else total / 2
@@ -414,7 +417,7 @@ _BETTER: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _in_turn(made: Any, index: tuple[Any, ...], updates: Any, combine: Callable[[Any, Any], Any]) -> None:
+def _in_turn(made: Array, index: tuple[Any, ...], updates: Array, combine: Callable[[Any, Any], Any]) -> None:
     """Each update in turn combined with what is there; one round does all that are the nth of their element."""
     outer, inner = made.shape[: len(index)], made.shape[len(index) :]
     lengths = zip(index, outer, strict=True)
@@ -436,10 +439,9 @@ def _counted(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
 
 
 def _extent(
-    length: p.PrimExpr, start: s.StructInfo, end: s.StructInfo, step: p.PrimExpr | None
+    length: p.PrimExpr, first: p.PrimExpr | None, last: p.PrimExpr | None, step: p.PrimExpr | None
 ) -> p.PrimExpr | None:
     """How many positions there are from start to end by step, outside the axis too; None when it is not known."""
-    first, last = (item.value if isinstance(item, s.PrimStructInfo) else None for item in (start, end))
     if first is None or last is None or not isinstance(step, p.IntImm):
         return None
     low, high = (

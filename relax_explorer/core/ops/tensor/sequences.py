@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
@@ -12,6 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT32, INT64
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 
@@ -62,12 +61,12 @@ class ReverseSequence(Op, name="relax.reverse_sequence"):
         return info
 
     @staticmethod
-    def evaluate(data: Any, seq_lengths: Any, seq_axis: int, batch_axis: int) -> Any:
+    def evaluate(data: Array, seq_lengths: Array, seq_axis: int, batch_axis: int) -> Array:
         """All places at once."""
         axis, batch = seq_axis % data.ndim, batch_axis % data.ndim
         along = [1] * data.ndim
         along[batch] = len(seq_lengths)
-        index = list(np.indices(data.shape, sparse=True))
+        index: list[Array] = list(np.indices(data.shape, sparse=True))
         count = np.minimum(seq_lengths.astype(np.int64), data.shape[axis]).reshape(along)
         index[axis] = np.where(index[axis] < count, count - 1 - index[axis], index[axis])
         return data[tuple(index)]

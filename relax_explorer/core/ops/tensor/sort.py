@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT32, INT64, DType, from_numpy
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.decl import Op, Prim, Site, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 from relax_explorer.core.tir.stmt import Stmt
+
+_T = TypeVar("_T", Array, Tensor)
 
 _ROUNDS = 62  # no axis is longer than 2 to the power of this
 
@@ -44,7 +47,7 @@ class Sort(Op, name="relax.sort"):
         return info
 
     @staticmethod
-    def evaluate(x: Any, axis: int, descending: bool) -> Any:
+    def evaluate(x: Array, axis: int, descending: bool) -> Array:
         """numpy.argsort, then the elements there."""
         return np.take_along_axis(x, order(x, axis, descending), axis)
 
@@ -78,7 +81,7 @@ class Argsort(Op, name="relax.argsort"):
         return rules.like(info, dtype or info.dtype)
 
     @staticmethod
-    def evaluate(data: Any, axis: int, descending: bool, dtype: DType | None) -> Any:
+    def evaluate(data: Array, axis: int, descending: bool, dtype: DType | None) -> Array:
         """numpy.argsort."""
         return order(data, axis, descending).astype(dtype.to_numpy() if dtype else data.dtype)
 
@@ -132,7 +135,9 @@ class Topk(Op, name="relax.topk"):
         return kinds[ret_type]
 
     @staticmethod
-    def evaluate(data: Any, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None) -> Any:
+    def evaluate(
+        data: Array, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
+    ) -> Array | tuple[Array, Array]:
         """The first of numpy.argsort, and the elements there."""
         count = min(k, data.shape[axis]) if k > 0 else data.shape[axis]
         found = np.take(order(data, axis, largest), range(count), axis)
@@ -142,7 +147,7 @@ class Topk(Op, name="relax.topk"):
     @staticmethod
     def legalize(
         te: Te, data: Tensor, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
-    ) -> Any:
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """The first in order, and the elements there."""
         place = axis % data.ndim
         shape = (*data.shape[:place], _kept(data.shape[place], k), *data.shape[place + 1 :])
@@ -180,7 +185,7 @@ class Bucketize(Op, name="relax.bucketize"):
         return rules.like(info, INT32 if out_int32 else INT64)
 
     @staticmethod
-    def evaluate(input_tensor: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+    def evaluate(input_tensor: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
         """All elements halve the boundaries that are left at once; NaN comes before the first one."""
         low = np.zeros(input_tensor.shape, np.int64)
         high = np.full(input_tensor.shape, len(boundaries), np.int64)
@@ -280,13 +285,20 @@ class Unique(Op, name="relax.unique"):
 
     @staticmethod
     def evaluate(
-        x: Any, sorted: Any, return_index: Any, return_inverse: Any, return_counts: Any, axis: Any
-    ) -> Any:
+        x: Array,
+        sorted: Number,
+        return_index: Number,
+        return_inverse: Number,
+        return_counts: Number,
+        axis: Number | None,
+    ) -> Array | tuple[Array, ...]:
         """numpy.unique, which orders in any case."""
         flags = [bool(flag) for flag in (return_index, return_inverse, return_counts)]
-        find: Any = np.unique  # numpy types each choice of flags by itself
+        find: Callable[..., Array | tuple[Array, ...]] = (
+            np.unique
+        )  # numpy types each choice of flags by itself
         made = find(x, *flags, axis=None if axis is None else int(axis))
-        if not any(flags):
+        if not isinstance(made, tuple):
             return made
         return (made[0], *[item.reshape(-1).astype(np.int64) for item in made[1:]])
 
@@ -308,20 +320,22 @@ class Nonzero(Op, name="relax.nonzero"):
         return s.TensorStructInfo(None, INT64, 2)
 
     @staticmethod
-    def evaluate(x: Any) -> Any:
+    def evaluate(x: Array) -> Array:
         """numpy.nonzero; a scalar counts as a vector of one."""
         return np.stack(np.nonzero(np.atleast_1d(x))).astype(np.int64)[: x.ndim]
 
 
-def order(x: Any, axis: int, descending: bool) -> Any:
+def order(x: Array, axis: int, descending: bool) -> Array:
     """The indices that put `x` in order; equal elements keep theirs."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
 
-def _chosen(ret_type: str, values: Any, indices: Any) -> Any:
-    return {"both": (values, indices), "values": values, "indices": indices}[ret_type]
+def _chosen(ret_type: str, values: _T, indices: _T) -> _T | tuple[_T, _T]:
+    if ret_type == "both":
+        return values, indices
+    return values if ret_type == "values" else indices
 
 
 def _compared(a: DType, b: DType) -> DType:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
@@ -12,6 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL
 from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import index, result_shape
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor
@@ -54,7 +53,7 @@ class EwiseFma(Op, name="relax.ewise_fma"):
         return s.TensorStructInfo(known[0].dims if whole else None, kind, rank)
 
     @staticmethod
-    def evaluate(x1: Any, x2: Any, x3: Any) -> Any:
+    def evaluate(x1: Array, x2: Array, x3: Array) -> Array:
         """numpy's product and sum."""
         return np.asarray(x1 * x2 + x3)
 
@@ -110,7 +109,7 @@ class Where(Op, name="relax.where"):
         return rules.broadcast_info(at, test, both, kind, ("condition", "x1"))
 
     @staticmethod
-    def evaluate(condition: Any, x1: Any, x2: Any) -> Any:
+    def evaluate(condition: Array, x1: Array, x2: Array) -> Array:
         """numpy.where."""
         return np.where(condition, x1, x2).astype(x1.dtype)
 

@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.legalize import Emitter, need_known
 from relax_explorer.core.ops.kit.special import wide
@@ -88,13 +89,13 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
 
     @staticmethod
     def evaluate(
-        boxes: Any,
-        scores: Any,
-        max_output_boxes_per_class: Any,
-        iou_threshold: Any,
-        score_threshold: Any,
+        boxes: Array,
+        scores: Array,
+        max_output_boxes_per_class: Array,
+        iou_threshold: Array,
+        score_threshold: Array,
         output_format: str,
-    ) -> Any:
+    ) -> tuple[Array, ...]:
         """All images and classes at once, one box after the other."""
         most, near, least = (
             x.reshape(-1)[0] for x in (max_output_boxes_per_class, iou_threshold, score_threshold)

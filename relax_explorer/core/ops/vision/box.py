@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.codes import operators as codes
@@ -11,6 +9,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, INT32, INT64
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Numbers, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest, where
@@ -69,7 +68,9 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
         )
 
     @staticmethod
-    def evaluate(data: Any, score_threshold: float, id_index: int, score_index: int) -> Any:
+    def evaluate(
+        data: Array, score_threshold: float, id_index: int, score_index: int
+    ) -> tuple[Array, Array, Array]:
         """A stable order by validity."""
         valid = data[..., score_index] > np.asarray(score_threshold).astype(data.dtype)
         if id_index >= 0:
@@ -83,7 +84,9 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
         return counts.astype(np.int32), made, np.where(there, order, -1).astype(np.int32)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, score_threshold: float, id_index: int, score_index: int) -> Any:
+    def legalize(
+        te: Te, data: Tensor, score_threshold: float, id_index: int, score_index: int
+    ) -> tuple[Tensor, ...]:
         """One box after the other."""
         batch, boxes, columns = data.shape
         counts = loops.tensor(te, "valid_count", (batch,), INT32)
@@ -138,7 +141,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
     @staticmethod
     def infer(
         at: Site, cls_pred: s.StructInfo, loc_pred: s.StructInfo, anchor: s.StructInfo, clip: bool, threshold: float,
-        variances: Any, keep_background: bool, apply_softmax: bool,
+        variances: Numbers, keep_background: bool, apply_softmax: bool,
     ) -> s.StructInfo:  # fmt: skip
         """Boxes [batch, anchors, 4] and scores [batch, classes, anchors], in the dtype of cls_pred."""
         given = {
@@ -161,9 +164,9 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
 
     @staticmethod
     def evaluate(
-        cls_pred: Any, loc_pred: Any, anchor: Any, clip: bool, threshold: float, variances: Any, keep_background: bool,
+        cls_pred: Array, loc_pred: Array, anchor: Array, clip: bool, threshold: float, variances: Numbers, keep_background: bool,
         apply_softmax: bool,
-    ) -> Any:  # fmt: skip
+    ) -> tuple[Array, Array]:  # fmt: skip
         """All anchors at once."""
         kind = cls_pred.dtype
         scores, corners = wide(cls_pred), wide(anchor)[0]
@@ -184,9 +187,9 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
 
     @staticmethod
     def legalize(
-        te: Te, cls_pred: Tensor, loc_pred: Tensor, anchor: Tensor, clip: bool, threshold: float, variances: Any,
+        te: Te, cls_pred: Tensor, loc_pred: Tensor, anchor: Tensor, clip: bool, threshold: float, variances: Numbers,
         keep_background: bool, apply_softmax: bool,
-    ) -> Any:  # fmt: skip
+    ) -> tuple[Tensor, ...]:  # fmt: skip
         """An expression for each corner; softmax as usual, by the maximum and the sum."""
         kind = cls_pred.dtype
         if not kind.is_float:

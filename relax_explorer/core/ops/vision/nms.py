@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, INT32, INT64
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import NotDefined
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest, where
@@ -94,7 +95,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         return s.TupleStructInfo((boxes, called, count) if attrs["soft_nms_sigma"] > 0 else (called, count))
 
     @staticmethod
-    def evaluate(data: Any, valid_count: Any, indices: Any, **attrs: Any) -> Any:
+    def evaluate(data: Array, valid_count: Array, indices: Array, **attrs: Any) -> Array | tuple[Array, ...]:
         """All images at once, one box after the other."""
         if data.dtype.kind == "u":
             text = f"data is {data.dtype.name}, and boxes that are gone are marked by -1"
@@ -130,7 +131,9 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         return np.where(last[..., None], np.take_along_axis(boxes, first[..., None], 1), minus)
 
     @staticmethod
-    def legalize(te: Te, data: Tensor, valid_count: Tensor, indices: Tensor, **attrs: Any) -> Any:
+    def legalize(
+        te: Te, data: Tensor, valid_count: Tensor, indices: Tensor, **attrs: Any
+    ) -> Tensor | tuple[Tensor, ...]:
         """Boxes in order, then one after the other in each image."""
         if not data.dtype.is_float:
             raise NotLowered(f"the boxes are {data.dtype}: what whole numbers share is 0 or all")
@@ -141,7 +144,7 @@ def _least(dtype: Any) -> Any:
     return np.asarray(-np.inf, dtype) if dtype.kind not in "iu" else np.iinfo(dtype).min
 
 
-def overlap(a: Any, b: Any) -> Any:
+def overlap(a: Array, b: Array) -> Array:
     """The common area of boxes as a share of both areas; corners may be given in any order."""
     low, high = (
         (np.minimum(x[..., :2], x[..., 2:]) for x in (a, b)),
@@ -153,13 +156,14 @@ def overlap(a: Any, b: Any) -> Any:
     return np.where(whole <= 0, 0, common / np.where(whole <= 0, 1, whole))
 
 
-def _same(boxes: Any, best: Any, attrs: dict[str, Any]) -> Any:
+def _same(boxes: Array, best: Array, attrs: dict[str, Any]) -> Array:
     if attrs["force_suppress"] or attrs["id_index"] < 0:
         return np.ones(boxes.shape[:2], bool)
-    return boxes[..., attrs["id_index"]] == best[..., attrs["id_index"]]
+    result: Array = boxes[..., attrs["id_index"]] == best[..., attrs["id_index"]]
+    return result
 
 
-def _suppress(boxes: Any, named: Any, there: Any, attrs: dict[str, Any]) -> None:
+def _suppress(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> None:
     """Drop boxes that overlap a better one, in place."""
     score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
     count = np.zeros(len(boxes), np.int64)
@@ -180,7 +184,7 @@ def _suppress(boxes: Any, named: Any, there: Any, attrs: dict[str, Any]) -> None
         named[~good, j] = -1
 
 
-def _soften(boxes: Any, named: Any, there: Any, attrs: dict[str, Any]) -> Any:
+def _soften(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> Array:
     """Put the best box that is left first, and lower the scores of those that overlap it; returns how many are kept."""
     score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
     kind = boxes.dtype.type
@@ -241,7 +245,7 @@ class _Stages:
         """A number in the dtype of the boxes."""
         return cast(p.FloatImm(float(value), FLOAT64), self.kind)
 
-    def results(self) -> Any:
+    def results(self) -> Tensor | tuple[Tensor, ...]:
         """The tensors that the attributes ask for."""
         filled = [self.made, self.named, self.state, self.number]
         if self.soft:  # names are swapped there

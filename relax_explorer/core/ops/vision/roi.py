@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
 from relax_explorer.core.ops.kit import loops, rules
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest, where
@@ -45,7 +46,7 @@ def _pair(call_: e.Call, infos: list[s.StructInfo]) -> e.Call:
 
 
 def _infer(
-    at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Any, layout: str, layouts: tuple[str, ...]
+    at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Ints, layout: str, layouts: tuple[str, ...]
 ) -> s.StructInfo:
     """The channels of each region, in the pooled size."""
     info, regions = rules.tensor(at, data, "data"), rules.tensor(at, rois, "rois")
@@ -100,7 +101,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
 
     @staticmethod
     def infer(
-        at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Any, spatial_scale: float, sample_ratio: int,
+        at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Ints, spatial_scale: float, sample_ratio: int,
         aligned: bool, layout: str, mode: str,
     ) -> s.StructInfo:  # fmt: skip
         """[regions, channels, *pooled_size] in the order of layout, the dtype of data."""
@@ -110,15 +111,15 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
 
     @staticmethod
     def evaluate(
-        data: Any,
-        rois: Any,
-        pooled_size: Any,
+        data: Array,
+        rois: Array,
+        pooled_size: Ints,
         spatial_scale: float,
         sample_ratio: int,
         aligned: bool,
         layout: str,
         mode: str,
-    ) -> Any:
+    ) -> Array:
         """Weights of the pixels for every sample along each axis, then one product for all."""
         images = wide(np.transpose(data, [layout.index(axis) for axis in "NCHW"]))
         regions = _regions(data, rois)
@@ -140,7 +141,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
 
     @staticmethod
     def legalize(
-        te: Te, data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, sample_ratio: int, aligned: bool,
+        te: Te, data: Tensor, rois: Tensor, pooled_size: Ints, spatial_scale: float, sample_ratio: int, aligned: bool,
         layout: str, mode: str,
     ) -> Tensor:  # fmt: skip
         """A loop over the samples of each bin."""
@@ -199,7 +200,9 @@ def _axis(
     return samples, at
 
 
-def _samples(begin: Any, end: Any, length: int, count: int, ratio: int, aligned: bool) -> tuple[Any, Any]:
+def _samples(
+    begin: Array, end: Array, length: int, count: int, ratio: int, aligned: bool
+) -> tuple[Array, Array]:
     """For each region, bin and sample the weights of the pixels along an axis; and which samples a region has."""
     size = end - begin if aligned else np.maximum(end - begin, 1)
     width = size / count if count else size
@@ -273,28 +276,29 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
 
     @staticmethod
     def infer(
-        at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Any, spatial_scale: float, layout: str
+        at: Site, data: s.StructInfo, rois: s.StructInfo, pooled_size: Ints, spatial_scale: float, layout: str
     ) -> s.StructInfo:
         """[regions, channels, *pooled_size] in the order of layout, the dtype of data."""
         return _infer(at, data, rois, pooled_size, layout, ("NCHW",))
 
     @staticmethod
-    def evaluate(data: Any, rois: Any, pooled_size: Any, spatial_scale: float, layout: str) -> Any:
+    def evaluate(data: Array, rois: Array, pooled_size: Ints, spatial_scale: float, layout: str) -> Array:
         """The maximum along one axis for all bins, then along the other."""
         images, regions = wide(data), _regions(data, rois)
         number = images[inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")]
         ends = np.floor(regions[:, 1:] * regions.dtype.type(spatial_scale) + regions.dtype.type(0.5))
         rows = _bins(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0])
         columns = _bins(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1])
-        low = -np.inf if images.dtype.kind == "f" else limit_of(lowest, images)
+        low: float = -np.inf if images.dtype.kind == "f" else limit_of(lowest, images).item()
         lines = np.max(np.where(rows[:, None, :, :, None], number[:, :, None], low), 3, initial=low)
         made = np.max(np.where(columns[:, None, None], lines[:, :, :, None], low), 4, initial=low)
-        empty = ~(rows.any(2)[:, :, None] & columns.any(2)[:, None, :])[:, None]
+        filled = np.any(rows, 2)[:, :, None] & np.any(columns, 2)[:, None, :]
+        empty = ~filled[:, None]
         return np.where(empty, 0, made).astype(data.dtype)
 
     @staticmethod
     def legalize(
-        te: Te, data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, layout: str
+        te: Te, data: Tensor, rois: Tensor, pooled_size: Ints, spatial_scale: float, layout: str
     ) -> Tensor:
         """A loop over the pixels of each bin."""
         kind = _places(data, rois)
@@ -344,11 +348,12 @@ def _ends(
     return tuple([p.Min(p.Max(p.Add(item, begin), rules.ZERO), length) for item in (low, high)])
 
 
-def _bins(begin: Any, end: Any, length: int, count: int) -> Any:
+def _bins(begin: Array, end: Array, length: int, count: int) -> Array:
     """For each region and bin, which places along an axis lie in it."""
     width = (np.maximum(end - begin + 1, 1) / (count or 1)).astype(begin.dtype)[:, None]
     number = np.arange(count, dtype=begin.dtype)
     low = np.clip(np.floor(number * width) + begin[:, None], 0, length)
     high = np.clip(np.ceil((number + 1) * width) + begin[:, None], 0, length)
     place = np.arange(length)
-    return (low[..., None] <= place) & (place < high[..., None])
+    result: Array = (low[..., None] <= place) & (place < high[..., None])
+    return result
