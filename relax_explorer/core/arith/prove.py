@@ -46,6 +46,11 @@ def proving(prover: str) -> Iterator[None]:
         _PROVER.reset(token)
 
 
+def prover_in_use() -> str:
+    """The name of the prover that `equal` uses."""
+    return _PROVER.get()
+
+
 def alike(a: PrimExpr, b: PrimExpr, names: Mapping[PrimVar, PrimVar] | None = None) -> Answer:
     """Whether `a`, its variables renamed by `names`, is written as `b` is; literals that differ are a certain no."""
     with proving("alpha"):

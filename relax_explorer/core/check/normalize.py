@@ -7,7 +7,9 @@ must be read before its callers. What needs no change stays the same object.
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from relax_explorer.core.arith.prove import prover_in_use
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_sequence, function_info
 from relax_explorer.core.check.purity import stated
@@ -44,9 +46,30 @@ def normalize_with(
     stand in `after`, too, nothing is reported again.
     """
     report = Report()
+    key = unsaid_is_pure, prover_in_use()
+    if key in _IN_NORMAL_FORM.get(module, ()):
+        return module, report
     whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
     with collector_at_rest():
-        return _ModuleNormalizer(module.having(whole), report, unsaid_is_pure, after).run(), report
+        new = _ModuleNormalizer(module.having(whole), report, unsaid_is_pure, after).run()
+    if after is None and new is module and not report.items:
+        _IN_NORMAL_FORM.setdefault(module, set()).add(key)
+    return new, report
+
+
+# Modules that normalizing was seen to leave as they are without a word, with the options and the prover of that time.
+_IN_NORMAL_FORM: WeakKeyDictionary[IRModule, set[tuple[bool, str]]] = WeakKeyDictionary()
+_NORMAL_FORMS: WeakKeyDictionary[IRModule, IRModule] = WeakKeyDictionary()
+
+
+def normal_form_of(module: IRModule) -> IRModule:
+    """The same as `normalize`, for a module that is asked for again and again: the result is kept as long as the module."""
+    known = _NORMAL_FORMS.get(module)
+    if known is None:
+        known = normalize(module)
+        if known is not module:
+            _NORMAL_FORMS[module] = known
+    return known
 
 
 def _with_sequence(fn: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from relax_explorer.core.check.normalize import normalize
+from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Frame, Machine
@@ -67,7 +67,7 @@ class Debugger:
         cache: Path | None = None,
         interrupt: Interrupt | None = None,
     ) -> None:
-        self.module = normalize(module)
+        self.module = normal_form_of(module)
         self.interrupt = interrupt if interrupt is not None else Interrupt()
         self.machine = Machine(
             self.module, function, list(args), record=True, cache=cache, interrupt=self.interrupt

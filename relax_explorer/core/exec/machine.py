@@ -12,7 +12,7 @@ import numpy as np
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.effects import effects
-from relax_explorer.core.check.normalize import normalize
+from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
@@ -584,7 +584,7 @@ def run(
     is a directory for compiled kernels; `check_annotations` holds every value against the annotation of its binding.
     """
     machine = Machine(
-        normalize(module), function, list(args), cache=cache, check_annotations=check_annotations
+        normal_form_of(module), function, list(args), cache=cache, check_annotations=check_annotations
     )
     while not machine.done:
         machine.step()

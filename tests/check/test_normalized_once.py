@@ -1,0 +1,89 @@
+"""What was normalized is not normalized again, as long as somebody holds it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import relax_explorer
+from relax_explorer import IRModule
+from relax_explorer.core.arith.prove import proving
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.normalize_function import FunctionNormalizer
+
+TEXT = """from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.add(x, R.exp(x))
+        return y
+"""
+DOUBTFUL = (
+    TEXT.replace("R.exp(x)", "x")
+    .replace("y = ", 'y: R.Tensor(ndim=1, dtype="float32") = ')
+    .replace("return y", 'z: R.Tensor((5,), "float32") = y\n        return z')
+)
+
+
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that grows with each function that is normalized."""
+    seen: list[str] = []
+    run = FunctionNormalizer.run
+    monkeypatch.setattr(FunctionNormalizer, "run", lambda self, fn: (seen.append("run"), run(self, fn))[1])
+    return seen
+
+
+def test_running_a_module_again_does_not_normalize_it_again(rounds: list[str]) -> None:
+    module = relax_explorer.parse(TEXT)
+    x = np.ones(4, "float32")
+    first = relax_explorer.run(module, "main", [x])
+    assert len(rounds) == 1
+    np.testing.assert_array_equal(relax_explorer.run(module, "main", [x]), first)
+    relax_explorer.debug(module, "main", [x])
+    assert len(rounds) == 1
+
+
+def test_a_normal_module_is_looked_at_once(rounds: list[str]) -> None:
+    module = relax_explorer.normalize(relax_explorer.parse(TEXT))
+    rounds.clear()
+    assert relax_explorer.normalize(module) is module
+    assert relax_explorer.normalize(module) is module
+    assert relax_explorer.well_formed(module)
+    assert len(rounds) == 1
+
+
+def test_another_module_prover_or_profile_is_looked_at(rounds: list[str]) -> None:
+    module = relax_explorer.normalize(relax_explorer.parse(TEXT))
+    relax_explorer.normalize(module)
+    rounds.clear()
+    relax_explorer.normalize(IRModule(dict(module.functions)))
+    with proving("alpha"):
+        normalize_with(module)
+    normalize_with(module, unsaid_is_pure=True)
+    assert len(rounds) == 3
+
+
+def test_what_is_wrong_is_said_again() -> None:
+    module, first = normalize_with(relax_explorer.parse(DOUBTFUL))
+    _, second = normalize_with(module)
+    _, third = normalize_with(module)
+    assert [str(item) for item in second.sorted()] == [str(item) for item in third.sorted()]
+    assert first.errors
+
+
+def test_nothing_keeps_a_module_alive() -> None:
+    module = relax_explorer.parse(TEXT)
+    relax_explorer.run(module, "main", [np.ones(4, "float32")])
+    normal = relax_explorer.normalize(relax_explorer.normalize(module))
+    references = [weakref.ref(module), weakref.ref(normal)]
+    del module, normal
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
