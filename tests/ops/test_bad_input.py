@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.codes.operators import ARGUMENT_COUNT
+from relax_explorer.core.diagnostics import Code, Diagnostic
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.kit import page
-from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.ops.kit.decl import Op, Site
 from tests.support.bad_calls import Bad, bad_calls
 from tests.support.op_examples import read
 from tests.support.perturbed_calls import perturbed_calls
 
+UNTRIED_TABLE = Path(__file__).with_name("untried_codes.tsv")
+UNTRIED = {
+    name: set(codes.split())
+    for name, codes in (
+        line.split("\t") for line in UNTRIED_TABLE.read_text().splitlines() if not line.startswith("#")
+    )
+}
 OPERATORS = [op for op in table().values() if op.examples]
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))
-def test_no_wrong_call_ends_in_a_traceback_and_what_is_wrong_is_named(op: type[Op]) -> None:
+def test_no_wrong_call_ends_in_a_traceback_and_what_is_wrong_is_named(
+    op: type[Op], raised: dict[str, set[str]]
+) -> None:
     refused, unnamed = 0, []
     said = {code.id for code in page.errors(op)}
     for bad in bad_calls(op):
@@ -37,6 +49,24 @@ def test_no_wrong_call_ends_in_a_traceback_and_what_is_wrong_is_named(op: type[O
     anything = all(q.kind == "Value" for q in op.parameters)  # such as a mark on whatever value
     assert refused or anything
     assert unnamed == []
+    assert raised[op.name] <= said, f"{op.name}: declare the others in `raises`"
+    untried = said - raised[op.name] - {ARGUMENT_COUNT.id}
+    assert untried == UNTRIED.get(op.name, set()), f"{UNTRIED_TABLE.name} lists other codes"
+
+
+@pytest.fixture
+def raised(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
+    """The codes that rules of each operator raise or warn of, while the test runs."""
+    found: dict[str, set[str]] = defaultdict(set)
+    diagnostic = Site._diagnostic
+
+    def noted(site: Site, code: Code, message: str, labels: dict[str, str]) -> Diagnostic:
+        if site.op is not None:
+            found[site.op.name].add(code.id)
+        return diagnostic(site, code, message, labels)
+
+    monkeypatch.setattr(Site, "_diagnostic", noted)
+    return found
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))

@@ -47,8 +47,9 @@ def divided(at: Site, x: s.TensorStructInfo, count: int, axis: int, name: str) -
 
 
 class Allreduce(Collective, name="relax.ccl.allreduce"):
-    """Each element reduced over the workers, which all get the result (MPI_Allreduce; NCCL)."""
+    """Each element reduced over the workers, which all get the result."""
 
+    source = "MPI_Allreduce; NCCL"
     x: Tensor = operand("the worker's own tensor, of equal shape on all")
     op_type: str = attr("sum", f"how elements are combined: {', '.join(KINDS)}")
     in_group: bool = attr(True, "whether only the workers of the group take part")
@@ -64,8 +65,10 @@ class Allreduce(Collective, name="relax.ccl.allreduce"):
 
 
 class Allgather(Collective, name="relax.ccl.allgather"):
-    """The tensors of all workers one after another along the first axis, on each of them (MPI_Allgather; NCCL)."""
+    """The tensors of all workers one after another along the first axis, on each of them."""
 
+    source = "MPI_Allgather; NCCL"
+    raises = (codes.RANK_WRONG,)
     x: Tensor = operand("the worker's own tensor, of equal shape on all")
     num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
     in_group: bool = attr(True, "whether only the workers of the group take part")
@@ -85,8 +88,9 @@ class Allgather(Collective, name="relax.ccl.allgather"):
 
 
 class BroadcastFromWorker0(Collective, name="relax.ccl.broadcast_from_worker0"):
-    """The tensor of worker 0, on all workers (MPI_Bcast; NCCL)."""
+    """The tensor of worker 0, on all workers."""
 
+    source = "MPI_Bcast; NCCL"
     x: Tensor = operand("the tensor; only that of worker 0 matters")
     examples = ("f32[n,4] -> f32[n,4]", "any[?] -> any[?]")
 
@@ -97,8 +101,10 @@ class BroadcastFromWorker0(Collective, name="relax.ccl.broadcast_from_worker0"):
 
 
 class ScatterFromWorker0(Collective, name="relax.ccl.scatter_from_worker0"):
-    """Equal parts of the tensor of worker 0 along an axis, one for each worker (MPI_Scatter; NCCL)."""
+    """Equal parts of the tensor of worker 0 along an axis, one for each worker."""
 
+    source = "MPI_Scatter; NCCL"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.SIZE_MISMATCH)
     x: Tensor = operand("the tensor; only that of worker 0 matters")
     num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
     axis: int = attr(0, "the axis that is divided, from 0 on")

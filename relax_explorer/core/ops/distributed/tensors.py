@@ -61,8 +61,10 @@ def need_spread(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
 
 
 class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
-    """The tensor itself, and how it is to be distributed, for the pass PropagateSharding (TVM; GSPMD, Xu et al. 2021)."""
+    """The tensor itself, and how it is to be distributed, for the pass PropagateSharding."""
 
+    source = "TVM; GSPMD, Xu et al. 2021"
+    raises = (codes.AXIS_RANGE,)
     no_legalize = "it is a mark for PropagateSharding, which takes it away"
 
     value: Tensor = operand("the tensor")
@@ -80,8 +82,10 @@ class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
 
 
 class Redistribute(Collective, name="relax.dist.redistribute"):
-    """The same tensor, distributed in another way (TVM; GSPMD, Xu et al. 2021)."""
+    """The same tensor, distributed in another way."""
 
+    source = "TVM; GSPMD, Xu et al. 2021"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG)
     value: Tensor = operand("the distributed tensor")
     device_mesh: Any = attr(REQUIRED, f"{_MESH}, from now on")
     placement: str = attr(REQUIRED, f"{_PLACEMENT}, from now on")
@@ -103,8 +107,10 @@ class Redistribute(Collective, name="relax.dist.redistribute"):
 
 
 class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_replica_to_shard"):
-    """Of a tensor that every device has, each keeps its part along an axis (TVM)."""
+    """Of a tensor that every device has, each keeps its part along an axis."""
 
+    source = "TVM"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.SIZE_MISMATCH)
     input: Tensor = operand("the tensor that every device has a copy of")
     num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
     axis: int = attr(
@@ -131,8 +137,10 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
 
 
 class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
-    """As call_tir, but each worker calls the PrimFunc on its own parts (TVM)."""
+    """As call_tir, but each worker calls the PrimFunc on its own parts."""
 
+    source = "TVM"
+    raises = (codes.AXIS_RANGE, codes.BAD_ATTRIBUTE, codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
     in_parts = True
     by_machine = False
     no_evaluate = Collective.no_evaluate

@@ -50,8 +50,9 @@ class Mark(Op):
 
 
 class NoGrad(Mark, name="relax.grad.no_grad"):
-    """The operand itself, and a mark that no gradient goes through it (TVM)."""
+    """The operand itself, and a mark that no gradient goes through it."""
 
+    source = "TVM"
     input: Value = operand("any value")
 
     @staticmethod
@@ -61,11 +62,13 @@ class NoGrad(Mark, name="relax.grad.no_grad"):
 
 
 class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
-    """The operand itself, and a mark that what is made of it is computed again for the gradient (Chen et al. 2016).
+    """The operand itself, and a mark that what is made of it is computed again for the gradient.
 
     So memory is saved. It goes up to `grad.end_checkpoint`.
     """
 
+    source = "Chen et al. 2016"
+    raises = (codes.WRONG_KIND,)
     input: Value = operand("the value, held by a variable")
 
     @staticmethod
@@ -75,8 +78,10 @@ class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
 
 
 class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
-    """The operand itself, and a mark that here ends what `grad.start_checkpoint` began (Chen et al. 2016)."""
+    """The operand itself, and a mark that here ends what `grad.start_checkpoint` began."""
 
+    source = "Chen et al. 2016"
+    raises = (codes.WRONG_KIND,)
     input: Value = operand("the value, held by a variable")
 
     @staticmethod
@@ -93,8 +98,10 @@ def _of_variable(at: Site, input: s.StructInfo) -> s.StructInfo:
 
 
 class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
-    """The gradient of `nn.nll_loss` by its predictions (torch.nn.functional.nll_loss)."""
+    """The gradient of `nn.nll_loss` by its predictions."""
 
+    source = "torch.nn.functional.nll_loss"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     output_grad: Tensor = operand("gradient by the loss, of the loss's shape")
     predictions: Tensor = operand("logarithms of probabilities, [batch, classes, …] or [classes]")
     targets: Tensor = operand("the right classes, [batch, …] or of rank 0: signed integers from 0 on")
@@ -184,8 +191,10 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
 
 
 class TakeBackward(Op, name="relax.grad.take_backward"):
-    """The gradient of `take` by its tensor: 0, and at each index the sum of the gradients of what was taken there (TVM)."""
+    """The gradient of `take` by its tensor: 0, and at each index the sum of the gradients of what was taken there."""
 
+    source = "TVM"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     output_grad: Tensor = operand("gradient by what was taken, of its shape")
     x: Tensor = operand("the tensor that it was taken from, of which the shape alone counts")
     indices: Tensor = operand("the indices, a vector of integers from 0 on; a run stops at one outside")

@@ -124,11 +124,12 @@ class PoolBackward(Pool):
 
 
 class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spatial="HW"):
-    """The gradient of `nn.max_pool2d` by its data: that by a window goes to its largest element, the first of equals (TVM).
+    """The gradient of `nn.max_pool2d` by its data: that by a window goes to its largest element, the first of equals.
 
     The attributes are those of the pooling.
     """
 
+    source = "TVM"
     examples = _EXAMPLES
 
     @classmethod
@@ -184,11 +185,12 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
 
 
 class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spatial="HW"):
-    """The gradient of `nn.avg_pool2d` by its data: that by a window goes to its elements in equal shares (TVM).
+    """The gradient of `nn.avg_pool2d` by its data: that by a window goes to its elements in equal shares.
 
     The attributes are those of the pooling.
     """
 
+    source = "TVM"
     examples = _EXAMPLES
 
     @classmethod

@@ -23,12 +23,14 @@ _WAY = 2.0 - 1e-7
 
 
 class AffineGrid(Op, name="relax.image.affine_grid"):
-    """The places x, y (and z) that an affine map sends the points of a grid to (Jaderberg et al. 2015).
+    """The places x, y (and z) that an affine map sends the points of a grid to.
 
     The points go from -1 to 1 along each axis. The result is what `image.grid_sample` takes; unlike torch's, the places stand
     in its second axis.
     """
 
+    source = "Jaderberg et al. 2015"
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand(
         "a map for each image, floating point: [batch, 2, 3], or [batch, 3, 4] for volumes; the last column is added"
     )

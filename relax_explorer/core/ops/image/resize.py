@@ -55,6 +55,7 @@ ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_c
 class Resize(Spatial):
     """Base of the resizings: one axis after the other, the last first."""
 
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("IMAGES, by layout")
     size: Shape = operand("the lengths of the result along the axes of space")
     roi: Numbers = attr(
@@ -262,12 +263,13 @@ def _check_words(at: Site, method: str, mode: str, rounding: str) -> None:
 
 
 class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):
-    """Images in another size: the nearest element, or linear or cubic interpolation (ONNX Resize).
+    """Images in another size: the nearest element, or linear or cubic interpolation.
 
     Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
     with align_corners, i * a / b with asymmetric.
     """
 
+    source = "ONNX Resize"
     examples = (
         'f32[1,3,4,4] (8,8) method="nearest_neighbor" coordinate_transformation_mode="asymmetric" -> f32[1,3,8,8]',
         'f32[1,4,5,3] (7,3) layout="NHWC" -> f32[1,7,3,3]',
@@ -280,12 +282,13 @@ class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):
 
 
 class Resize3d(Resize, name="relax.image.resize3d", spatial="DHW"):
-    """Volumes in another size: the nearest element, or linear or cubic interpolation (ONNX Resize).
+    """Volumes in another size: the nearest element, or linear or cubic interpolation.
 
     Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
     with align_corners, i * a / b with asymmetric.
     """
 
+    source = "ONNX Resize"
     examples = (
         "f32[n,2,3,4,5] (6,4,3) -> f32[n,2,6,4,3]",
         'f32[1,2,3,4,5] (6,4,m) method="nearest_neighbor" rounding_method="round_prefer_ceil" -> f32[1,2,6,4,m]',

@@ -41,12 +41,14 @@ _CUBIC_ALPHA = -0.75
 
 
 class GridSample(Op, name="relax.image.grid_sample"):
-    """The elements of images at given places, or mixtures of those around them (torch.nn.functional.grid_sample).
+    """The elements of images at given places, or mixtures of those around them.
 
     A place goes from -1 to 1 along each axis. Its x, y (and z) stand in the second axis of the grid, in torch they stand in the
     last.
     """
 
+    source = "torch.nn.functional.grid_sample"
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("images or volumes, by layout")
     grid: Tensor = operand(
         "places, [batch, 2, height, width], or [batch, 3, depth, height, width] of volumes"

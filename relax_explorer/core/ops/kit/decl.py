@@ -233,6 +233,10 @@ class Op:
     stops: ClassVar[Stops] = Stops.VALUES
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = ()
+    source: ClassVar[str] = ""  # the document that defines the operator; subclasses name their own
+    raises: ClassVar[
+        tuple[Code, ...]
+    ] = ()  # what its rules refuse or warn of, beside counts and kinds of arguments
     kernel: ClassVar[str] = (
         ""  # what TVM calls the PrimFunc of a lowered call; the last part of the name when empty
     )

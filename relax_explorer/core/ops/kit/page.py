@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from relax_explorer.core.codes import operators as codes
@@ -13,7 +10,6 @@ from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit.decl import ANY_OPERAND, CALLING_PHASES, Fusion, Op, Parameter
 
-_FAMILY = "relax_explorer.core.ops"
 _OPERANDS = {
     "Tensor": "tensor",
     "Tensors": "tuple of tensors",
@@ -50,11 +46,6 @@ _FUSIONS = {
     Fusion.TUPLE: "tuple: fused with all that make its fields",
     Fusion.OPAQUE: "opaque: never fused",
 }
-# What the documents are called that operators are defined by.
-_SOURCE = re.compile(
-    r"\(([^()]*(?:\([^()]*\)[^()]*)*\b(?:numpy|NumPy|scipy|SciPy|ONNX|TVM|PyTorch|torch|TensorFlow|DLPack|NCCL|MPI|IEEE|Python|C99"
-    r"|OpenCV|DLMF|Caffe|cuDNN|jax|JAX|DGL|LLVM|et al|(?:19|20)\d\d)\b[^()]*(?:\([^()]*\)[^()]*)*)\)"
-)
 
 
 def kind_words(parameter: Parameter) -> str:
@@ -125,8 +116,9 @@ def default_words(parameter: Parameter) -> str:
 
 
 def sentence(op: type[Op]) -> str:
-    """The first line of the documentation."""
-    return _doc(op).split("\n", 1)[0]
+    """The first line of the documentation, with the document that defines the operator."""
+    first = _doc(op).split("\n", 1)[0]
+    return f"{first.removesuffix('.')} ({source(op)})." if source(op) else first
 
 
 def details(op: type[Op]) -> str:
@@ -139,9 +131,8 @@ def _doc(op: type[Op]) -> str:
 
 
 def source(op: type[Op]) -> str:
-    """The document that defines the operator, as the first line names it in parentheses; empty when it names none."""
-    found = _SOURCE.search(sentence(op))
-    return found[1] if found is not None else ""
+    """The document that defines the operator; empty when none is declared."""
+    return str(vars(op).get("source", ""))
 
 
 def place(op: type[Op]) -> str:
@@ -159,54 +150,13 @@ def inference(op: type[Op]) -> str:
 
 
 def errors(op: type[Op]) -> tuple[Code, ...]:
-    """The codes that a call of the operator can be refused with, or warned of, found in its rules and what those call."""
-    found: dict[str, Code] = {codes.ARGUMENT_COUNT.id: codes.ARGUMENT_COUNT}
+    """The codes that a call of the operator can be refused with, or warned of: those of every operator, and its own."""
+    possible = {codes.ARGUMENT_COUNT, *op.raises}
     if op.attributes:
-        found[codes.BAD_ATTRIBUTE.id] = codes.BAD_ATTRIBUTE
+        possible.add(codes.BAD_ATTRIBUTE)
     if any(q.kind.removesuffix(" | None") not in ("Value", "Function", "str", "DType") for q in op.operands):
-        found[codes.WRONG_KIND.id] = codes.WRONG_KIND
-    seen: set[CodeType] = set()
-    for rule in (op.infer, op.refine):
-        if rule is not None:
-            found.update({code.id: code for code in _mentioned(rule, seen, op)})
-    return tuple([found[key] for key in sorted(found)])
-
-
-def _mentioned(function: Callable[..., Any], seen: set[CodeType], owner: type) -> Iterator[Code]:
-    """The codes that a function names, and those that functions named in it do, as far as they are operators' own.
-
-    Methods are those of the class that has the function, its `owner`, and of classes that are named as well.
-    """
-    function = getattr(function, "__func__", function)  # of a class method or a static one
-    if not isinstance(function, FunctionType) or not function.__module__.startswith(_FAMILY):
-        return
-    pending = [function.__code__]
-    while pending:
-        code = pending.pop()
-        if code in seen:
-            continue
-        seen.add(code)
-        pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-        world = function.__globals__
-        known = [world[name] for name in code.co_names if name in world]
-        known += [
-            vars(item)[name]
-            for item in known
-            if isinstance(item, ModuleType)
-            for name in code.co_names
-            if name in vars(item) and name not in world  # what has the name here is meant
-        ]
-        methods = [
-            (inspect.getattr_static(item, name), item)
-            for item in (owner, *[item for item in known if isinstance(item, type)])
-            for name in code.co_names
-            if inspect.getattr_static(item, name, None) is not None
-        ]
-        for item, of in [*[(item, owner) for item in known], *methods]:
-            if isinstance(item, Code):
-                yield item
-            else:
-                yield from _mentioned(item, seen, of)
+        possible.add(codes.WRONG_KIND)
+    return tuple(sorted(possible, key=lambda code: code.id))
 
 
 def evaluation(op: type[Op]) -> str:

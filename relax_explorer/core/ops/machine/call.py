@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, shapes_equal
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit.decl import (
@@ -108,6 +109,7 @@ def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
 class InDestination(Stated):
     """Base of the calls in destination-passing style: outputs are allocated as `out_ty` says, and the callee fills them."""
 
+    raises: ClassVar[tuple[Code, ...]] = (codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
     func: Function = operand("the function that fills the outputs, which it takes after the arguments")
     args: Arguments = operand(
         "the inputs, a tuple of tensors, scalars and shapes; one value stands for a tuple of it"
@@ -147,7 +149,9 @@ class CallKernel(InDestination):
 
 
 class CallTir(CallKernel, name="relax.call_tir"):
-    """A call of a PrimFunc in destination-passing style: results are allocated as out_ty says, and it fills them (TVM)."""
+    """A call of a PrimFunc in destination-passing style: results are allocated as out_ty says, and it fills them."""
+
+    source = "TVM"
 
 
 def _overwritten(
@@ -211,12 +215,14 @@ def _differ(a: s.StructInfo, b: s.StructInfo) -> bool:
 
 
 class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
-    """As call_tir, but results overwrite some of the arguments (TVM).
+    """As call_tir, but results overwrite some of the arguments.
 
     In a dataflow block that is right only if nothing reads an overwritten argument afterwards. Here a copy is overwritten,
     so that going back finds the old value.
     """
 
+    source = "TVM"
+    raises = (codes.AXIS_TWICE, codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
     shares = writes = ("args",)
     inplace_indices: Ints = attr(REQUIRED, "for each result the argument it overwrites, -1 for a new one")
 
@@ -229,28 +235,32 @@ class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
 
 
 class CallTirWithGrad(CallKernel, name="relax.call_tir_with_grad"):
-    """As call_tir, with the name of a function that gives its gradient (TVM)."""
+    """As call_tir, with the name of a function that gives its gradient."""
 
+    source = "TVM"
     te_grad_name: str = attr(REQUIRED, "registered name of the function that makes the gradient")
     te_grad_kwargs: Any | None = attr(None, "keyword arguments for it")
 
 
 class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
-    """A call of a packed function in destination-passing style: results are allocated as out_ty says, and it fills them (TVM).
+    """A call of a packed function in destination-passing style: results are allocated as out_ty says, and it fills them.
 
     It is pure in TVM, while the specification says it may have side effects.
     """
 
+    source = "TVM"
     writes = ("args",)
     pure_in_spec = False
 
 
 class CallPyFunc(Stated, name="relax.call_py_func"):
-    """A call of a Python function that was registered by name, which returns the result (TVM).
+    """A call of a Python function that was registered by name, which returns the result.
 
     Python is never executed from a program's text: the function is one that was registered here as a packed function.
     """
 
+    source = "TVM"
+    raises = (codes.ARGUMENT_INFO,)
     shares = ("args",)
     func_name: str = operand("the name that it was registered by, a literal")
     args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
@@ -267,8 +277,10 @@ class CallPyFunc(Stated, name="relax.call_py_func"):
 
 
 class CallPurePacked(Stated, name="relax.call_pure_packed"):
-    """A call of a packed function that has no side effects, as the program promises (TVM)."""
+    """A call of a packed function that has no side effects, as the program promises."""
 
+    source = "TVM"
+    raises = (codes.NOT_CALLABLE,)
     shares = ANY_OPERAND
     func: Function = operand("the packed function, by its name; its arguments follow")
     variadic = True
@@ -281,8 +293,10 @@ class CallPurePacked(Stated, name="relax.call_pure_packed"):
 
 
 class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
-    """A call of a packed function that overwrites some of its arguments and returns them (TVM)."""
+    """A call of a packed function that overwrites some of its arguments and returns them."""
 
+    source = "TVM"
+    raises = (codes.AXIS_TWICE, codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
     shares = writes = ANY_OPERAND
     func: Function = operand("the packed function, by its name; its arguments follow")
     inplace_indices: Ints = attr(REQUIRED, "for each result the argument it is, -1 for a new one")
@@ -301,8 +315,10 @@ class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
 
 
 class InvokeClosure(Stated, name="relax.invoke_closure"):
-    """A call of a closure that may have side effects (TVM)."""
+    """A call of a closure that may have side effects."""
 
+    source = "TVM"
+    raises = (codes.NOT_CALLABLE,)
     shares = ("closure", "args")
     writes: ClassVar[tuple[str, ...] | None] = shares
     closure: Function = operand("what make_closure made, or any function value")
@@ -320,15 +336,18 @@ class InvokeClosure(Stated, name="relax.invoke_closure"):
 
 
 class InvokePureClosure(InvokeClosure, name="relax.invoke_pure_closure"):
-    """A call of a closure that has no side effects, as the program promises (TVM)."""
+    """A call of a closure that has no side effects, as the program promises."""
 
+    source = "TVM"
     writes = ()
     pure = True
 
 
 class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
-    """A call of a builtin of the virtual machine, which is passed the machine itself before its arguments (TVM)."""
+    """A call of a builtin of the virtual machine, which is passed the machine itself before its arguments."""
 
+    source = "TVM"
+    raises = (codes.NOT_CALLABLE,)
     shares = writes = ("args",)
     func: Function = operand("the builtin, by its name")
     args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
@@ -347,8 +366,10 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
 
 
 class MakeClosure(ByMachine, name="relax.make_closure"):
-    """A closure: a function of the module with values for its last parameters, as LambdaLift makes it (TVM)."""
+    """A closure: a function of the module with values for its last parameters, as LambdaLift makes it."""
 
+    source = "TVM"
+    raises = (codes.NOT_CALLABLE,)
     shares = ("args",)
     stops = Stops.NEVER
     func: Function = operand("the function")

@@ -14,11 +14,12 @@ from relax_explorer.core.ops.machine.call import ByMachine
 
 
 class Print(ByMachine, name="relax.print"):
-    """Prints values, each {} in the format standing for one in turn (TVM; str.format of Python).
+    """Prints values, each {} in the format standing for one in turn.
 
     The values are the operands. Without a format they are printed with a space between.
     """
 
+    source = "TVM; str.format of Python"
     format: str = attr("", "the text, with {} where a value goes")
     pure = False
     writes = ()
@@ -31,11 +32,13 @@ class Print(ByMachine, name="relax.print"):
 
 
 class AssertOp(ByMachine, name="relax.assert_op"):
-    """Stops the run with a message unless a condition is true (TVM).
+    """Stops the run with a message unless a condition is true.
 
     The values after the condition go into the message, each {} in the format standing for one in turn.
     """
 
+    source = "TVM"
+    raises = (codes.DTYPE_WRONG,)
     condition: Value = operand("one bool: a tensor of rank 0, or a scalar")
     format: str = attr("", "the message, with {} where a value goes")
     pure = False
@@ -61,8 +64,9 @@ class AssertOp(ByMachine, name="relax.assert_op"):
 
 
 class NullValue(ByMachine, name="relax.null_value"):
-    """The null object, which stands where an optional value is left out (TVM)."""
+    """The null object, which stands where an optional value is left out."""
 
+    source = "TVM"
     stops = Stops.NEVER
     examples = ("-> object",)
 
@@ -73,11 +77,12 @@ class NullValue(ByMachine, name="relax.null_value"):
 
 
 class ToVdevice(ByMachine, name="relax.to_vdevice"):
-    """The tensor, copied to another device (TVM).
+    """The tensor, copied to another device.
 
     Here all values lie in one memory, so nothing is copied.
     """
 
+    source = "TVM"
     shares = ("data",)
     stops = Stops.NEVER
     data: Tensor = operand("the tensor")
@@ -98,8 +103,9 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
 
 
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):
-    """The tensor itself, and a hint for the pass RealizeVDevice where it should lie (TVM)."""
+    """The tensor itself, and a hint for the pass RealizeVDevice where it should lie."""
 
+    source = "TVM"
     shares = ("data",)
     stops = Stops.NEVER
     data: Tensor = operand("the tensor")

@@ -85,8 +85,9 @@ def _kind(array: Array) -> DType:
 
 
 class DtypeCode(AboutDtype, name="relax.inspect.tensor_dtype_code"):
-    """The kind of a tensor's elements as DLPack numbers it: int 0, uint 1, float 2, bfloat 4, bool 6 (DLPack)."""
+    """The kind of a tensor's elements as DLPack numbers it: int 0, uint 1, float 2, bfloat 4, bool 6."""
 
+    source = "DLPack"
     result, place = UINT8, CODE
     examples = ("i32[n,4] -> scalar(uint8)", "bool[] -> scalar(uint8)")
 
@@ -97,8 +98,9 @@ class DtypeCode(AboutDtype, name="relax.inspect.tensor_dtype_code"):
 
 
 class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
-    """How many bits an element of a tensor has; a bool has 8, as it is stored (DLPack)."""
+    """How many bits an element of a tensor has; a bool has 8, as it is stored."""
 
+    source = "DLPack"
     result, place = UINT8, BITS
     examples = ("i32[n,4] -> scalar(uint8)", "f16[] -> scalar(uint8)")
 
@@ -110,8 +112,9 @@ class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
 
 
 class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
-    """How many numbers an element of a tensor has: 1, for elements are no vectors (DLPack)."""
+    """How many numbers an element of a tensor has: 1, for elements are no vectors."""
 
+    source = "DLPack"
     result, place = UINT16, LANES
     examples = ("f32[n,4] -> scalar(uint16)", "i8[?,?] -> scalar(uint16)")
 
@@ -122,8 +125,9 @@ class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
 
 
 class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
-    """How many axes a tensor has (numpy.ndim)."""
+    """How many axes a tensor has."""
 
+    source = "numpy.ndim"
     result, place = INT32, NDIM
     examples = ("f32[n,4] -> scalar(int32)", "f32 -> scalar(int32)")
 
@@ -136,6 +140,7 @@ class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
 class AtAxis(Inspected):
     """Base of the questions about one axis."""
 
+    raises = (codes.AXIS_RANGE,)
     result = INT64
     along: ClassVar[Callable[..., list[t.Stmt]]]  # reads it: handle, axis, rank
     axis: Prim = operand("the axis, from 0 on; an axis known only when it runs is checked then")
@@ -173,8 +178,9 @@ class AtAxis(Inspected):
 
 
 class ShapeI(AtAxis, name="relax.inspect.tensor_shape_i"):
-    """The length of one axis of a tensor (DLPack)."""
+    """The length of one axis of a tensor."""
 
+    source = "DLPack"
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[?,?] 1 -> scalar(int64)")
 
     @staticmethod
@@ -190,11 +196,12 @@ class ShapeI(AtAxis, name="relax.inspect.tensor_shape_i"):
 
 
 class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
-    """How many elements lie between neighbours along one axis of a tensor (DLPack).
+    """How many elements lie between neighbours along one axis of a tensor.
 
     Tensors are compact, so it is the product of the lengths of the axes after it.
     """
 
+    source = "DLPack"
     examples = ("f32[n,4] 0 -> scalar(int64)", "f32[n,m] 1 -> scalar(int64)")
 
     @staticmethod
@@ -243,7 +250,9 @@ class Offset(Inspected):
 
 
 class ByteOffset(Offset, name="relax.inspect.tensor_byte_offset"):
-    """Where a tensor starts in its memory, in bytes; only views start elsewhere than at 0 (DLPack)."""
+    """Where a tensor starts in its memory, in bytes; only views start elsewhere than at 0."""
+
+    source = "DLPack"
 
     @staticmethod
     def evaluate(tensor: Array) -> Scalar:
@@ -252,7 +261,9 @@ class ByteOffset(Offset, name="relax.inspect.tensor_byte_offset"):
 
 
 class ElemOffset(Offset, name="relax.inspect.tensor_elem_offset"):
-    """Where a tensor starts in its memory, in elements; only views start elsewhere than at 0 (DLPack)."""
+    """Where a tensor starts in its memory, in elements; only views start elsewhere than at 0."""
+
+    source = "DLPack"
 
     @staticmethod
     def evaluate(tensor: Array) -> Scalar:

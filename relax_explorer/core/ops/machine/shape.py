@@ -18,8 +18,9 @@ from relax_explorer.core.ops.machine.call import ByMachine
 
 
 class ShapeOf(ByMachine, name="relax.shape_of"):
-    """The shape of a tensor, as a value (numpy.shape)."""
+    """The shape of a tensor, as a value."""
 
+    source = "numpy.shape"
     stops = Stops.NEVER
     expr: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> shape(n,4)", "f32[] -> shape()")
@@ -32,8 +33,9 @@ class ShapeOf(ByMachine, name="relax.shape_of"):
 
 
 class Size(Op, name="relax.size"):
-    """How many elements a tensor has, as a tensor of rank 0 (numpy.size)."""
+    """How many elements a tensor has, as a tensor of rank 0."""
 
+    source = "numpy.size"
     stops = Stops.RELATIONS
     expr: Tensor = operand("the tensor")
     examples = ("f32[n,4] -> i64[]", "f32[] -> i64[]", "bool[?,?] -> i64[]")
@@ -56,8 +58,9 @@ class Size(Op, name="relax.size"):
 
 
 class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
-    """The lengths of a shape as a vector (TVM)."""
+    """The lengths of a shape as a vector."""
 
+    source = "TVM"
     stops = Stops.NEVER
     expr: Shape = operand("the shape")
     examples = ("(n,4) -> i64[2]", "() -> i64[0]")
@@ -85,8 +88,10 @@ class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
 
 
 class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
-    """The shape whose lengths are the elements of a vector (TVM)."""
+    """The shape whose lengths are the elements of a vector."""
 
+    source = "TVM"
+    raises = (codes.RANK_WRONG, codes.DTYPE_WRONG)
     expr: Tensor = operand("the vector, of int64; TVM takes other integers as well")
     examples = ("i64[2] -> shape(?,?)", "i64[n] -> shape")
 

@@ -94,11 +94,13 @@ def need_lengths(at: Site, shape: s.ShapeStructInfo, name: str = "shape") -> Non
 
 
 class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
-    """A new tensor whose elements are not set, before memory is planned (TVM, relax/op/op.cc).
+    """A new tensor whose elements are not set, before memory is planned.
 
     Its memory ends with the last use. Here its elements are 0, so that nothing unset is ever shown.
     """
 
+    source = "TVM, relax/op/op.cc"
+    raises = (codes.BAD_ATTRIBUTE,)
     allocates = True
     shape: Shape = operand("its lengths, written out as R.shape([…])")
     dtype: DType = operand("its element type")
@@ -146,8 +148,10 @@ class AllocStorage(Lowered):
 
 
 class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
-    """A piece of memory that tensors are placed in, as StaticPlanBlockMemory plans it (TVM, relax/op/memory)."""
+    """A piece of memory that tensors are placed in, as StaticPlanBlockMemory plans it."""
 
+    source = "TVM, relax/op/memory"
+    raises = (codes.BAD_ATTRIBUTE,)
     size: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
     virtual_device_index: Prim = operand(_DEVICE)
     storage_scope: str = operand(_SCOPE)
@@ -163,8 +167,10 @@ class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
 
 
 class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
-    """A piece of memory that tensors are placed in, as the virtual machine asks for it (TVM, relax/op/op.cc)."""
+    """A piece of memory that tensors are placed in, as the virtual machine asks for it."""
 
+    source = "TVM, relax/op/op.cc"
+    raises = (codes.BAD_ATTRIBUTE,)
     phase = Phase.VM
     shape: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
     runtime_device_index: Prim = operand(_DEVICE)
@@ -213,8 +219,10 @@ class AllocTensor(Lowered):
 
 
 class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
-    """A tensor at a place in a storage, as StaticPlanBlockMemory plans it (TVM, relax/op/memory)."""
+    """A tensor at a place in a storage, as StaticPlanBlockMemory plans it."""
 
+    source = "TVM, relax/op/memory"
+    raises = (codes.BAD_ATTRIBUTE,)
     examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
 
     @staticmethod
@@ -236,8 +244,10 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
 
 
 class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
-    """A tensor at a place in a storage, as the virtual machine makes it (TVM, relax/op/op.cc)."""
+    """A tensor at a place in a storage, as the virtual machine makes it."""
 
+    source = "TVM, relax/op/op.cc"
+    raises = (codes.BAD_ATTRIBUTE,)
     phase = Phase.VM
     examples = ('object 0 (n,4) "float32" -> f32[n,4]', 'object 64 (2,3) "int8" 0 -> i8[2,3]')
 
@@ -258,6 +268,7 @@ class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
 class Killed(Lowered):
     """Base of the ends of objects."""
 
+    raises = (codes.WRONG_KIND,)
     pure = False
 
     @staticmethod
@@ -273,24 +284,27 @@ class Killed(Lowered):
 
 
 class MemoryKillStorage(Killed, name="relax.memory.kill_storage"):
-    """The end of a storage: nothing may use it afterwards (TVM, relax/op/memory)."""
+    """The end of a storage: nothing may use it afterwards."""
 
+    source = "TVM, relax/op/memory"
     writes = ("storage",)
     storage: Value = operand("the storage")
     examples = ("object -> ()",)
 
 
 class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
-    """The end of a tensor: nothing may use it afterwards (TVM, relax/op/memory)."""
+    """The end of a tensor: nothing may use it afterwards."""
 
+    source = "TVM, relax/op/memory"
     writes = ("tensor",)
     tensor: Value = operand("the tensor")
     examples = ("f32[n,4] -> ()", "object -> ()")
 
 
 class VmKillObject(Killed, name="relax.vm.kill_object"):
-    """The end of a tensor or storage: its register is empty afterwards (TVM, relax/op/op.cc)."""
+    """The end of a tensor or storage: its register is empty afterwards."""
 
+    source = "TVM, relax/op/op.cc"
     writes = ("obj",)
     phase = Phase.VM
     obj: Value = operand("the tensor or storage")
@@ -298,8 +312,10 @@ class VmKillObject(Killed, name="relax.vm.kill_object"):
 
 
 class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
-    """A call of a PrimFunc with tensors and, last, a shape whose lengths it takes as scalars (TVM, relax/op/op.cc)."""
+    """A call of a PrimFunc with tensors and, last, a shape whose lengths it takes as scalars."""
 
+    source = "TVM, relax/op/op.cc"
+    raises = (codes.WRONG_KIND, codes.NOT_CALLABLE)
     writes = ("args",)
     phase = Phase.VM
     func: Function = operand("the PrimFunc")
@@ -318,8 +334,9 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
 
 
 class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
-    """The tensor itself, and a mark that LiftTransformParams lifts nothing beyond it (TVM, relax/op/op.cc)."""
+    """The tensor itself, and a mark that LiftTransformParams lifts nothing beyond it."""
 
+    source = "TVM, relax/op/op.cc"
     shares = ("x",)
     stops = Stops.NEVER
     phase = Phase.HIGH

@@ -24,12 +24,14 @@ from relax_explorer.core.ops.machine.storages import need_lengths, need_offset, 
 
 
 class MemoryView(Op, name="relax.memory.view"):
-    """The bytes of a tensor read as another shape, dtype, or from another place on (TVM, relax/op/memory/view.cc).
+    """The bytes of a tensor read as another shape, dtype, or from another place on.
 
     No byte is copied or converted: two int16 of 1 and 0 are, on a little-endian machine, one int32 of 1. The view can't
     reach beyond the tensor; where lengths are symbolic that is known when it runs.
     """
 
+    source = "TVM, relax/op/memory/view.cc"
+    raises = (codes.SIZE_MISMATCH, codes.BAD_ATTRIBUTE)
     shares = ("data",)
     data: Tensor = operand("the tensor")
     shape: Shape | None = operand("the lengths of the view; those of the tensor when left out", default=())
@@ -181,8 +183,9 @@ def view_of(data: Array, shape: tuple[int, ...], dtype: np.dtype[Any], start: in
 
 
 class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
-    """The tensor, copied if it starts inside its memory, which some kernels don't take (TVM, relax/op/memory/view.cc)."""
+    """The tensor, copied if it starts inside its memory, which some kernels don't take."""
 
+    source = "TVM, relax/op/memory/view.cc"
     stops = Stops.NEVER
     shares = ("data",)
     data: Tensor = operand("the tensor")

@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BFLOAT16
@@ -27,6 +28,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 class Activation(Op):
     """Base of the activations: the shape and dtype of the operand."""
 
+    raises: ClassVar[tuple[Code, ...]] = (codes.DTYPE_WRONG,)
     stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     fusion = Fusion.ELEMENTWISE
@@ -41,8 +43,10 @@ class Activation(Op):
 
 
 class Relu(Activation, name="relax.nn.relu"):
-    """Each element, but 0 where it is negative or NaN (Nair and Hinton 2010)."""
+    """Each element, but 0 where it is negative or NaN."""
 
+    source = "Nair and Hinton 2010"
+    raises = ()
     data: Tensor = operand("the tensor")
 
     @staticmethod
@@ -65,8 +69,9 @@ class Relu(Activation, name="relax.nn.relu"):
 
 
 class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
-    """Each element x, but alpha * x where it is negative (Maas et al. 2013)."""
+    """Each element x, but alpha * x where it is negative."""
 
+    source = "Maas et al. 2013"
     kernel = "leaky_relu"
     alpha: float = attr(0.01, "factor of negative elements")
     examples = ("f32[n,4] alpha=0.02 -> f32[n,4]", "f32[n] alpha=-0.5 -> f32[n]")
@@ -86,8 +91,9 @@ class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
 
 
 class Gelu(Activation, name="relax.nn.gelu"):
-    """0.5 * x * (1 + erf(x / sqrt(2))) of each element x (Hendrycks and Gimpel 2016)."""
+    """0.5 * x * (1 + erf(x / sqrt(2))) of each element x."""
 
+    source = "Hendrycks and Gimpel 2016"
     evaluate = staticmethod(keep_dtype(lambda x: 0.5 * x * (1 + erf(x / math.sqrt(2)))))
 
     @staticmethod
@@ -102,11 +108,12 @@ class Gelu(Activation, name="relax.nn.gelu"):
 
 
 class GeluTanh(Activation, name="relax.nn.gelu_tanh"):
-    """0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) of each element x (Hendrycks and Gimpel 2016).
+    """0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) of each element x.
 
     An approximation of `nn.gelu`.
     """
 
+    source = "Hendrycks and Gimpel 2016"
     evaluate = staticmethod(
         keep_dtype(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
     )
@@ -127,8 +134,9 @@ class GeluTanh(Activation, name="relax.nn.gelu_tanh"):
 
 
 class Silu(Activation, name="relax.nn.silu"):
-    """x / (1 + exp(-x)) of each element x (Elfwing et al. 2017)."""
+    """x / (1 + exp(-x)) of each element x."""
 
+    source = "Elfwing et al. 2017"
     evaluate = staticmethod(keep_dtype(lambda x: x * sigmoid(x)))
 
     @staticmethod
@@ -139,11 +147,12 @@ class Silu(Activation, name="relax.nn.silu"):
 
 
 class Selu(Activation, name="relax.nn.selu"):
-    """scale * x of each element x, but scale * alpha * (exp(x) - 1) where it is negative (Klambauer et al. 2017).
+    """scale * x of each element x, but scale * alpha * (exp(x) - 1) where it is negative.
 
     The scale is 1.0507009873554805, alpha is 1.6732632423543772.
     """
 
+    source = "Klambauer et al. 2017"
     evaluate = staticmethod(
         keep_dtype(lambda x: _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0))))
     )
@@ -161,8 +170,9 @@ class Selu(Activation, name="relax.nn.selu"):
 
 
 class Softplus(Activation, name="relax.nn.softplus"):
-    """log(1 + exp(beta * x)) / beta of each element x, but x where beta * x is above threshold (torch.nn.Softplus)."""
+    """log(1 + exp(beta * x)) / beta of each element x, but x where beta * x is above threshold."""
 
+    source = "torch.nn.Softplus"
     beta: float = attr(1.0, "how sharp the bend at 0 is; not 0")
     threshold: float = attr(20.0, "where beta * x is above it the result is x itself")
     examples = ("f32[n,4] -> f32[n,4]", "f32[n] beta=2.0 threshold=3.0 -> f32[n]")
@@ -201,8 +211,10 @@ class Softplus(Activation, name="relax.nn.softplus"):
 
 
 class PRelu(Op, name="relax.nn.prelu"):
-    """Each element x, but alpha * x where it is negative, with an alpha for each channel (He et al. 2015)."""
+    """Each element x, but alpha * x where it is negative, with an alpha for each channel."""
 
+    source = "He et al. 2015"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor, float16, float32 or float64")
     alpha: Tensor = operand(
         "factors of negative elements: a vector of one for each channel, or of one for all"
@@ -249,8 +261,10 @@ class PRelu(Op, name="relax.nn.prelu"):
 
 
 class BatchFlatten(Op, name="relax.nn.batch_flatten"):
-    """The same elements with all axes after the first as one (TVM)."""
+    """The same elements with all axes after the first as one."""
 
+    source = "TVM"
+    raises = (codes.RANK_WRONG,)
     data: Tensor = operand("the tensor, of rank 2 at least")
     kernel = "reshape"
     fusion = Fusion.INJECTIVE
@@ -279,8 +293,9 @@ class BatchFlatten(Op, name="relax.nn.batch_flatten"):
 
 
 class Dropout(Op, name="relax.nn.dropout"):
-    """The tensor as it is, and a mask of ones: nothing is dropped but in training (Srivastava et al. 2014)."""
+    """The tensor as it is, and a mask of ones: nothing is dropped but in training."""
 
+    source = "Srivastava et al. 2014"
     data: Tensor = operand("the tensor")
     rate: float = attr(0.5, "share of elements that training would drop, from 0 to 1", unit="1")
     examples = ("f32[n,4] rate=0.5 -> (f32[n,4],f32[n,4])", "f32[] rate=0.0 -> (f32[],f32[])")

@@ -36,6 +36,7 @@ from relax_explorer.core.ops.nn.pool import share, shares
 class AdaptiveAvgPool(Windowed):
     """Base of the means of as many, nearly equal regions as the result has elements."""
 
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("IMAGES, by layout")
     output_size: Ints | None = attr(
         None,
@@ -157,11 +158,12 @@ def _region_sums(x: Array, axis: int, count: int) -> tuple[Array, Array]:
 
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", spatial="W"):
-    """The means of as many parts of signals as asked for, of nearly equal size (torch.nn.AdaptiveAvgPool1d).
+    """The means of as many parts of signals as asked for, of nearly equal size.
 
     Part i goes from i * length // count to (i + 1) * length / count, rounded up, so parts may overlap by an element.
     """
 
+    source = "torch.nn.AdaptiveAvgPool1d"
     examples = (
         "f32[n,3,7] output_size=[1] -> f32[n,3,1]",
         "f32[n,2,7] output_size=3 -> f32[n,2,3]",
@@ -170,12 +172,13 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", sp
 
 
 class AdaptiveAvgPool2d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool2d", spatial="HW"):
-    """The means of as many regions of images as asked for, of nearly equal size (torch.nn.AdaptiveAvgPool2d).
+    """The means of as many regions of images as asked for, of nearly equal size.
 
     Along each axis region i goes from i * length // count to (i + 1) * length / count, rounded up, so regions may overlap by an
     element.
     """
 
+    source = "torch.nn.AdaptiveAvgPool2d"
     examples = (
         "f32[n,3,7,7] output_size=[1,1] -> f32[n,3,1,1]",
         "f32[1,2,7,5] output_size=[3,2] -> f32[1,2,3,2]",
@@ -185,12 +188,13 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool2d", sp
 
 
 class AdaptiveAvgPool3d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool3d", spatial="DHW"):
-    """The means of as many regions of volumes as asked for, of nearly equal size (torch.nn.AdaptiveAvgPool3d).
+    """The means of as many regions of volumes as asked for, of nearly equal size.
 
     Along each axis region i goes from i * length // count to (i + 1) * length / count, rounded up, so regions may overlap by an
     element.
     """
 
+    source = "torch.nn.AdaptiveAvgPool3d"
     examples = (
         "f32[n,3,4,5,6] output_size=1 -> f32[n,3,1,1,1]",
         "f32[1,2,4,5,6] output_size=[3,2,6] -> f32[1,2,3,2,6]",

@@ -27,13 +27,15 @@ _MASKS = (None, "TopLeft", "BottomRight")
 
 
 class Attention(Op, name="relax.nn.attention"):
-    """softmax(query · key * scale + bias) · value for each head, the softmax over the keys (Vaswani et al. 2017).
+    """softmax(query · key * scale + bias) · value for each head, the softmax over the keys.
 
     The axes are batch, position, head and element of a head: not batch, head and position, as in PyTorch. With a causal mask a
     query sees the keys up to its own position, counted from the first query and key (TopLeft) or from the last (BottomRight);
     with a window only so many. A query that sees no key gives zeros. Several heads of queries may share one of keys or of values.
     """
 
+    source = "Vaswani et al. 2017"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     stops = Stops.LENGTHS
     query: Tensor = operand("queries, [batch, queries, heads, elements of a head]")
     key: Tensor = operand("keys, [batch, keys, heads or a divisor, elements of a head]")
@@ -121,8 +123,9 @@ class Attention(Op, name="relax.nn.attention"):
 
 
 class AttentionBias(Attention, name="relax.nn.attention_bias"):
-    """As `nn.attention`, which becomes this operator when it has a bias (TVM)."""
+    """As `nn.attention`, which becomes this operator when it has a bias."""
 
+    source = "TVM"
     bias: Tensor = operand("added to the scores; lengths of 1 are repeated, but not along the keys")
     examples = (
         "f32[b,3,4,8] f32[b,5,4,8] f32[b,5,4,6] f32[b,4,3,5] -> f32[b,3,4,6]",

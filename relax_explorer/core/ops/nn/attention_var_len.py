@@ -31,11 +31,13 @@ from relax_explorer.core.tir import stmt as t
 
 
 class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
-    """As `nn.attention`, of several sequences that stand one after another, each seeing only itself (TVM).
+    """As `nn.attention`, of several sequences that stand one after another, each seeing only itself.
 
     The largest numbers of queries and keys are for kernels of a library; nothing depends on them here.
     """
 
+    source = "TVM"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     queries: Tensor = operand("queries of all sequences, [batch, queries, heads, elements of a head]")
     keys: Tensor = operand("keys of all sequences, [batch, keys, heads or a divisor, elements of a head]")
     values: Tensor = operand(

@@ -18,12 +18,14 @@ from relax_explorer.core.ops.tensor.reduction import count, reduce_stage
 
 
 class BatchNorm(Op, name="relax.nn.batch_norm"):
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each channel (Ioffe and Szegedy 2015).
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each channel.
 
     When training, these are the moments of the batch, and the moving moments become (1 - momentum) * old + momentum * new; else
     they are the moving moments, which stay. The variance is divided by the number of elements, not by one less.
     """
 
+    source = "Ioffe and Szegedy 2015"
+    raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     stops = Stops.LENGTHS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
@@ -139,11 +141,20 @@ def _vectors(te: Te, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
 
 
 class InstanceNorm(Op, name="relax.nn.instance_norm"):
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes (Ulyanov et al. 2016).
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes.
 
     Each image and channel has moments of its own. The variance is divided by the number of elements, not by one less.
     """
 
+    source = "Ulyanov et al. 2016"
+    raises = (
+        codes.DTYPES_DIFFER,
+        codes.AXIS_RANGE,
+        codes.AXIS_TWICE,
+        codes.RANK_WRONG,
+        codes.DIMS_DIFFER,
+        codes.DTYPE_WRONG,
+    )
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
     beta: Tensor = operand("an offset for each channel, in the dtype of data")

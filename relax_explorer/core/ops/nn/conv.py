@@ -117,6 +117,7 @@ class Product(Windowed):
 class Convolution(Product):
     """Base of the convolutions."""
 
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.LENGTHS
     left_out = ("output_padding",)
 
@@ -230,12 +231,13 @@ def product(views: Array, w: Array, groups: int) -> Array:
 
 
 class Conv1d(Convolution, name="relax.nn.conv1d", spatial="W"):
-    """Cross-correlation of signals with kernels (Dumoulin and Visin 2016).
+    """Cross-correlation of signals with kernels.
 
     Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
     not flipped.
     """
 
+    source = "Dumoulin and Visin 2016"
     examples = (
         "f32[n,3,8] f32[4,3,3] padding=[1,2] -> f32[n,4,9]",
         "f32[2,4,9] f32[4,2,3] groups=2 strides=2 -> f32[2,4,4]",
@@ -245,12 +247,13 @@ class Conv1d(Convolution, name="relax.nn.conv1d", spatial="W"):
 
 
 class Conv2d(Convolution, name="relax.nn.conv2d", spatial="HW"):
-    """Cross-correlation of images with kernels (Dumoulin and Visin 2016).
+    """Cross-correlation of images with kernels.
 
     Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
     not flipped.
     """
 
+    source = "Dumoulin and Visin 2016"
     examples = (
         "f32[n,3,8,8] f32[4,3,3,3] padding=[1,1,1,1] -> f32[n,4,8,8]",
         "f32[1,4,8,8] f32[4,2,3,3] groups=2 -> f32[1,4,6,6]",
@@ -261,12 +264,13 @@ class Conv2d(Convolution, name="relax.nn.conv2d", spatial="HW"):
 
 
 class Conv3d(Convolution, name="relax.nn.conv3d", spatial="DHW"):
-    """Cross-correlation of volumes with kernels (Dumoulin and Visin 2016).
+    """Cross-correlation of volumes with kernels.
 
     Each element of the result is the sum of the products of a window, in all channels of a group, with a kernel; the kernel is
     not flipped.
     """
 
+    source = "Dumoulin and Visin 2016"
     examples = (
         "f32[n,3,5,6,7] f32[4,3,3,3,3] padding=[1,1,1] -> f32[n,4,5,6,7]",
         "f32[1,4,4,5,6] f32[6,2,2,2,2] groups=2 strides=[1,2,2] -> f32[1,6,3,2,3]",

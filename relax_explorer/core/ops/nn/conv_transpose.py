@@ -45,6 +45,7 @@ from relax_explorer.core.ops.nn.conv import Product, product
 class Transposed(Product):
     """Base of the transposed convolutions: windows are those of the result, padding is left out of it."""
 
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.LENGTHS
     padding: Ints = attr(
         border(0),
@@ -192,12 +193,13 @@ def _product(views: Array, w: Array, groups: int) -> Array:
 
 
 class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W"):
-    """Transposed cross-correlation of signals with kernels (Dumoulin and Visin 2016).
+    """Transposed cross-correlation of signals with kernels.
 
     Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
     `nn.conv1d` by its data.
     """
 
+    source = "Dumoulin and Visin 2016"
     examples = (
         "f32[n,3,6] f32[3,4,3] -> f32[n,4,8]",
         "f32[2,4,5] f32[4,2,3] groups=2 strides=2 padding=[1,1] output_padding=1 -> f32[2,4,10]",
@@ -206,12 +208,13 @@ class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W")
 
 
 class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"):
-    """Transposed cross-correlation of images with kernels (Dumoulin and Visin 2016).
+    """Transposed cross-correlation of images with kernels.
 
     Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
     `nn.conv2d` by its data.
     """
 
+    source = "Dumoulin and Visin 2016"
     examples = (
         "f32[n,3,4,5] f32[3,4,3,3] -> f32[n,4,6,7]",
         "f32[1,4,4,4] f32[4,3,3,3] groups=2 strides=[2,2] padding=[1,1,1,1] output_padding=[1,1] -> f32[1,6,8,8]",
@@ -221,12 +224,13 @@ class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"
 
 
 class Conv3dTranspose(Transposed, name="relax.nn.conv3d_transpose", spatial="DHW"):
-    """Transposed cross-correlation of volumes with kernels (Dumoulin and Visin 2016).
+    """Transposed cross-correlation of volumes with kernels.
 
     Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
     `nn.conv3d` by its data.
     """
 
+    source = "Dumoulin and Visin 2016"
     examples = (
         "f32[n,3,2,3,4] f32[3,4,3,3,3] -> f32[n,4,4,5,6]",
         "f32[1,4,2,2,3] f32[4,3,2,3,2] groups=2 strides=2 padding=[0,1,0] output_padding=[1,0,1] -> f32[1,6,5,3,7]",

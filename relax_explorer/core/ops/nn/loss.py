@@ -21,11 +21,13 @@ from relax_explorer.core.ops.tensor.gather import inside
 
 
 class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
-    """Minus the sum of predictions * labels, divided by the first length where there are several axes (TVM).
+    """Minus the sum of predictions * labels, divided by the first length where there are several axes.
 
     No softmax is taken, whatever the name says: the predictions are logarithms of probabilities already.
     """
 
+    source = "TVM"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
     predictions: Tensor = operand("logarithms of probabilities")
     labels: Tensor = operand("probabilities, of the shape and dtype of predictions")
     fusion = Fusion.OPAQUE
@@ -65,12 +67,14 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
 
 
 class NllLoss(Op, name="relax.nn.nll_loss"):
-    """Minus the prediction of the right class times its weight, reduced over all targets (torch.nn.functional.nll_loss).
+    """Minus the prediction of the right class times its weight, reduced over all targets.
 
     `mean` is divided by the sum of the weights of the targets that count, so it is NaN where none does. A run stops at a target
     that is no class and is not ignored.
     """
 
+    source = "torch.nn.functional.nll_loss"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     predictions: Tensor = operand("logarithms of probabilities, [batch, classes, …] or [classes]")
     targets: Tensor = operand("the right classes, [batch, …] or of rank 0: signed integers from 0 on")
     weights: Tensor | None = operand(

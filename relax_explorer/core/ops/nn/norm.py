@@ -60,11 +60,20 @@ def normalise(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
 
 
 class LayerNorm(Op, name="relax.nn.layer_norm"):
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes (Ba et al. 2016).
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes.
 
     The variance is divided by the number of elements, not by one less.
     """
 
+    source = "Ba et al. 2016"
+    raises = (
+        codes.DTYPES_DIFFER,
+        codes.AXIS_RANGE,
+        codes.AXIS_TWICE,
+        codes.RANK_WRONG,
+        codes.DIMS_DIFFER,
+        codes.DTYPE_WRONG,
+    )
     stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
@@ -170,8 +179,17 @@ def check_params(
 
 
 class RmsNorm(Op, name="relax.nn.rms_norm"):
-    """data / sqrt(mean of its squares + epsilon) * weight, with the mean over axes (Zhang and Sennrich 2019)."""
+    """data / sqrt(mean of its squares + epsilon) * weight, with the mean over axes."""
 
+    source = "Zhang and Sennrich 2019"
+    raises = (
+        codes.DTYPES_DIFFER,
+        codes.AXIS_RANGE,
+        codes.AXIS_TWICE,
+        codes.RANK_WRONG,
+        codes.DIMS_DIFFER,
+        codes.DTYPE_WRONG,
+    )
     stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     weight: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
@@ -218,11 +236,20 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
 
 
 class GroupNorm(Op, name="relax.nn.group_norm"):
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each group of channels (Wu and He 2018).
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each group of channels.
 
     The variance is divided by the number of elements, not by one less.
     """
 
+    source = "Wu and He 2018"
+    raises = (
+        codes.DTYPES_DIFFER,
+        codes.AXIS_RANGE,
+        codes.AXIS_TWICE,
+        codes.RANK_WRONG,
+        codes.DIMS_DIFFER,
+        codes.DTYPE_WRONG,
+    )
     stops = Stops.LENGTHS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")

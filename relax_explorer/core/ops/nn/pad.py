@@ -19,12 +19,13 @@ from relax_explorer.core.ops.kit.windows import Pads, pad_stage, padded
 
 
 class Pad(Op, name="relax.nn.pad"):
-    """The tensor with a border around it: a constant, or elements of the tensor itself (numpy.pad).
+    """The tensor with a border around it: a constant, or elements of the tensor itself.
 
     `reflect` mirrors at the first and last element without repeating it, `replicate` repeats it (numpy's edge), `circular` begins
     again at the other end (numpy's wrap).
     """
 
+    source = "numpy.pad"
     data: Tensor = operand("the tensor")
     pad_width: Ints = attr(
         REQUIRED,

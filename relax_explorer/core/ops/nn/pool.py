@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
@@ -65,6 +66,7 @@ _VOLUMES = (
 class Pool(Windowed):
     """Base of the poolings."""
 
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("IMAGES, by layout")
     pool_size: Ints = attr(
         every(1), "lengths of a window: one number, or one for each axis; at least 1", unit="elements"
@@ -320,11 +322,12 @@ def _counted(
 
 
 class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):
-    """The largest element of each window of signals (ONNX MaxPool).
+    """The largest element of each window of signals.
 
     The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
     """
 
+    source = "ONNX MaxPool"
     examples = (
         "f32[n,3,8] pool_size=2 strides=2 -> f32[n,3,4]",
         "i32[n,2,7] pool_size=[3] strides=2 padding=[1,0] dilation=2 ceil_mode=True -> i32[n,2,3]",
@@ -333,29 +336,32 @@ class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):
 
 
 class MaxPool2d(MaxPool, name="relax.nn.max_pool2d", spatial="HW"):
-    """The largest element of each window of images (ONNX MaxPool).
+    """The largest element of each window of images.
 
     The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
     """
 
+    source = "ONNX MaxPool"
     examples = _IMAGES
 
 
 class MaxPool3d(MaxPool, name="relax.nn.max_pool3d", spatial="DHW"):
-    """The largest element of each window of volumes (ONNX MaxPool).
+    """The largest element of each window of volumes.
 
     The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
     """
 
+    source = "ONNX MaxPool"
     examples = _VOLUMES
 
 
 class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
-    """The mean of the elements of each window of signals (ONNX AveragePool).
+    """The mean of the elements of each window of signals.
 
     By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
     """
 
+    source = "ONNX AveragePool"
     count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
     examples = (
         "f32[n,3,8] pool_size=2 strides=2 -> f32[n,3,4]",
@@ -365,21 +371,23 @@ class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
 
 
 class AvgPool2d(AvgPool, name="relax.nn.avg_pool2d", spatial="HW"):
-    """The mean of the elements of each window of images (ONNX AveragePool).
+    """The mean of the elements of each window of images.
 
     By default the border is left out, unlike with `nn.avg_pool1d` and `nn.avg_pool3d`. The mean of integers is cut off.
     """
 
+    source = "ONNX AveragePool"
     count_include_pad: bool = attr(False, "whether the border counts, as zeros, among the elements of a mean")
 
     examples = _IMAGES
 
 
 class AvgPool3d(AvgPool, name="relax.nn.avg_pool3d", spatial="DHW"):
-    """The mean of the elements of each window of volumes (ONNX AveragePool).
+    """The mean of the elements of each window of volumes.
 
     By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
     """
 
+    source = "ONNX AveragePool"
     count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
     examples = _VOLUMES

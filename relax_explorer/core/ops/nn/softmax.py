@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
@@ -18,11 +19,13 @@ from relax_explorer.core.ops.tensor.reduction import reduce_stage
 
 
 class Softmax(Activation, name="relax.nn.softmax"):
-    """exp(x) of each element x, divided by its sum along an axis (ONNX Softmax).
+    """exp(x) of each element x, divided by its sum along an axis.
 
     It is computed from x minus its maximum along the axis, so that exp does not overflow.
     """
 
+    source = "ONNX Softmax"
+    raises = (codes.AXIS_RANGE, codes.DTYPE_WRONG)
     axis: int = attr(-1, "the axis; negative counts from the last")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = ("f32[n,4] axis=-1 -> f32[n,4]", "f32[2,n,3] axis=1 -> f32[2,n,3]")
@@ -66,10 +69,12 @@ def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:
 
 
 class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
-    """The natural logarithm of softmax along an axis (ONNX LogSoftmax).
+    """The natural logarithm of softmax along an axis.
 
     It is computed from x minus its maximum along the axis, so that exp does not overflow.
     """
+
+    source = "ONNX LogSoftmax"
 
     @staticmethod
     def evaluate(data: Array, axis: int) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
@@ -46,6 +47,7 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 class Arithmetic(Op):
     """Base of the element-wise operators on two tensors of one dtype; a scalar counts as a tensor of rank 0."""
 
+    raises: ClassVar[tuple[Code, ...]] = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
     stops = Stops.FLOATS
     x1: Tensor = operand("left tensor, or a scalar")
     x2: Tensor = operand("right tensor, or a scalar")
@@ -90,6 +92,7 @@ def _both_scalars(x1: s.StructInfo, x2: s.StructInfo, kind: DType | None) -> s.P
 class Compare(Arithmetic):
     """Base of the comparisons: bool, element by element."""
 
+    raises = (codes.NOT_BROADCASTABLE,)
     stops = Stops.RELATIONS
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] f32[4] -> bool[n,4]",
@@ -178,10 +181,13 @@ def _binary(
     doc: str,
     examples: tuple[str, ...] = (),
     stops: Stops | None = None,
+    *,
+    source: str,
 ) -> type[Arithmetic]:
     short = name.split(".")[-1]
     members: dict[str, Any] = {
         "__doc__": doc,
+        "source": source,
         "__module__": __name__,
         "evaluate": staticmethod(_evaluate(function, base is Compare)),
         "legalize": staticmethod(_legalize(f"T_{short}", element, base)),
@@ -208,200 +214,222 @@ Add = _binary(
     Arithmetic,
     np.add,
     p.Add,
-    f"x1 plus x2, element by element (numpy.add).\n{_WRAP} The sum of truth values is their or.",
+    f"x1 plus x2, element by element.\n{_WRAP} The sum of truth values is their or.",
     stops=Stops.RELATIONS,
+    source="numpy.add",
 )
 Subtract = _binary(
     "relax.subtract",
     Arithmetic,
     subtract,
     difference,
-    f"x1 minus x2, element by element (numpy.subtract).\n{_WRAP} Truth values have no difference.",
+    f"x1 minus x2, element by element.\n{_WRAP} Truth values have no difference.",
+    source="numpy.subtract",
 )
 Multiply = _binary(
     "relax.multiply",
     Arithmetic,
     np.multiply,
     p.Mul,
-    f"x1 times x2, element by element (numpy.multiply).\n{_WRAP} The product of truth values is their and.",
+    f"x1 times x2, element by element.\n{_WRAP} The product of truth values is their and.",
     stops=Stops.RELATIONS,
+    source="numpy.multiply",
 )
 Divide = _binary(
     "relax.divide",
     Arithmetic,
     divide,
     p.Div,
-    "x1 divided by x2, element by element; the quotient of integers is cut off towards zero (TVM)."
-    f"\n{_BY_ZERO}",
+    f"x1 divided by x2, element by element; the quotient of integers is cut off towards zero.\n{_BY_ZERO}",
+    source="TVM",
 )
 FloorDivide = _binary(
     "relax.floor_divide",
     Arithmetic,
     checked(floor_quotient),
     floor_divide,
-    "x1 divided by x2, element by element, the quotient rounded down (numpy.floor_divide)."
+    "x1 divided by x2, element by element, the quotient rounded down."
     f"\n{_BY_ZERO} Floats are divided first and rounded then: 1 by 0.1 gives 10, where numpy gives 9.",
+    source="numpy.floor_divide",
 )
 Power = _binary(
     "relax.power",
     Arithmetic,
     power,
     raised,
-    "x1 to the power of x2, element by element (numpy.power)."
+    "x1 to the power of x2, element by element."
     "\nIntegers are computed as float64 and cut off, so that 2 to the power of -1 is 0, and large ones lose digits.",
+    source="numpy.power",
 )
 Atan2 = _binary(
     "relax.atan2",
     Arithmetic,
     as_floats(np.arctan2),
     floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
-    "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi (numpy.arctan2)."
+    "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi."
     "\nThe angle of integers is cut off to their dtype.",
+    source="numpy.arctan2",
 )
 LogAddExp = _binary(
     "relax.log_add_exp",
     Arithmetic,
     log_add_exp,
     log_sum,
-    "Natural logarithm of exp(x1) + exp(x2), computed without overflow (numpy.logaddexp)."
+    "Natural logarithm of exp(x1) + exp(x2), computed without overflow."
     "\nThe logarithm of integers is cut off to their dtype.",
+    source="numpy.logaddexp",
 )
 Mod = _binary(
     "relax.mod",
     Arithmetic,
     checked(np.fmod),
     p.Mod,
-    f"What x1 divided by x2 leaves, with the sign of x1, as C's % does (numpy.fmod).\n{_BY_ZERO}",
+    f"What x1 divided by x2 leaves, with the sign of x1, as C's % does.\n{_BY_ZERO}",
+    source="numpy.fmod",
 )
 FloorMod = _binary(
     "relax.floor_mod",
     Arithmetic,
     checked(floor_rest),
     floor_mod,
-    "What x1 divided by x2 leaves, with the sign of x2, as Python's % does (numpy.mod)."
+    "What x1 divided by x2 leaves, with the sign of x2, as Python's % does."
     f"\n{_BY_ZERO} Beside an infinite x2 it is NaN, unlike numpy's.",
+    source="numpy.mod",
 )
 Maximum = _binary(
     "relax.maximum",
     Arithmetic,
     larger,
     p.Max,
-    "The larger of two elements; that of x2 where either is NaN (TVM; unlike numpy.maximum).",
+    "The larger of two elements; that of x2 where either is NaN.",
+    source="TVM; unlike numpy.maximum",
 )
 Minimum = _binary(
     "relax.minimum",
     Arithmetic,
     smaller,
     p.Min,
-    "The smaller of two elements; that of x2 where either is NaN (TVM; unlike numpy.minimum).",
+    "The smaller of two elements; that of x2 where either is NaN.",
+    source="TVM; unlike numpy.minimum",
 )
 Equal = _binary(
     "relax.equal",
     Compare,
     np.equal,
     p.EQ,
-    f"Whether x1 equals x2, element by element (numpy.equal).\nNaN equals nothing, not even NaN. {_KINDS}",
+    f"Whether x1 equals x2, element by element.\nNaN equals nothing, not even NaN. {_KINDS}",
+    source="numpy.equal",
 )
 NotEqual = _binary(
     "relax.not_equal",
     Compare,
     np.not_equal,
     p.NE,
-    f"Whether x1 differs from x2, element by element (numpy.not_equal).\nNaN differs from NaN. {_KINDS}",
+    f"Whether x1 differs from x2, element by element.\nNaN differs from NaN. {_KINDS}",
+    source="numpy.not_equal",
 )
 Less = _binary(
     "relax.less",
     Compare,
     np.less,
     p.LT,
-    f"Whether x1 is less than x2, element by element; false of NaN (numpy.less).\n{_KINDS}",
+    f"Whether x1 is less than x2, element by element; false of NaN.\n{_KINDS}",
+    source="numpy.less",
 )
 LessEqual = _binary(
     "relax.less_equal",
     Compare,
     np.less_equal,
     p.LE,
-    "Whether x1 is less than x2 or equal to it, element by element; false of NaN (numpy.less_equal)."
-    f"\n{_KINDS}",
+    f"Whether x1 is less than x2 or equal to it, element by element; false of NaN.\n{_KINDS}",
+    source="numpy.less_equal",
 )
 Greater = _binary(
     "relax.greater",
     Compare,
     np.greater,
     lambda a, b: p.LT(b, a),
-    f"Whether x1 is greater than x2, element by element; false of NaN (numpy.greater).\n{_KINDS}",
+    f"Whether x1 is greater than x2, element by element; false of NaN.\n{_KINDS}",
+    source="numpy.greater",
 )
 GreaterEqual = _binary(
     "relax.greater_equal",
     Compare,
     np.greater_equal,
     lambda a, b: p.LE(b, a),
-    "Whether x1 is greater than x2 or equal to it, element by element; false of NaN (numpy.greater_equal)."
-    f"\n{_KINDS}",
+    f"Whether x1 is greater than x2 or equal to it, element by element; false of NaN.\n{_KINDS}",
+    source="numpy.greater_equal",
 )
 LogicalAnd = _binary(
     "relax.logical_and",
     Arithmetic,
     np.logical_and,
     truth(p.And),
-    "Whether x1 and x2 are both true, or not 0, as 1 or 0 in their dtype (numpy.logical_and).",
+    "Whether x1 and x2 are both true, or not 0, as 1 or 0 in their dtype.",
     _BOOLS,
+    source="numpy.logical_and",
 )
 LogicalOr = _binary(
     "relax.logical_or",
     Arithmetic,
     np.logical_or,
     truth(p.Or),
-    "Whether x1 or x2 or both are true, or not 0, as 1 or 0 in their dtype (numpy.logical_or).",
+    "Whether x1 or x2 or both are true, or not 0, as 1 or 0 in their dtype.",
     _BOOLS,
+    source="numpy.logical_or",
 )
 LogicalXor = _binary(
     "relax.logical_xor",
     Arithmetic,
     lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind in "iub" else np.logical_xor(a, b),
     lambda a, b: (truth(bits("bitwise_xor")) if a.dtype.is_float else bits("bitwise_xor"))(a, b),
-    "Whether only one of x1 and x2 is true, or not 0, as 1 or 0 in their dtype (numpy.logical_xor)."
+    "Whether only one of x1 and x2 is true, or not 0, as 1 or 0 in their dtype."
     "\nOf integers it is `bitwise_xor`, as TVM has it: of 2 and 1 it is 3.",
     _BOOLS,
+    source="numpy.logical_xor",
 )
 BitwiseAnd = _binary(
     "relax.bitwise_and",
     Bits,
     of_bits(np.bitwise_and),
     bits("bitwise_and"),
-    f"The bits that are set in both x1 and x2 (numpy.bitwise_and).\n{_NO_FLOATS}",
+    f"The bits that are set in both x1 and x2.\n{_NO_FLOATS}",
     _INTS,
+    source="numpy.bitwise_and",
 )
 BitwiseOr = _binary(
     "relax.bitwise_or",
     Bits,
     of_bits(np.bitwise_or),
     bits("bitwise_or"),
-    f"The bits that are set in x1 or x2 or both (numpy.bitwise_or).\n{_NO_FLOATS}",
+    f"The bits that are set in x1 or x2 or both.\n{_NO_FLOATS}",
     _INTS,
+    source="numpy.bitwise_or",
 )
 BitwiseXor = _binary(
     "relax.bitwise_xor",
     Bits,
     of_bits(np.bitwise_xor),
     bits("bitwise_xor"),
-    f"The bits that are set in only one of x1 and x2 (numpy.bitwise_xor).\n{_NO_FLOATS}",
+    f"The bits that are set in only one of x1 and x2.\n{_NO_FLOATS}",
     _INTS,
+    source="numpy.bitwise_xor",
 )
 LeftShift = _binary(
     "relax.left_shift",
     Shift,
     shifted(np.left_shift),
     bits("shift_left"),
-    f"The bits of x1 moved left by x2 places, zeros moving in (numpy.left_shift).\n{_WIDTH} {_NO_SHIFT}",
+    f"The bits of x1 moved left by x2 places, zeros moving in.\n{_WIDTH} {_NO_SHIFT}",
     _INTS,
+    source="numpy.left_shift",
 )
 RightShift = _binary(
     "relax.right_shift",
     Shift,
     shifted(np.right_shift),
     bits("shift_right"),
-    "The bits of x1 moved right by x2 places, the sign of a signed integer moving in (numpy.right_shift)."
-    f"\n{_WIDTH} {_NO_SHIFT}",
+    f"The bits of x1 moved right by x2 places, the sign of a signed integer moving in.\n{_WIDTH} {_NO_SHIFT}",
     _INTS,
+    source="numpy.right_shift",
 )

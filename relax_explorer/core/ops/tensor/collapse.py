@@ -18,11 +18,13 @@ from relax_explorer.core.ops.kit.te import Te, Tensor
 
 
 class CollapseSumLike(Op, name="relax.collapse_sum_like"):
-    """The data summed along the axes that broadcasting the target to it repeats or adds (TVM).
+    """The data summed along the axes that broadcasting the target to it repeats or adds.
 
     So the gradient of a broadcast comes back to the shape before it.
     """
 
+    source = "TVM"
+    raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
     data: Tensor = operand("the tensor")
     collapse_target: Tensor = operand(
         "the target, of which the shape alone counts; it must broadcast to that of data"
@@ -51,11 +53,13 @@ class CollapseSumLike(Op, name="relax.collapse_sum_like"):
 
 
 class CollapseSumTo(Op, name="relax.collapse_sum_to"):
-    """The data summed along the axes that broadcasting a shape to that of the data repeats or adds (TVM).
+    """The data summed along the axes that broadcasting a shape to that of the data repeats or adds.
 
     So the gradient of a broadcast comes back to the shape before it.
     """
 
+    source = "TVM"
+    raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
     data: Tensor = operand("the tensor")
     shape: Shape = operand("the shape of the result; it must broadcast to that of data")
     kernel = "collapse_sum"

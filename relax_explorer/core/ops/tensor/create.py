@@ -54,7 +54,9 @@ class Filled(Op):
 
 
 class Zeros(Filled, name="relax.zeros"):
-    """A tensor of zeros (numpy.zeros)."""
+    """A tensor of zeros."""
+
+    source = "numpy.zeros"
 
     @staticmethod
     def evaluate(shape: tuple[int, ...], dtype: DType) -> Array:
@@ -68,7 +70,9 @@ class Zeros(Filled, name="relax.zeros"):
 
 
 class Ones(Filled, name="relax.ones"):
-    """A tensor of ones (numpy.ones)."""
+    """A tensor of ones."""
+
+    source = "numpy.ones"
 
     @staticmethod
     def evaluate(shape: tuple[int, ...], dtype: DType) -> Array:
@@ -98,8 +102,9 @@ class FilledLike(Op):
 
 
 class ZerosLike(FilledLike, name="relax.zeros_like"):
-    """A tensor of zeros in the shape of another one (numpy.zeros_like)."""
+    """A tensor of zeros in the shape of another one."""
 
+    source = "numpy.zeros_like"
     kernel = "zeros"
 
     @staticmethod
@@ -114,8 +119,9 @@ class ZerosLike(FilledLike, name="relax.zeros_like"):
 
 
 class OnesLike(FilledLike, name="relax.ones_like"):
-    """A tensor of ones in the shape of another one (numpy.ones_like)."""
+    """A tensor of ones in the shape of another one."""
 
+    source = "numpy.ones_like"
     kernel = "ones"
 
     @staticmethod
@@ -139,8 +145,10 @@ def _fill_kind(at: Site, fill_value: s.StructInfo) -> DType | None:
 
 
 class Full(Op, name="relax.full"):
-    """A tensor full of one value (numpy.full)."""
+    """A tensor full of one value."""
 
+    source = "numpy.full"
+    raises = (codes.RANK_WRONG,)
     stops = Stops.RELATIONS
     shape: Shape = operand("the shape of the result")
     fill_value: Value = operand("the value, a tensor of rank 0")
@@ -174,8 +182,10 @@ class Full(Op, name="relax.full"):
 
 
 class FullLike(Op, name="relax.full_like"):
-    """A tensor full of one value in the shape of another one (numpy.full_like)."""
+    """A tensor full of one value in the shape of another one."""
 
+    source = "numpy.full_like"
+    raises = (codes.RANK_WRONG,)
     stops = Stops.RELATIONS
     kernel = "full"
     x: Tensor = operand("the tensor that gives the shape")
@@ -204,11 +214,12 @@ class FullLike(Op, name="relax.full_like"):
 
 
 class Arange(Op, name="relax.arange"):
-    """The numbers from start to before end, in steps (numpy.arange).
+    """The numbers from start to before end, in steps.
 
     In an integer dtype start and step are cut off first, and each number is start plus so many steps.
     """
 
+    source = "numpy.arange"
     start: Prim = operand("the first number; when it is given alone it is the end, and 0 is the first")
     end: Prim | None = operand(
         "the end, which no number reaches; when left out, start is the end", default=None
@@ -356,6 +367,7 @@ def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.Pri
 class Triangle(Op):
     """Base of the triangles of matrices."""
 
+    raises = (codes.RANK_WRONG,)
     stops = Stops.LENGTHS
     x: Tensor = operand("matrices in the last two axes; the axes before them may be any")
     k: Prim | None = operand(
@@ -404,7 +416,9 @@ def _triangle(te: Te, x: Tensor, k: p.PrimExpr, lower: bool) -> Tensor:
 
 
 class Tril(Triangle, name="relax.tril"):
-    """The elements of matrices on and below a diagonal, zeros above it (numpy.tril)."""
+    """The elements of matrices on and below a diagonal, zeros above it."""
+
+    source = "numpy.tril"
 
     @staticmethod
     def evaluate(x: Array, k: int | None) -> Array:
@@ -418,7 +432,9 @@ class Tril(Triangle, name="relax.tril"):
 
 
 class Triu(Triangle, name="relax.triu"):
-    """The elements of matrices on and above a diagonal, zeros below it (numpy.triu)."""
+    """The elements of matrices on and above a diagonal, zeros below it."""
+
+    source = "numpy.triu"
 
     @staticmethod
     def evaluate(x: Array, k: int | None) -> Array:

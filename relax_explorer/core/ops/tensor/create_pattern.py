@@ -21,8 +21,9 @@ _TURN = 6.283185307179586
 
 
 class Eye(Op, name="relax.eye"):
-    """A matrix of ones on a diagonal and zeros elsewhere (numpy.eye)."""
+    """A matrix of ones on a diagonal and zeros elsewhere."""
 
+    source = "numpy.eye"
     n: Prim = operand("how many rows, an integer of at least 0")
     m: Prim | None = operand("how many columns, an integer of at least 0; n when left out", default=None)
     k: Prim | None = operand(
@@ -65,8 +66,10 @@ class Eye(Op, name="relax.eye"):
 
 
 class EyeLike(Op, name="relax.eye_like"):
-    """A matrix of ones on a diagonal and zeros elsewhere, in the shape of another one (ONNX EyeLike)."""
+    """A matrix of ones on a diagonal and zeros elsewhere, in the shape of another one."""
 
+    source = "ONNX EyeLike"
+    raises = (codes.RANK_WRONG,)
     x: Tensor = operand("the matrix that gives the shape")
     k: Prim | None = operand(
         "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None
@@ -111,11 +114,13 @@ def _diagonal(te: Te, shape: rules.Dims, k: p.PrimExpr, dtype: DType) -> Tensor:
 
 
 class HammingWindow(Op, name="relax.hamming_window"):
-    """The weights alpha - beta * cos(2 pi i / N) for i from 0 to window_size - 1 (torch.hamming_window).
+    """The weights alpha - beta * cos(2 pi i / N) for i from 0 to window_size - 1.
 
     A window of one element is 1. The weights are computed in float32, for float64 in float64.
     """
 
+    source = "torch.hamming_window"
+    raises = (codes.DTYPE_WRONG,)
     window_size: Prim = operand("how many elements, an integer of at least 1")
     periodic: Prim = operand(
         "1 for N = window_size, 0 for N = window_size - 1, which makes the window symmetric"

@@ -18,11 +18,13 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, where
 
 
 class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
-    """A slice along each axis: from begin to before end in steps, which are known when it runs (numpy slicing; TVM).
+    """A slice along each axis: from begin to before end in steps, which are known when it runs.
 
     A begin or end outside is moved to the nearest end.
     """
 
+    source = "numpy slicing; TVM"
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     x: Tensor = operand("the tensor")
     begin: Tensor = operand("first index along each axis, a vector of int64; negative counts from the end")
     end: Tensor = operand(

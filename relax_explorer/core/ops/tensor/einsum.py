@@ -88,11 +88,13 @@ def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
 
 
 class Einsum(Op, name="relax.einsum"):
-    """Products of elements along axes that letters name, summed over the letters that the result lacks (numpy.einsum).
+    """Products of elements along axes that letters name, summed over the letters that the result lacks.
 
     Axes of one letter have one length, or length 1, which is repeated. A letter twice in one operand takes its diagonal.
     """
 
+    source = "numpy.einsum"
+    raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
     # named as TVM names it; the tuple of all operands, which has that name in the base, is made from it
     operands: Tensors = operand(  # type: ignore[misc]
         "a tuple of tensors of one dtype"

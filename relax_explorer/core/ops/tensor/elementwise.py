@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, DType
@@ -46,6 +47,7 @@ class Unary(Op):
 class Floating(Unary):
     """Base of those that only floating point tensors have."""
 
+    raises = (codes.DTYPE_WRONG,)
     x: Tensor = operand("the tensor, floating point")
 
     @staticmethod
@@ -56,7 +58,13 @@ class Floating(Unary):
 
 
 def _unary(
-    name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, base: type[Unary] = Floating
+    name: str,
+    function: Callable[[Any], Any],
+    intrinsic: str,
+    doc: str,
+    base: type[Unary] = Floating,
+    *,
+    source: str,
 ) -> type[Unary]:
     """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
 
@@ -70,6 +78,7 @@ def _unary(
 
     members = {
         "__doc__": doc,
+        "source": source,
         "__module__": __name__,
         "kernel": "" if intrinsic == "erf" else f"tir_{name.removeprefix('relax.')}",
         "evaluate": staticmethod(evaluate),
@@ -78,107 +87,127 @@ def _unary(
     return type(name.split(".")[-1].title().replace("_", ""), (base,), members, name=name)
 
 
-Exp = _unary("relax.exp", np.exp, "exp", "e to the power of each element (numpy.exp).")
+Exp = _unary("relax.exp", np.exp, "exp", "e to the power of each element.", source="numpy.exp")
 Log = _unary(
     "relax.log",
     np.log,
     "log",
-    "Natural logarithm of each element (numpy.log).\n-inf of 0, NaN of what is negative.",
+    "Natural logarithm of each element.\n-inf of 0, NaN of what is negative.",
+    source="numpy.log",
 )
 Sqrt = _unary(
-    "relax.sqrt", np.sqrt, "sqrt", "Square root of each element (numpy.sqrt).\nNaN of what is negative."
+    "relax.sqrt",
+    np.sqrt,
+    "sqrt",
+    "Square root of each element.\nNaN of what is negative.",
+    source="numpy.sqrt",
 )
 Rsqrt = _unary(
     "relax.rsqrt",
     lambda x: 1 / np.sqrt(x),
     "rsqrt",
-    "1 divided by the square root of each element (torch.rsqrt).\ninf of 0, NaN of what is negative.",
+    "1 divided by the square root of each element.\ninf of 0, NaN of what is negative.",
+    source="torch.rsqrt",
 )
-Sin = _unary("relax.sin", np.sin, "sin", "Sine of each element, an angle in radians (numpy.sin).")
-Cos = _unary("relax.cos", np.cos, "cos", "Cosine of each element, an angle in radians (numpy.cos).")
-Tan = _unary("relax.tan", np.tan, "tan", "Tangent of each element, an angle in radians (numpy.tan).")
+Sin = _unary("relax.sin", np.sin, "sin", "Sine of each element, an angle in radians.", source="numpy.sin")
+Cos = _unary("relax.cos", np.cos, "cos", "Cosine of each element, an angle in radians.", source="numpy.cos")
+Tan = _unary("relax.tan", np.tan, "tan", "Tangent of each element, an angle in radians.", source="numpy.tan")
 Asin = _unary(
     "relax.asin",
     np.arcsin,
     "asin",
-    "Inverse sine of each element, in radians from -pi/2 to pi/2 (numpy.arcsin).\nNaN of what is below -1 or above 1.",
+    "Inverse sine of each element, in radians from -pi/2 to pi/2.\nNaN of what is below -1 or above 1.",
+    source="numpy.arcsin",
 )
 Acos = _unary(
     "relax.acos",
     np.arccos,
     "acos",
-    "Inverse cosine of each element, in radians from 0 to pi (numpy.arccos).\nNaN of what is below -1 or above 1.",
+    "Inverse cosine of each element, in radians from 0 to pi.\nNaN of what is below -1 or above 1.",
+    source="numpy.arccos",
 )
 Atan = _unary(
     "relax.atan",
     np.arctan,
     "atan",
-    "Inverse tangent of each element, in radians from -pi/2 to pi/2 (numpy.arctan).",
+    "Inverse tangent of each element, in radians from -pi/2 to pi/2.",
+    source="numpy.arctan",
 )
-Sinh = _unary("relax.sinh", np.sinh, "sinh", "Hyperbolic sine of each element (numpy.sinh).")
-Cosh = _unary("relax.cosh", np.cosh, "cosh", "Hyperbolic cosine of each element (numpy.cosh).")
-Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent of each element (numpy.tanh).")
-Asinh = _unary("relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine of each element (numpy.arcsinh).")
+Sinh = _unary("relax.sinh", np.sinh, "sinh", "Hyperbolic sine of each element.", source="numpy.sinh")
+Cosh = _unary("relax.cosh", np.cosh, "cosh", "Hyperbolic cosine of each element.", source="numpy.cosh")
+Tanh = _unary("relax.tanh", np.tanh, "tanh", "Hyperbolic tangent of each element.", source="numpy.tanh")
+Asinh = _unary(
+    "relax.asinh", np.arcsinh, "asinh", "Inverse hyperbolic sine of each element.", source="numpy.arcsinh"
+)
 Acosh = _unary(
     "relax.acosh",
     np.arccosh,
     "acosh",
-    "Inverse hyperbolic cosine of each element (numpy.arccosh).\nNaN of what is below 1.",
+    "Inverse hyperbolic cosine of each element.\nNaN of what is below 1.",
+    source="numpy.arccosh",
 )
 Atanh = _unary(
     "relax.atanh",
     np.arctanh,
     "atanh",
-    "Inverse hyperbolic tangent of each element (numpy.arctanh).\nInfinite of -1 and 1, NaN of what is below or above these.",
+    "Inverse hyperbolic tangent of each element.\nInfinite of -1 and 1, NaN of what is below or above these.",
+    source="numpy.arctanh",
 )
 Sigmoid = _unary(
     "relax.sigmoid",
     sigmoid,
     "sigmoid",
-    "Logistic function of each element: 1 / (1 + exp(-x)) (ONNX Sigmoid).",
+    "Logistic function of each element: 1 / (1 + exp(-x)).",
+    source="ONNX Sigmoid",
 )
 Erf = _unary(
     "relax.erf",
     erf,
     "erf",
-    "Error function of each element: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x (DLMF 7.2.1).",
+    "Error function of each element: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x.",
+    source="DLMF 7.2.1",
 )
 Ceil = _unary(
     "relax.ceil",
     np.ceil,
     "ceil",
-    "Smallest integer not below each element, in the dtype of x (numpy.ceil).",
+    "Smallest integer not below each element, in the dtype of x.",
     Unary,
+    source="numpy.ceil",
 )
 Floor = _unary(
     "relax.floor",
     np.floor,
     "floor",
-    "Largest integer not above each element, in the dtype of x (numpy.floor).",
+    "Largest integer not above each element, in the dtype of x.",
     Unary,
+    source="numpy.floor",
 )
 Round = _unary(
     "relax.round",
     np.rint,
     "nearbyint",
-    "Integer nearest to each element, of two the even one, in the dtype of x (numpy.rint).",
+    "Integer nearest to each element, of two the even one, in the dtype of x.",
     Unary,
+    source="numpy.rint",
 )
 Trunc = _unary(
     "relax.trunc",
     np.trunc,
     "trunc",
-    "Each element cut off to an integer, towards zero, in the dtype of x (numpy.trunc).",
+    "Each element cut off to an integer, towards zero, in the dtype of x.",
     Unary,
+    source="numpy.trunc",
 )
 
 
 class Abs(Unary, name="relax.abs"):
-    """Absolute value of each element (numpy.abs).
+    """Absolute value of each element.
 
     The smallest integer of a signed dtype stays itself: int8 has -128 but no 128.
     """
 
+    source = "numpy.abs"
     kernel = "tir_abs"
     evaluate = staticmethod(keep_dtype(np.abs))
 
@@ -192,11 +221,12 @@ class Abs(Unary, name="relax.abs"):
 
 
 class Negative(Unary, name="relax.negative"):
-    """Each element with the other sign (numpy.negative).
+    """Each element with the other sign.
 
     Unsigned integers wrap: 1 becomes the largest. Truth values stay as they are.
     """
 
+    source = "numpy.negative"
     kernel = "tir_negative"
     evaluate = staticmethod(keep_dtype(lambda x: x if x.dtype.kind == "b" else np.negative(x)))
 
@@ -213,8 +243,9 @@ class Negative(Unary, name="relax.negative"):
 
 
 class Square(Unary, name="relax.square"):
-    """Each element times itself (numpy.square)."""
+    """Each element times itself."""
 
+    source = "numpy.square"
     kernel = "tir_square"
     evaluate = staticmethod(keep_dtype(np.square))
 
@@ -225,11 +256,12 @@ class Square(Unary, name="relax.square"):
 
 
 class Sign(Unary, name="relax.sign"):
-    """-1, 0 or 1 by the sign of each element, in the dtype of x (numpy.sign).
+    """-1, 0 or 1 by the sign of each element, in the dtype of x.
 
     NaN gives 0, while numpy gives NaN.
     """
 
+    source = "numpy.sign"
     kernel = "tir_sign"
     evaluate = staticmethod(keep_dtype(lambda x: np.subtract(x > 0, x < 0, dtype=np.int8)))
 
@@ -248,8 +280,9 @@ class Sign(Unary, name="relax.sign"):
 
 
 class LogicalNot(Unary, name="relax.logical_not"):
-    """Whether each element is 0, or false, as 1 or 0 in the dtype of x (numpy.logical_not)."""
+    """Whether each element is 0, or false, as 1 or 0 in the dtype of x."""
 
+    source = "numpy.logical_not"
     kernel = "tir_logical_not"
     examples: ClassVar[tuple[str, ...]] = ("bool[n] -> bool[n]", "i32[2,n] -> i32[2,n]")
     evaluate = staticmethod(keep_dtype(np.logical_not))
@@ -264,11 +297,12 @@ class LogicalNot(Unary, name="relax.logical_not"):
 
 
 class BitwiseNot(Unary, name="relax.bitwise_not"):
-    """Each element with all its bits inverted, the opposite of a truth value (numpy.invert).
+    """Each element with all its bits inverted, the opposite of a truth value.
 
     A floating point tensor passes inference, as in TVM, but can't be computed: it has no bits to speak of.
     """
 
+    source = "numpy.invert"
     kernel = "tir_bitwise_not"
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
 
@@ -297,12 +331,13 @@ class Test(Unary):
         return rules.like(rules.tensor(at, x, "x"), BOOL)
 
 
-def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str) -> type[Test]:
+def _test(name: str, function: Callable[[Any], Any], intrinsic: str, doc: str, *, source: str) -> type[Test]:
     def legalize(te: Te, x: Tensor) -> Tensor:
         return te.compute("compute", x.shape, lambda *i: p.PrimCall(intrinsic, (x[i],), BOOL))
 
     members = {
         "__doc__": doc,
+        "source": source,
         "__module__": __name__,
         "kernel": f"tir_{intrinsic}",
         "evaluate": staticmethod(as_array(function)),
@@ -315,29 +350,33 @@ IsNan = _test(
     "relax.isnan",
     np.isnan,
     "isnan",
-    "Whether each element is NaN (numpy.isnan).\nIntegers never are.",
+    "Whether each element is NaN.\nIntegers never are.",
+    source="numpy.isnan",
 )
 IsInf = _test(
     "relax.isinf",
     np.isinf,
     "isinf",
-    "Whether each element is infinite, positive or negative (numpy.isinf).\nIntegers never are.",
+    "Whether each element is infinite, positive or negative.\nIntegers never are.",
+    source="numpy.isinf",
 )
 IsFinite = _test(
     "relax.isfinite",
     np.isfinite,
     "isfinite",
-    "Whether each element is neither infinite nor NaN (numpy.isfinite).\nIntegers always are.",
+    "Whether each element is neither infinite nor NaN.\nIntegers always are.",
+    source="numpy.isfinite",
 )
 
 
 class Clip(Op, name="relax.clip"):
-    """Each element, but `min` where it is smaller and `max` where it is larger (numpy.clip).
+    """Each element, but `min` where it is smaller and `max` where it is larger.
 
     Both bounds are converted to the dtype of x first, so those of integers are cut off. Unlike numpy, as TVM has it, NaN becomes
     `max`, and where `min` is above `max` all become `min`.
     """
 
+    source = "numpy.clip"
     stops = Stops.RELATIONS
     kernel = "tir_clip"
     x: Tensor = operand("the tensor")
@@ -369,12 +408,13 @@ class Clip(Op, name="relax.clip"):
 
 
 class Astype(Op, name="relax.astype"):
-    """Each element converted to another dtype (numpy.ndarray.astype).
+    """Each element converted to another dtype.
 
     On the way to integers floats are cut off towards zero, and integers wrap; a float that does not fit becomes what the
     processor makes of it. As bool all but 0 is true.
     """
 
+    source = "numpy.ndarray.astype"
     stops = Stops.RELATIONS
     kernel = "cast"
     x: Tensor = operand("the tensor")
@@ -402,8 +442,9 @@ class Astype(Op, name="relax.astype"):
 
 
 class WrapParam(Op, name="relax.wrap_param"):
-    """A parameter converted to the dtype that the program computes in, as `astype` does (TVM)."""
+    """A parameter converted to the dtype that the program computes in, as `astype` does."""
 
+    source = "TVM"
     stops = Stops.RELATIONS
     data: Tensor = operand("the parameter")
     dtype: DType = attr(FLOAT32, "the dtype to convert to")

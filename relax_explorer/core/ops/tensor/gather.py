@@ -28,11 +28,13 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 
 
 class GatherElements(Op, name="relax.gather_elements"):
-    """For each index the element there along an axis, at the same place of the other axes (ONNX GatherElements).
+    """For each index the element there along an axis, at the same place of the other axes.
 
     A negative index counts from the end; a run stops at one outside. Along the other axes indices may be shorter than data.
     """
 
+    source = "ONNX GatherElements"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     indices: Tensor = operand("signed integers, of the rank of data")
     axis: int = attr(0, "the axis; negative counts from the last")
@@ -75,12 +77,14 @@ class GatherElements(Op, name="relax.gather_elements"):
 
 
 class GatherNd(Op, name="relax.gather_nd"):
-    """The elements, or slices, of data at rows of indices, one index for each of its first axes (ONNX GatherND).
+    """The elements, or slices, of data at rows of indices, one index for each of its first axes.
 
     Indices [*batch, …, k] of data [*batch, i1, …, ik, *rest] give [*batch, …, *rest]. A negative index counts from the end; a
     run stops at one outside.
     """
 
+    source = "ONNX GatherND"
+    raises = (codes.RANK_WRONG, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     indices: Tensor = operand("int64; each row of the last axis is the indices of one element or slice")
     batch_dims: int = attr(0, "how many first axes data and indices have in common, at least 0")
@@ -151,11 +155,13 @@ class GatherNd(Op, name="relax.gather_nd"):
 
 
 class IndexTensor(Op, name="relax.index_tensor"):
-    """data[i0, i1, …]: the elements, or slices, at indices along the first axes (numpy indexing).
+    """data[i0, i1, …]: the elements, or slices, at indices along the first axes.
 
     A negative index counts from the end; a run stops at one outside.
     """
 
+    source = "numpy indexing"
+    raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     indices: Tensors = operand(
         "a tuple of tensors of signed integers, one for each of the first axes; they broadcast"
@@ -217,11 +223,13 @@ class IndexTensor(Op, name="relax.index_tensor"):
 
 
 class OneHot(Op, name="relax.one_hot"):
-    """For each index a vector along a new axis: on_value at the index, off_value elsewhere (ONNX OneHot).
+    """For each index a vector along a new axis: on_value at the index, off_value elsewhere.
 
     An index below 0 or not below depth gives off_value everywhere, while in ONNX a negative one counts from the end.
     """
 
+    source = "ONNX OneHot"
+    raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.DTYPE_WRONG)
     indices: Tensor = operand("integers")
     on_value: Prim = operand("the number at the index")
     off_value: Prim = operand("the number elsewhere, of the dtype of on_value")

@@ -19,8 +19,10 @@ from relax_explorer.core.ops.kit.te import Te, Tensor
 
 
 class Meshgrid(Op, name="relax.meshgrid"):
-    """Each of the vectors a[n], b[m], … repeated over the whole grid [n, m, …] (numpy.meshgrid)."""
+    """Each of the vectors a[n], b[m], … repeated over the whole grid [n, m, …]."""
 
+    source = "numpy.meshgrid"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG)
     tensors: Tensors = operand("a tuple of vectors of one dtype")
     indexing: str | None = attr(
         "ij", "ij, also when None, for a grid [n, m, …]; xy, which is numpy's default, for [m, n, …]"
@@ -74,11 +76,13 @@ class Meshgrid(Op, name="relax.meshgrid"):
 
 
 class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
-    """The elements of […, c*r*r, h, w] as […, c, h*r, w*r]: channels become pixels (torch.nn.functional.pixel_shuffle).
+    """The elements of […, c*r*r, h, w] as […, c, h*r, w*r]: channels become pixels.
 
     Of the r*r channels that make one, the first r are the first row of each square of pixels.
     """
 
+    source = "torch.nn.functional.pixel_shuffle"
+    raises = (codes.RANK_WRONG,)
     data: Tensor = operand("images, […, channels, height, width]; channels are a multiple of r * r")
     upscale_factor: int = attr(REQUIRED, "r, how many times as high and wide the images become, at least 1")
     fusion = Fusion.INJECTIVE

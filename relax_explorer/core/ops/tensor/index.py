@@ -23,13 +23,15 @@ _MODES = ("fast", "clip", "wrap", "nan")
 
 
 class Take(Op, name="relax.take"):
-    """The elements, or slices, at given indices along an axis (numpy.take).
+    """The elements, or slices, at given indices along an axis.
 
     An index from 0 to the length - 1 is inside; unlike numpy's, a negative one is outside. `mode` says what one outside gives:
     `fast` promises that there is none, and a run stops where there is; `clip` takes the nearest end, `wrap` begins again at the
     other end, `nan` gives NaN. No mode ever reads outside the tensor.
     """
 
+    source = "numpy.take"
+    raises = (codes.AXIS_RANGE, codes.DTYPE_WRONG)
     x: Tensor = operand("the tensor")
     indices: Tensor = operand("integers: a tensor, or a scalar")
     axis: int | None = attr(None, "the axis; negative counts from the last; only a vector needs none")
@@ -120,11 +122,13 @@ class Take(Op, name="relax.take"):
 
 
 class StridedSlice(Op, name="relax.strided_slice"):
-    """A slice along some axes: from begin to before end in steps (numpy slicing).
+    """A slice along some axes: from begin to before end in steps.
 
     A begin or end outside is moved to the nearest end. Axes that are not named stay whole.
     """
 
+    source = "numpy slicing"
+    raises = (codes.AXIS_RANGE, codes.AXIS_TWICE)
     x: Tensor = operand("the tensor")
     axes: Prims = operand("the axes, literals; negative count from the last")
     begin: Prims = operand("first index along each of the axes; negative counts from the end")

@@ -21,8 +21,10 @@ from relax_explorer.core.ops.tensor.manipulate import reshape_stage
 
 
 class Concat(Op, name="relax.concat"):
-    """Tensors one after another along an axis (numpy.concatenate)."""
+    """Tensors one after another along an axis."""
 
+    source = "numpy.concatenate"
+    raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.RELATIONS
     kernel = "concatenate"
     tensors: Tensors = operand("a tuple of tensors of one dtype, of equal lengths but along the axis")
@@ -123,8 +125,10 @@ def _chosen(index: p.PrimExpr, values: Sequence[p.PrimExpr], starts: Sequence[p.
 
 
 class Stack(Op, name="relax.stack"):
-    """Tensors of one shape along a new axis (numpy.stack)."""
+    """Tensors of one shape along a new axis."""
 
+    source = "numpy.stack"
+    raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.RELATIONS
     tensors: Tensors = operand("a tuple of tensors of one shape and dtype")
     axis: int = attr(0, "the place of the new axis in the result; negative counts from its last")
@@ -192,12 +196,14 @@ def _same_shapes(at: Site, infos: Sequence[s.TensorStructInfo]) -> bool:
 
 
 class Split(Op, name="relax.split"):
-    """A tensor cut into parts along an axis (numpy.split).
+    """A tensor cut into parts along an axis.
 
     Where the length can't be divided into equal parts the last ones are shorter, or empty, while numpy refuses that. A cut beyond
     the end is at the end. One part alone is no tuple but the tensor itself.
     """
 
+    source = "numpy.split"
+    raises = (codes.AXIS_RANGE,)
     stops = Stops.LENGTHS
     x: Tensor = operand("the tensor")
     indices_or_sections: int | Ints = attr(
@@ -284,8 +290,10 @@ def _cut_spans(length: p.PrimExpr, cuts: Sequence[Any]) -> list[tuple[p.PrimExpr
 
 
 class Repeat(Op, name="relax.repeat"):
-    """Each element several times along an axis (numpy.repeat)."""
+    """Each element several times along an axis."""
 
+    source = "numpy.repeat"
+    raises = (codes.AXIS_RANGE,)
     stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     repeats: int = attr(REQUIRED, "how many times, at least 0")
@@ -331,8 +339,9 @@ class Repeat(Op, name="relax.repeat"):
 
 
 class Tile(Op, name="relax.tile"):
-    """The whole tensor several times along each axis (numpy.tile)."""
+    """The whole tensor several times along each axis."""
 
+    source = "numpy.tile"
     stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     repeats: Ints = attr(

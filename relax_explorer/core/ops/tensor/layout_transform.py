@@ -30,11 +30,13 @@ class Unplaceable(ValueError):
 
 
 class LayoutTransform(Op, name="relax.layout_transform"):
-    """The elements at other places, as a map of their indices says; places that get none are padding (TVM).
+    """The elements at other places, as a map of their indices says; places that get none are padding.
 
     The result is the smallest box from 0 on that has all the places.
     """
 
+    source = "TVM"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DTYPE_WRONG)
     x: Tensor = operand("the tensor")
     index_map: IndexMap = attr(
         REQUIRED, "from the indices of an element to those of its place: T.index_map(lambda i, j: (j, i))"

@@ -17,12 +17,14 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 
 
 class Matmul(Op, name="relax.matmul"):
-    """Matrix product of the last two axes; the axes before them broadcast (numpy.matmul).
+    """Matrix product of the last two axes; the axes before them broadcast.
 
     [..., n, k] by [..., k, m] gives [..., n, m]. A vector on the left is one row, a vector on the right one column; that axis
     is then left out of the result.
     """
 
+    source = "numpy.matmul"
+    raises = (codes.DTYPES_DIFFER, codes.INNER_LENGTHS, codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
     stops = Stops.RELATIONS
     x1: Tensor = operand("left matrices, or a vector")
     x2: Tensor = operand("right matrices, or a vector")
@@ -99,8 +101,10 @@ def _rank(a: int, b: int) -> int:
 
 
 class Outer(Op, name="relax.outer"):
-    """The product of each element of x1 with each of x2 (numpy.outer)."""
+    """The product of each element of x1 with each of x2."""
 
+    source = "numpy.outer"
+    raises = (codes.RANK_WRONG,)
     stops = Stops.RELATIONS
     x1: Tensor = operand("left vector")
     x2: Tensor = operand("right vector")

@@ -31,8 +31,10 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, flat_index, unflatten
 
 
 class PermuteDims(Op, name="relax.permute_dims"):
-    """The same elements with the axes in another order (numpy.transpose)."""
+    """The same elements with the axes in another order."""
 
+    source = "numpy.transpose"
+    raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.RANK_WRONG)
     stops = Stops.RELATIONS
     kernel = "transpose"
     x: Tensor = operand("the tensor")
@@ -82,12 +84,14 @@ def reshape_stage(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
 
 
 class Reshape(Op, name="relax.reshape"):
-    """The same elements in row-major order, in another shape (numpy.reshape).
+    """The same elements in row-major order, in another shape.
 
     The result is the memory of x. One length may be -1: it is what is left over. A length of 0 is that of x at the same
     place, as in ONNX, unlike numpy.
     """
 
+    source = "numpy.reshape"
+    raises = (codes.SIZE_MISMATCH, codes.BAD_ATTRIBUTE)
     shares = ("x",)
     stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
@@ -178,8 +182,9 @@ def _left_over(dims: list[p.PrimExpr], others: list[p.PrimExpr]) -> p.PrimExpr:
 
 
 class Flatten(Op, name="relax.flatten"):
-    """All elements as a vector, in row-major order (numpy.ravel)."""
+    """All elements as a vector, in row-major order."""
 
+    source = "numpy.ravel"
     stops = Stops.RELATIONS
     kernel = "reshape"
     x: Tensor = operand("the tensor")
@@ -210,12 +215,14 @@ class Flatten(Op, name="relax.flatten"):
 
 
 class Squeeze(Op, name="relax.squeeze"):
-    """The same elements without axes of length 1 (numpy.squeeze).
+    """The same elements without axes of length 1.
 
     An axis that is named stays if it is known to have another length, as in PyTorch, unlike numpy; a length that is not known
     must be 1 when it runs.
     """
 
+    source = "numpy.squeeze"
+    raises = (codes.AXIS_RANGE, codes.AXIS_TWICE)
     stops = Stops.LENGTHS
     x: Tensor = operand("the tensor")
     axis: Axes | None = attr(None, "the axes, negative count from the last; all of length 1 when None")
@@ -261,8 +268,10 @@ def _stays(dim: p.PrimExpr) -> bool:
 
 
 class ExpandDims(Op, name="relax.expand_dims"):
-    """The same elements with new axes of length 1 (numpy.expand_dims)."""
+    """The same elements with new axes of length 1."""
 
+    source = "numpy.expand_dims"
+    raises = (codes.AXIS_RANGE, codes.AXIS_TWICE)
     stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     axis: Axes = attr(REQUIRED, "places of the new axes in the result; negative count from its last")
@@ -302,8 +311,10 @@ class ExpandDims(Op, name="relax.expand_dims"):
 
 
 class BroadcastTo(Op, name="relax.broadcast_to"):
-    """The tensor repeated along its axes of length 1, and along new first axes, to a shape (numpy.broadcast_to)."""
+    """The tensor repeated along its axes of length 1, and along new first axes, to a shape."""
 
+    source = "numpy.broadcast_to"
+    raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
     stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     shape: Shape = operand("the shape of the result")
@@ -344,8 +355,10 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
 
 
 class Flip(Op, name="relax.flip"):
-    """The elements in reverse order along an axis (numpy.flip)."""
+    """The elements in reverse order along an axis."""
 
+    source = "numpy.flip"
+    raises = (codes.AXIS_RANGE,)
     stops = Stops.RELATIONS
     data: Tensor = operand("the tensor")
     axis: int = attr(REQUIRED, "the axis; negative counts from the last")

@@ -21,11 +21,13 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class Median(Op, name="relax.median"):
-    """The middle one of the elements along axes in ascending order, the lower of two middle ones (torch.median).
+    """The middle one of the elements along axes in ascending order, the lower of two middle ones.
 
     NaN counts as the largest. A run stops where there are no elements.
     """
 
+    source = "torch.median"
+    raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.OF_NOTHING)
     x: Tensor = operand("the tensor")
     axis: Axes | None = attr(
         None, "the axes to reduce, at least one; negative count from the last; all when None"

@@ -39,11 +39,13 @@ class Quantized(Op):
 
 
 class Quantize(Quantized, name="relax.quantize"):
-    """round(data / scale) + zero_point, moved to the nearest number that out_dtype has (ONNX QuantizeLinear).
+    """round(data / scale) + zero_point, moved to the nearest number that out_dtype has.
 
     Halves are rounded to even. For a float8 result nothing is rounded before zero_point is added.
     """
 
+    source = "ONNX QuantizeLinear"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     out_dtype: DType = attr(INT8, f"dtype of the result: {', '.join(_NARROW)}")
     examples = (
         "f32[n,4] f32[4] i8[4] axis=-1 -> i8[n,4]",
@@ -94,8 +96,10 @@ class Quantize(Quantized, name="relax.quantize"):
 
 
 class Dequantize(Quantized, name="relax.dequantize"):
-    """(data - zero_point) * scale, computed in float32 (ONNX DequantizeLinear)."""
+    """(data - zero_point) * scale, computed in float32."""
 
+    source = "ONNX DequantizeLinear"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     out_dtype: DType = attr(FLOAT32, "dtype of the result: float16 or float32")
     examples = (
         "i8[n,4] f32[4] i8[4] axis=-1 -> f32[n,4]",

@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_explorer.core.arith.prove import product
 from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, UINT64, DType
@@ -25,6 +26,7 @@ from relax_explorer.core.tir.stmt import Stmt
 class Reduction(Op):
     """Base of the reductions: the named axes vanish, or stay with length 1."""
 
+    raises: ClassVar[tuple[Code, ...]] = (codes.AXIS_RANGE, codes.AXIS_TWICE)
     x: Tensor = operand("the tensor")
     axis: Axes | None = attr(None, "the axes to reduce, negative count from the last; all when None")
     keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
@@ -56,6 +58,7 @@ def _doubt(x: Array, axis: int | Axes | None, keepdims: bool) -> str:
 class OfSome(Reduction):
     """Base of those that have no value where there are no elements."""
 
+    raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.OF_NOTHING)
     stops = Stops.LENGTHS
     doubt = staticmethod(_doubt)
 
@@ -125,11 +128,12 @@ def _axes(axis: Sequence[int] | None) -> tuple[int, ...] | None:
 
 
 class Sum(Reduction, name="relax.sum"):
-    """The sum of the elements along axes, in the dtype of x (numpy.sum).
+    """The sum of the elements along axes, in the dtype of x.
 
     0 of no elements; of truth values whether one of them is true. Integers wrap: no wider dtype is taken, unlike numpy's.
     """
 
+    source = "numpy.sum"
     stops = Stops.RELATIONS
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
@@ -145,11 +149,12 @@ class Sum(Reduction, name="relax.sum"):
 
 
 class Prod(Reduction, name="relax.prod"):
-    """The product of the elements along axes, in the dtype of x (numpy.prod).
+    """The product of the elements along axes, in the dtype of x.
 
     1 of no elements; of truth values whether all of them are true. Integers wrap: no wider dtype is taken, unlike numpy's.
     """
 
+    source = "numpy.prod"
     stops = Stops.RELATIONS
 
     @staticmethod
@@ -164,11 +169,13 @@ class Prod(Reduction, name="relax.prod"):
 
 
 class Max(OfSome, name="relax.max"):
-    """The largest of the elements along axes (numpy.max).
+    """The largest of the elements along axes.
 
     Of no elements it is the least number of the dtype, with a warning. A NaN is forgotten at the next element, so the result is
     the largest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
     """
+
+    source = "numpy.max"
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -182,11 +189,13 @@ class Max(OfSome, name="relax.max"):
 
 
 class Min(OfSome, name="relax.min"):
-    """The smallest of the elements along axes (numpy.min).
+    """The smallest of the elements along axes.
 
     Of no elements it is the largest number of the dtype, with a warning. A NaN is forgotten at the next element, so the result
     is the smallest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
     """
+
+    source = "numpy.min"
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -267,11 +276,13 @@ def variance(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
 
 
 class Mean(OfSome, name="relax.mean"):
-    """The arithmetic mean of the elements along axes, in the dtype of x (numpy.mean).
+    """The arithmetic mean of the elements along axes, in the dtype of x.
 
     NaN of no elements, with a warning.
     Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
     """
+
+    source = "numpy.mean"
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -288,11 +299,13 @@ class Mean(OfSome, name="relax.mean"):
 
 
 class Variance(OfSome, name="relax.variance"):
-    """The mean squared distance of the elements along axes from their mean, in the dtype of x (numpy.var).
+    """The mean squared distance of the elements along axes from their mean, in the dtype of x.
 
     It is divided by the number of elements, not by one less. NaN of no elements, with a warning.
     Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
     """
+
+    source = "numpy.var"
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -320,11 +333,13 @@ def variance_stages(te: Te, x: Tensor, axis: Sequence[int] | None, keepdims: boo
 
 
 class Std(OfSome, name="relax.std"):
-    """The standard deviation of the elements along axes, in the dtype of x (numpy.std).
+    """The standard deviation of the elements along axes, in the dtype of x.
 
     It is the root of `variance`, divided by the number of elements, not by one less. NaN of no elements, with a warning.
     Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
     """
+
+    source = "numpy.std"
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -342,6 +357,7 @@ class Std(OfSome, name="relax.std"):
 class Arg(Op):
     """Base of argmax and argmin: int64 positions."""
 
+    raises = (codes.AXIS_RANGE, codes.OF_NOTHING)
     stops = Stops.LENGTHS
     x: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
@@ -425,11 +441,12 @@ def _position_stages(
 
 
 class Argmax(Arg, name="relax.argmax"):
-    """The index of the largest element along an axis, of equal ones the first (numpy.argmax).
+    """The index of the largest element along an axis, of equal ones the first.
 
     -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `max`.
     """
 
+    source = "numpy.argmax"
     evaluate = staticmethod(_position(np.argmax))
 
     @staticmethod
@@ -439,11 +456,12 @@ class Argmax(Arg, name="relax.argmax"):
 
 
 class Argmin(Arg, name="relax.argmin"):
-    """The index of the smallest element along an axis, of equal ones the first (numpy.argmin).
+    """The index of the smallest element along an axis, of equal ones the first.
 
     -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `min`.
     """
 
+    source = "numpy.argmin"
     evaluate = staticmethod(_position(np.argmin))
 
     @staticmethod

@@ -19,11 +19,13 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
-    """For each draw the first outcome where the running sum of probabilities exceeds a uniform number (TVM).
+    """For each draw the first outcome where the running sum of probabilities exceeds a uniform number.
 
     Outcomes are numbered from 0. Where no sum exceeds the number it is the last outcome.
     """
 
+    source = "TVM"
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     prob: Tensor = operand(
         "a distribution in each row, [batch, outcomes]: floating point, a row adds up to 1"
     )

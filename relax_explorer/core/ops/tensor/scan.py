@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
@@ -23,6 +24,7 @@ from relax_explorer.core.tir.stmt import Stmt
 class Scan(Op):
     """Base of the running reductions along an axis."""
 
+    raises = (codes.AXIS_RANGE,)
     stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
@@ -99,11 +101,12 @@ def _stage(
 
 
 class Cumsum(Scan, name="relax.cumsum"):
-    """For each element the sum of those up to it along an axis (numpy.cumsum).
+    """For each element the sum of those up to it along an axis.
 
     When exclusive, the first one is 0. Integers wrap: no wider dtype is taken by itself.
     """
 
+    source = "numpy.cumsum"
     evaluate = staticmethod(_scan(np.cumsum, 0))
 
     @staticmethod
@@ -113,11 +116,12 @@ class Cumsum(Scan, name="relax.cumsum"):
 
 
 class Cumprod(Scan, name="relax.cumprod"):
-    """For each element the product of those up to it along an axis (numpy.cumprod).
+    """For each element the product of those up to it along an axis.
 
     When exclusive, the first one is 1. Integers wrap: no wider dtype is taken by itself.
     """
 
+    source = "numpy.cumprod"
     evaluate = staticmethod(_scan(np.cumprod, 1))
 
     @staticmethod

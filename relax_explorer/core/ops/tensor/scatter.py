@@ -25,12 +25,14 @@ _COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum
 
 
 class ScatterElements(Op, name="relax.scatter_elements"):
-    """The data with each update put at its index along an axis, at its own place of the others (ONNX ScatterElements).
+    """The data with each update put at its index along an axis, at its own place of the others.
 
     Updates of one place are put one after the other: with `update` the last one stays, with `mean` each goes half way. A
     negative index counts from the end; a run stops at one outside. The data itself stays as it is.
     """
 
+    source = "ONNX ScatterElements"
+    raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     indices: Tensor = operand("integers, of the rank of data")
     updates: Tensor = operand("new elements, of the shape of indices and the dtype of data")
@@ -90,12 +92,14 @@ class ScatterElements(Op, name="relax.scatter_elements"):
 
 
 class ScatterNd(Op, name="relax.scatter_nd"):
-    """The data with each update put at a row of indices, one index for each of its first axes (ONNX ScatterND).
+    """The data with each update put at a row of indices, one index for each of its first axes.
 
     Updates of one place are put one after the other: with `update` the last one stays. A negative index counts from the end; a
     run stops at one outside. The data itself stays as it is.
     """
 
+    source = "ONNX ScatterND"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     indices: Tensor = operand("integers; each row of the last axis is the indices of one element or slice")
     updates: Tensor = operand(
@@ -168,12 +172,14 @@ class ScatterNd(Op, name="relax.scatter_nd"):
 
 
 class IndexPut(Op, name="relax.index_put"):
-    """The data with values put at data[i0, i1, …] (torch.Tensor.index_put).
+    """The data with values put at data[i0, i1, …].
 
     Values of one place are put one after the other: the last one stays, unless they are added. A negative index counts from the
     end; a run stops at one outside. The data itself stays as it is.
     """
 
+    source = "torch.Tensor.index_put"
+    raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE, codes.RANK_WRONG, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     indices: Tensors = operand("a tuple of integer tensors, one for each axis of data; they broadcast")
     values: Tensor = operand("new elements, of the dtype of data; they broadcast to the shape of the indices")
@@ -260,12 +266,14 @@ def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules
 
 
 class SliceScatter(Op, name="relax.slice_scatter"):
-    """The tensor with a slice along an axis replaced (torch.slice_scatter).
+    """The tensor with a slice along an axis replaced.
 
     Start and end count both from the start of the axis, or both from its end. Unlike torch's, they are not moved into the
     axis: src has an element for every position from start to end by step, and those for positions outside the axis are left out.
     """
 
+    source = "torch.slice_scatter"
+    raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER)
     input_tensor: Tensor = operand("the tensor; it stays as it is")
     src: Tensor = operand(
         "the new slice, along the axis (end - start) / step long, rounded up; else the shape and dtype of the tensor"

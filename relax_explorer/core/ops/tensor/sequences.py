@@ -16,11 +16,13 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 
 
 class ReverseSequence(Op, name="relax.reverse_sequence"):
-    """The first elements of each sequence in reverse order, the others where they were (ONNX ReverseSequence).
+    """The first elements of each sequence in reverse order, the others where they were.
 
     More elements than a sequence has are all of it; 1 or fewer change nothing.
     """
 
+    source = "ONNX ReverseSequence"
+    raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     seq_lengths: Tensor = operand(
         "how many elements of each sequence are reversed: a vector of int32 or int64"

@@ -25,11 +25,13 @@ _ROUNDS = 62  # no axis is longer than 2 to the power of this
 
 
 class Sort(Op, name="relax.sort"):
-    """The elements in ascending or descending order along an axis (numpy.sort).
+    """The elements in ascending or descending order along an axis.
 
     NaN counts as the largest.
     """
 
+    source = "numpy.sort"
+    raises = (codes.AXIS_RANGE,)
     x: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
     descending: bool = attr(False, "whether the largest comes first, else the smallest")
@@ -59,11 +61,13 @@ class Sort(Op, name="relax.sort"):
 
 
 class Argsort(Op, name="relax.argsort"):
-    """The indices of the elements in the order that `sort` puts them in along an axis (numpy.argsort).
+    """The indices of the elements in the order that `sort` puts them in along an axis.
 
     Equal elements keep their order, whether ascending or descending. NaN counts as the largest.
     """
 
+    source = "numpy.argsort"
+    raises = (codes.AXIS_RANGE,)
     data: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
     descending: bool = attr(False, "whether the largest comes first, else the smallest")
@@ -93,11 +97,13 @@ class Argsort(Op, name="relax.argsort"):
 
 
 class Topk(Op, name="relax.topk"):
-    """The k largest or smallest elements along an axis, in order, and their indices (ONNX TopK).
+    """The k largest or smallest elements along an axis, in order, and their indices.
 
     Of equal elements those with smaller indices come first. NaN counts as the largest.
     """
 
+    source = "ONNX TopK"
+    raises = (codes.AXIS_RANGE,)
     data: Tensor = operand("the tensor")
     k: int = attr(
         1,
@@ -160,12 +166,14 @@ class Topk(Op, name="relax.topk"):
 
 
 class Bucketize(Op, name="relax.bucketize"):
-    """For each element the number of boundaries that come before it (torch.bucketize).
+    """For each element the number of boundaries that come before it.
 
     NaN comes before all boundaries, so it gives 0. Boundaries in another order than ascending are not refused, but what comes
     out then has no meaning.
     """
 
+    source = "torch.bucketize"
+    raises = (codes.RANK_WRONG,)
     input_tensor: Tensor = operand("the elements")
     boundaries: Tensor = operand("a vector in ascending order")
     out_int32: bool = attr(False, "whether the result is int32, else int64")
@@ -227,11 +235,13 @@ class Bucketize(Op, name="relax.bucketize"):
 
 
 class Unique(Op, name="relax.unique"):
-    """The different elements of a tensor, or its different slices along an axis (numpy.unique).
+    """The different elements of a tensor, or its different slices along an axis.
 
     How many there are is known when it runs. What is asked for beside them follows in a tuple, each a vector of int64.
     """
 
+    source = "numpy.unique"
+    raises = (codes.AXIS_RANGE,)
     x: Tensor = operand("the tensor")
     sorted: Prim | None = operand(
         "1 for ascending order, which numpy's order is in any case; 1 when left out", default=None
@@ -304,11 +314,12 @@ class Unique(Op, name="relax.unique"):
 
 
 class Nonzero(Op, name="relax.nonzero"):
-    """The indices of the elements that are not 0, one column for each, in row-major order (ONNX NonZero).
+    """The indices of the elements that are not 0, one column for each, in row-major order.
 
     NaN is not 0. Of a tensor of rank 0 the result has no rows.
     """
 
+    source = "ONNX NonZero"
     x: Tensor = operand("the tensor")
     packed = "relax.run.nonzero"
     examples = ("f32[n,4] -> i64[?,?]", "bool[3] -> i64[?,?]")

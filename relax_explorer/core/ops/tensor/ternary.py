@@ -17,11 +17,13 @@ from relax_explorer.core.ops.kit.te import Te, Tensor
 
 
 class EwiseFma(Op, name="relax.ewise_fma"):
-    """x1 * x2 + x3, element by element, of tensors of one shape: nothing broadcasts (TVM).
+    """x1 * x2 + x3, element by element, of tensors of one shape: nothing broadcasts.
 
     The product is rounded before the sum, unlike in the fused multiply-add of IEEE 754.
     """
 
+    source = "TVM"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.RELATIONS
     x1: Tensor = operand("left factor")
     x2: Tensor = operand("right factor")
@@ -75,8 +77,10 @@ def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, known: b
 
 
 class Where(Op, name="relax.where"):
-    """The element of x1 where the condition is true, else that of x2 (numpy.where)."""
+    """The element of x1 where the condition is true, else that of x2."""
 
+    source = "numpy.where"
+    raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE, codes.DTYPE_WRONG)
     stops = Stops.RELATIONS
     condition: Tensor = operand("bool tensor")
     x1: Tensor = operand("taken where the condition is true")

@@ -27,8 +27,10 @@ _FORMATS = ("onnx", "tensorflow")
 
 
 class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppression"):
-    """The boxes of each class and image by falling score, without those that overlap a better one (ONNX NonMaxSuppression)."""
+    """The boxes of each class and image by falling score, without those that overlap a better one."""
 
+    source = "ONNX NonMaxSuppression"
+    raises = (codes.RANK_WRONG,)
     boxes: Tensor = operand("boxes as two opposite corners, [batch, boxes, 4]")
     scores: Tensor = operand("the score of each box for each class, [batch, classes, boxes]")
     max_output_boxes_per_class: Tensor = operand(

@@ -27,11 +27,13 @@ def need_column(at: Site, name: str, value: int, least: int, columns: p.PrimExpr
 
 
 class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
-    """For each image how many boxes score above a threshold, those boxes first, and which they were (TVM).
+    """For each image how many boxes score above a threshold, those boxes first, and which they were.
 
     They keep their order; all numbers of the places behind them are -1.
     """
 
+    source = "TVM"
+    raises = (codes.RANK_WRONG,)
     data: Tensor = operand("boxes, [batch, boxes, numbers of a box]")
     score_threshold: float = attr(0.0, "the score that a valid box exceeds")
     id_index: int = attr(
@@ -117,11 +119,13 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
 
 
 class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
-    """The boxes that offsets make of anchors, and the scores of their classes (Liu et al. 2016, section 2.2; TFLite).
+    """The boxes that offsets make of anchors, and the scores of their classes.
 
     Anchors are given as left, top, right, bottom, but boxes come out as top, left, bottom, right, as in TFLite.
     """
 
+    source = "Liu et al. 2016, section 2.2; TFLite"
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
     cls_pred: Tensor = operand("scores, [batch, classes, anchors]")
     loc_pred: Tensor = operand(
         "offsets of each anchor in x, y, width and height, the last two as logarithms, [batch, 4 * anchors]"

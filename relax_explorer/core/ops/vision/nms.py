@@ -25,11 +25,13 @@ Corner = Callable[[int], p.PrimExpr]  # the number of a box at a place after the
 
 
 class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
-    """The boxes of each image by falling score, without those that overlap a better one (TVM; Bodla et al. 2017).
+    """The boxes of each image by falling score, without those that overlap a better one.
 
     All numbers of a place without a box are -1. Boxes whose score is not above 0 are dropped as well.
     """
 
+    source = "TVM; Bodla et al. 2017"
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand("boxes, [batch, boxes, numbers of a box]")
     valid_count: Tensor = operand("how many of the first boxes of an image count, [batch], int32")
     indices: Tensor = operand("what each box is called in the result, [batch, boxes], int32")

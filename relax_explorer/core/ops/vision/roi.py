@@ -73,11 +73,13 @@ def _infer(
 
 
 class RoiAlign(Op, name="relax.vision.roi_align"):
-    """The mean or maximum of bilinear samples in each bin of each region (He et al. 2017; ONNX RoiAlign).
+    """The mean or maximum of bilinear samples in each bin of each region.
 
     A sample more than a pixel outside the image counts as 0. A run stops where a region names an image that is not there.
     """
 
+    source = "He et al. 2017; ONNX RoiAlign"
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("images, by layout")
     rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
     pooled_size: Ints = attr(
@@ -254,12 +256,14 @@ def _bilinear(
 
 
 class RoiPool(Op, name="relax.vision.roi_pool"):
-    """The maximum of the pixels in each bin of each region (Girshick 2015; ONNX MaxRoiPool).
+    """The maximum of the pixels in each bin of each region.
 
     0 of a bin without pixels. Corners of regions are rounded to pixels. A run stops where a region names an image that is not
     there.
     """
 
+    source = "Girshick 2015; ONNX MaxRoiPool"
+    raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("images, [batch, channels, height, width]")
     rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
     pooled_size: Ints = attr(
