@@ -9,13 +9,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Self
 
 from relax_explorer.viz.ranks import break_cycles, longest_path
-
-if TYPE_CHECKING:
-    from relax_explorer.viz.dot import Engine
-    from relax_explorer.viz.picture import Picture
 
 DEFAULT_MAX_NODES = 200
 DEFAULT_RADIUS = 2
@@ -186,9 +182,7 @@ class Graph:
         ranks = longest_path(count, break_cycles(count, self.pairs))
         return {node.id: rank for node, rank in zip(self.nodes, ranks, strict=True)}
 
-    def neighbourhood(
-        self, node_id: str, radius: int = DEFAULT_RADIUS, max_nodes: int | None = None
-    ) -> Graph:
+    def neighbourhood(self, node_id: str, radius: int = DEFAULT_RADIUS, max_nodes: int | None = None) -> Self:
         """The part within `radius` edges of a node, in either direction, with stubs where it was cut off.
 
         At most `max_nodes` nodes are kept, nearest first; the note says how many of how many are shown.
@@ -209,7 +203,7 @@ class Graph:
 
     def scoped(
         self, max_nodes: int = DEFAULT_MAX_NODES, around: str | None = None, radius: int = DEFAULT_RADIUS
-    ) -> Graph:
+    ) -> Self:
         """The whole graph when it has at most `max_nodes` nodes, else the neighbourhood of one node.
 
         The node is `around`, or the selected, the current or the first changed one, or the first of all.
@@ -218,7 +212,7 @@ class Graph:
             return self
         return self.neighbourhood(around or self._centre(), radius, max_nodes)
 
-    def part(self, kept: Collection[int]) -> Graph:
+    def part(self, kept: Collection[int]) -> Self:
         """The graph of some nodes, given by number; stubs count the neighbours that are not shown."""
         if len(kept) == len(self.nodes):
             return self
@@ -233,30 +227,6 @@ class Graph:
             self._add_stubs(index, kept, nodes, edges)
         note = f"showing {len(members):,} of {len(self.nodes):,} nodes".replace(",", " ")
         return replace(self, nodes=tuple(nodes), edges=tuple(edges), notes=(*self.notes, note))
-
-    def dot(self) -> str:
-        """The graph in the DOT language of Graphviz, with every text escaped."""
-        from relax_explorer.viz.dot import dot_text
-
-        return dot_text(self)
-
-    def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
-        """A picture with a note on how it was laid out; formats are `svg` and `png`, `timeout` is in seconds
-        per engine.
-        """
-        from relax_explorer.viz.dot import draw
-
-        return draw(self, format=format, engine=engine, timeout=timeout)
-
-    def svg(self, engine: Engine = "auto") -> str:
-        """The graph as a self-contained SVG document."""
-        return self.draw("svg", engine).data.decode("utf-8")
-
-    def terminal(self, width: int = 80, ascii: bool = False) -> str:
-        """The graph for a terminal: boxes and lines when they fit in `width` cells, else an indented tree."""
-        from relax_explorer.viz.boxes import terminal_text
-
-        return terminal_text(self, width, ascii)
 
     def _neighbours(self, index: int) -> Iterable[int]:
         for number in self.incoming[index]:

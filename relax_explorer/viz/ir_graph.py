@@ -12,7 +12,8 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import scalar_text
-from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Mark, Node
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
 from relax_explorer.viz.short import short_info
 
 
@@ -23,7 +24,7 @@ def graph(
     current: e.Binding | None = None,
     selected: e.Binding | None = None,
     block: int | None = None,
-) -> Graph:
+) -> Drawing:
     """The graph of one Relax function (the entry when no name is given), or of its block number `block` alone.
 
     Raises Failure when the module has no such function.
@@ -58,7 +59,7 @@ class _Builder:
         self.edges: list[Edge] = []
         self.clusters: list[Cluster] = []
 
-    def build(self, block: int | None) -> Graph:
+    def build(self, block: int | None) -> Drawing:
         """The graph."""
         for param in self.fn.params:
             self.names(param)
@@ -70,7 +71,7 @@ class _Builder:
         nodes = [node for node in params if block is None or node.id in used] + self.nodes
         known = {node.id for node in nodes}
         edges = [edge for edge in self.edges if edge.source in known and edge.target in known]
-        return Graph(self.name, tuple(nodes), tuple(edges), tuple(self.clusters))
+        return Drawing(self.name, tuple(nodes), tuple(edges), tuple(self.clusters))
 
     def _parameter(self, param: e.Var) -> Node:
         return Node(

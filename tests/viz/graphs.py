@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Mark, Node
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
 
 HOSTILE = (
     "\x1b[31mred\x1b]0;title\x07",
@@ -25,9 +26,9 @@ HOSTILE = (
 )
 
 
-def small() -> Graph:
+def small() -> Drawing:
     """Eight nodes with every mark, a cluster, and a value that is used twice."""
-    return Graph(
+    return Drawing(
         "mlp · main",
         (
             Node("x", "x", ("(n, 64) f32",), Kind.PARAMETER, "(n, 64) f32", "x: R.Tensor"),
@@ -62,7 +63,7 @@ def small() -> Graph:
     )
 
 
-def hostile() -> Graph:
+def hostile() -> Drawing:
     """A chain of nodes whose every text is a payload that must stay text."""
     kinds = list(Kind)
     nodes = tuple(
@@ -81,10 +82,10 @@ def hostile() -> Graph:
         Edge(one.id, two.id, text) for one, two, text in zip(nodes, nodes[1:], HOSTILE, strict=False)
     )
     clusters = tuple(Cluster(text, text) for text in HOSTILE)
-    return Graph(HOSTILE[4] + HOSTILE[0], nodes, edges, clusters, HOSTILE)
+    return Drawing(HOSTILE[4] + HOSTILE[0], nodes, edges, clusters, HOSTILE)
 
 
-def decoder(layers: int) -> Graph:
+def decoder(layers: int) -> Drawing:
     """The dataflow of a transformer decoder, about 40 nodes a layer, with weights as parameters."""
     nodes: list[Node] = []
     edges: list[Edge] = []
@@ -115,4 +116,4 @@ def decoder(layers: int) -> Graph:
         gated = add("multiply", add("nn.silu", add("[0]", halves)), add("[1]", halves))
         hidden = add("add", hidden, linear(gated, "down_weight"))
     add("return", linear(add("nn.rms_norm", hidden, weight("norm")), "head_weight"), kind=Kind.OUTPUT)
-    return Graph(f"decoder of {layers} layers", tuple(nodes), tuple(edges))
+    return Drawing(f"decoder of {layers} layers", tuple(nodes), tuple(edges))

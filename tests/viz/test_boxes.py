@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from relax_explorer.viz.boxes import box_text
 from relax_explorer.viz.channel import Wire, tracks_of
-from relax_explorer.viz.graph import Edge, Graph, Mark, Node
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import Edge, Mark, Node
 from relax_explorer.viz.tree import tree_text
 from relax_explorer.viz.visible import columns, fit, visible
 from tests.support.golden import Golden
@@ -41,9 +42,9 @@ def test_boxes_are_chosen_when_they_fit() -> None:
 @pytest.mark.parametrize("width", [8, 30, 80, 200])
 @pytest.mark.parametrize("ascii", [False, True])
 @pytest.mark.parametrize(
-    "graph", [small(), hostile(), decoder(2), Graph("")], ids=["small", "hostile", "decoder", "empty"]
+    "graph", [small(), hostile(), decoder(2), Drawing("")], ids=["small", "hostile", "decoder", "empty"]
 )
-def test_every_line_fits_and_is_printable(graph: Graph, width: int, ascii: bool) -> None:
+def test_every_line_fits_and_is_printable(graph: Drawing, width: int, ascii: bool) -> None:
     for line in graph.terminal(width, ascii).splitlines():
         assert columns(line) <= width
         assert all(character.isprintable() for character in line)
@@ -66,21 +67,21 @@ def test_marks_show_without_colour() -> None:
 
 
 def test_wide_characters_keep_the_border_in_line() -> None:
-    lines = (box_text(Graph("", (Node("a", "日本語", shape_text="abc"),)), 80) or "").splitlines()
+    lines = (box_text(Drawing("", (Node("a", "日本語", shape_text="abc"),)), 80) or "").splitlines()
     assert {columns(line) for line in lines} == {10}
     assert lines[1] == "│ 日本語 │"
 
 
 def test_a_value_used_twice_has_a_joint_and_a_crossing_has_none() -> None:
     nodes = tuple(Node(name, name * 5) for name in "abcd")
-    both = Graph("", nodes, tuple(Edge(s, t) for s, t in ("ac", "ad", "bc", "bd")))
+    both = Drawing("", nodes, tuple(Edge(s, t) for s, t in ("ac", "ad", "bc", "bd")))
     text = box_text(both, 80) or ""
     assert text.count("▾") == 4
     assert any(joint in text for joint in "├┤┬┴")
 
 
 def test_loops_and_cycles_are_drawn() -> None:
-    ring = Graph("", (Node("a", "a"), Node("b", "b")), (Edge("a", "b"), Edge("b", "a"), Edge("b", "b")))
+    ring = Drawing("", (Node("a", "a"), Node("b", "b")), (Edge("a", "b"), Edge("b", "a"), Edge("b", "b")))
     text = box_text(ring, 80) or ""
     assert "▾" in text
     assert "▴" in text
@@ -98,7 +99,7 @@ def test_the_tree_lists_each_node_after_its_inputs() -> None:
 def test_the_tree_of_a_long_chain_does_not_indent() -> None:
     count = 20_000
     nodes = tuple(Node(str(index), "op") for index in range(count))
-    chain = Graph("", nodes, tuple(Edge(str(index), str(index + 1)) for index in range(count - 1)))
+    chain = Drawing("", nodes, tuple(Edge(str(index), str(index + 1)) for index in range(count - 1)))
     lines = chain.terminal(80).splitlines()
     assert lines[-1] == f"{count - 1} = op({count - 2})"
 

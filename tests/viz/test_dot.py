@@ -19,7 +19,8 @@ import pytest
 from relax_explorer.viz import dot as dot_module
 from relax_explorer.viz.child import ChildOutputTooLong, ChildTimeout, run_child
 from relax_explorer.viz.dot import DrawError, Engine, dot_label, dot_text, draw
-from relax_explorer.viz.graph import Edge, Graph, Node
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import Edge, Node
 from tests.support.golden import Golden
 from tests.viz.graphs import HOSTILE, decoder, hostile, small
 
@@ -49,7 +50,7 @@ def fake_dot(directory: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def answer_for(graph: Graph) -> str:
+def answer_for(graph: Drawing) -> str:
     """What Graphviz would answer: nodes one below the other."""
     objects = [
         {
@@ -258,12 +259,12 @@ def test_large_graphs_skip_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         hostile(),
         decoder(2),
-        Graph(""),
-        Graph("loop", (Node("a", "a"),), (Edge("a", "a", "s"), Edge("a", "a"))),
+        Drawing(""),
+        Drawing("loop", (Node("a", "a"),), (Edge("a", "a", "s"), Edge("a", "a"))),
     ],
     ids=["hostile", "decoder", "empty", "loop"],
 )
-def test_every_engine_draws_every_graph(engine: Engine, graph: Graph) -> None:
+def test_every_engine_draws_every_graph(engine: Engine, graph: Drawing) -> None:
     picture = draw(graph, engine=engine)
     assert len(titles(picture.data)) == len(graph.nodes)
     assert all(notice.isprintable() for notice in picture.notices)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from relax_explorer.viz.graph import Cluster, Edge, Graph, Kind, Mark, Node
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
 from tests.viz.graphs import decoder, small
 
 
-def chain(count: int) -> Graph:
+def chain(count: int) -> Drawing:
     nodes = tuple(Node(str(index), f"op{index}") for index in range(count))
-    return Graph("chain", nodes, tuple(Edge(str(index), str(index + 1)) for index in range(count - 1)))
+    return Drawing("chain", nodes, tuple(Edge(str(index), str(index + 1)) for index in range(count - 1)))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_wrong_graphs_are_refused(
     nodes: tuple[Node, ...], edges: tuple[Edge, ...], clusters: tuple[Cluster, ...]
 ) -> None:
     with pytest.raises(ValueError, match=r"used twice|does not exist"):
-        Graph("wrong", nodes, edges, clusters)
+        Drawing("wrong", nodes, edges, clusters)
 
 
 def test_neighbourhood_keeps_what_is_near_and_counts_the_rest() -> None:
@@ -45,7 +46,7 @@ def test_neighbourhood_of_everything_is_the_graph_itself() -> None:
 
 
 def test_neighbourhood_is_capped() -> None:
-    hub = Graph(
+    hub = Drawing(
         "hub", tuple(Node(str(i), "") for i in range(1412)), tuple(Edge("0", str(i)) for i in range(1, 1412))
     )
     part = hub.neighbourhood("0", 2, max_nodes=23)
@@ -70,7 +71,7 @@ def test_ranks_follow_the_longest_path() -> None:
 
 def test_ranks_of_long_chains_and_of_cycles() -> None:
     assert chain(50_000).topological_ranks()["49999"] == 49_999
-    ring = Graph("ring", (Node("a", ""), Node("b", "")), (Edge("a", "b"), Edge("b", "a"), Edge("b", "b")))
+    ring = Drawing("ring", (Node("a", ""), Node("b", "")), (Edge("a", "b"), Edge("b", "a"), Edge("b", "b")))
     assert ring.topological_ranks() == {"a": 0, "b": 1}
 
 

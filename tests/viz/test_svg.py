@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Node
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import EdgeKind, Kind, Node
 from relax_explorer.viz.layout import lay_out
 from relax_explorer.viz.palette import DARK, LIGHT
 from relax_explorer.viz.svg import style_sheet, svg_text, tooltip
@@ -23,7 +24,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-def drawn(graph: Graph) -> ElementTree.Element:
+def drawn(graph: Drawing) -> ElementTree.Element:
     return ElementTree.fromstring(svg_text(graph, lay_out(graph)))
 
 
@@ -77,7 +78,7 @@ def test_both_themes_are_inside() -> None:
 
 
 def test_kinds_differ_in_outline_too() -> None:
-    graph = Graph("kinds", tuple(Node(kind, "same", kind=kind) for kind in Kind))
+    graph = Drawing("kinds", tuple(Node(kind, "same", kind=kind) for kind in Kind))
     looks = set()
     for group in drawn(graph).iter(f"{SPACE}g"):
         if "node" in group.get("class", ""):
@@ -94,7 +95,7 @@ def test_kinds_differ_in_outline_too() -> None:
 def test_kinds_of_edges_differ_in_line_style(kind: EdgeKind) -> None:
     graph = small()
     edges = (*graph.edges[:-1], type(graph.edges[-1])("lv3", "return", "", kind))
-    root = drawn(Graph(graph.title, graph.nodes, edges, graph.clusters))
+    root = drawn(Drawing(graph.title, graph.nodes, edges, graph.clusters))
     dashes = [
         path.get("stroke-dasharray") for path in root.iter(f"{SPACE}path") if path.get("class") == "wire"
     ]
@@ -102,9 +103,9 @@ def test_kinds_of_edges_differ_in_line_style(kind: EdgeKind) -> None:
 
 
 @pytest.mark.parametrize(
-    "graph", [hostile(), small(), decoder(1), Graph("")], ids=lambda graph: graph.title[:12]
+    "graph", [hostile(), small(), decoder(1), Drawing("")], ids=lambda graph: graph.title[:12]
 )
-def test_only_known_elements_and_attributes(graph: Graph) -> None:
+def test_only_known_elements_and_attributes(graph: Drawing) -> None:
     root = drawn(graph)
     assert {element.tag.removeprefix(SPACE) for element in root.iter()} <= ELEMENTS
     assert {name for element in root.iter() for name in element.attrib} <= ATTRIBUTES

@@ -13,7 +13,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.tir_cache import refusal
-from relax_explorer.core.exec.values import MOST_AXES, Dims, lengths
+from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Dims, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
@@ -21,8 +21,6 @@ from relax_explorer.core.tir.stmt import PrimFunc, Stmt
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.tir_numba import Code, Variables
-
-MEMORY_LIMIT = 4 << 30  # bytes that one result may take
 
 
 class Kernels:

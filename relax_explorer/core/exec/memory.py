@@ -9,8 +9,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec.faults import guarded
-from relax_explorer.core.exec.kernels import MEMORY_LIMIT
-from relax_explorer.core.exec.values import UNKNOWN, Shape, describe
+from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Shape, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.machine.view import view_of

@@ -12,9 +12,9 @@ from math import prod
 from typing import Any
 
 from relax_explorer.core.exec import tir_memory, tir_packed, tir_polls
-from relax_explorer.core.exec.kernels import MEMORY_LIMIT
 from relax_explorer.core.exec.tir_expr import Expressions, element, into
 from relax_explorer.core.exec.tir_nests import is_filled_first, reduction_nest
+from relax_explorer.core.exec.values import MEMORY_LIMIT
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t

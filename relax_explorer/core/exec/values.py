@@ -31,6 +31,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
 
 Dims = dict[p.PrimVar, int]
+MEMORY_LIMIT = 4 << 30  # bytes that one result may take
 MOST_AXES = 64
 """No numpy array has more."""
 

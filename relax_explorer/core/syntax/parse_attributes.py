@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import prim as p
@@ -14,13 +14,11 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
+from relax_explorer.core.syntax.reader import Reader
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix, odd_float, verbatim
 
-if TYPE_CHECKING:
-    from relax_explorer.core.syntax.parse_expr import ExprReader
 
-
-def attributes(reader: ExprReader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> Attrs:
+def attributes(reader: Reader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> Attrs:
     """The attributes of a call of a declared operator, those left out at their defaults."""
     if not op.attributes:
         return EMPTY
@@ -43,7 +41,7 @@ def attributes(reader: ExprReader, node: ast.Call, op: type[Op], given: dict[str
 
 
 def _key(
-    reader: ExprReader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]
+    reader: Reader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]
 ) -> tuple[type[Op], str] | None:
     """The keywords of a call as text: equal text means equal attributes; None where they can't be cut out of a line."""
     all_keywords = len(node.keywords) == len(given) - len(node.args) and len(node.args) == len(op.operands)
@@ -70,7 +68,7 @@ def default_attrs(op: type[Op]) -> Attrs:
 _DEFAULTS: dict[type[Op], Attrs] = {}
 
 
-def attribute_value(reader: ExprReader, q: Parameter, node: ast.expr) -> Any:
+def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
     """What is written for a declared attribute, as the kind of value that it is."""
     if q.kind.startswith("DType"):
         return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
@@ -88,7 +86,7 @@ def attribute_value(reader: ExprReader, q: Parameter, node: ast.expr) -> Any:
     return value
 
 
-def constant(reader: ExprReader, node: ast.expr) -> Any:
+def constant(reader: Reader, node: ast.expr) -> Any:
     """A compile-time constant: numbers, strings, lists, dicts, dtypes, StructInfo; anything else as its text."""
     if isinstance(node, ast.Constant) and (
         node.value is None or isinstance(node.value, (bool, int, float, str))
@@ -115,7 +113,7 @@ def constant(reader: ExprReader, node: ast.expr) -> Any:
     return _named(reader, node, dotted(node.func) if isinstance(node, ast.Call) else dotted(node))
 
 
-def _named(reader: ExprReader, node: ast.expr, name: str) -> Any:
+def _named(reader: Reader, node: ast.expr, name: str) -> Any:
     if name == index_maps.NAME:
         return index_maps.read(reader.info, node)
     if name.startswith("T.") and isinstance(node, ast.Call) and dtype_of_prefix(name) is not None:
@@ -134,14 +132,14 @@ def _named(reader: ExprReader, node: ast.expr, name: str) -> Any:
     return Verbatim(verbatim(node))
 
 
-def _type(reader: ExprReader, node: ast.expr) -> Any:
+def _type(reader: Reader, node: ast.expr) -> Any:
     if isinstance(node, ast.Call) and dotted(node.func) == "R.dtype":
         return reader.info.dtype(node.args[0])
     return reader.info.read(node)
 
 
 def keywords(
-    reader: ExprReader, node: ast.Call, name: str, op: type[Op] | None = None
+    reader: Reader, node: ast.Call, name: str, op: type[Op] | None = None
 ) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
     """The keywords of a call whose arguments aren't matched to parameters: attributes, and StructInfo arguments."""
     infos: tuple[s.StructInfo, ...] = ()
@@ -159,18 +157,18 @@ def keywords(
     return (Attrs(pairs) if pairs else EMPTY), infos
 
 
-def declared_value(reader: ExprReader, q: Parameter | None, node: ast.expr) -> Any:
+def declared_value(reader: Reader, q: Parameter | None, node: ast.expr) -> Any:
     """What is written for an attribute, declared or not."""
     return constant(reader, node) if q is None else attribute_value(reader, q, node)
 
 
-def struct_infos(reader: ExprReader, node: ast.expr) -> tuple[s.StructInfo, ...]:
+def struct_infos(reader: Reader, node: ast.expr) -> tuple[s.StructInfo, ...]:
     """StructInfo arguments: one, or several in a list."""
     items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
     return tuple([reader.info.read(item) for item in items])
 
 
-def no_argument(reader: ExprReader, node: ast.Call, op: type[Op], name: str, known: Iterable[str]) -> None:
+def no_argument(reader: Reader, node: ast.Call, op: type[Op], name: str, known: Iterable[str]) -> None:
     """Refuse an argument whose name the operator does not have; raises Skip."""
     from difflib import get_close_matches
 
@@ -180,6 +178,6 @@ def no_argument(reader: ExprReader, node: ast.Call, op: type[Op], name: str, kno
     )
 
 
-def bad_arguments(reader: ExprReader, node: ast.Call, op: type[Op], problem: str) -> None:
+def bad_arguments(reader: Reader, node: ast.Call, op: type[Op], problem: str) -> None:
     """Refuse a call whose arguments are not those of its operator; raises Skip."""
     raise reader.ctx.fail(codes.BAD_CALL, f"{op.name} {problem}", node, help=f"signature: {op.signature()}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
@@ -27,13 +27,11 @@ from relax_explorer.core.syntax.parse_call_forms import (
     packed_form,
 )
 from relax_explorer.core.syntax.parse_forms import FORMS, NO_VALUES, executes
+from relax_explorer.core.syntax.reader import Reader
 from relax_explorer.core.syntax.written import dotted
 
-if TYPE_CHECKING:
-    from relax_explorer.core.syntax.parse_expr import ExprReader
 
-
-def read_call(reader: ExprReader, node: ast.Call) -> Any:
+def read_call(reader: Reader, node: ast.Call) -> Any:
     """A call: of an operator or form of Relax, a function of the module, a value, or a scalar expression of TIR."""
     func = node.func
     if type(func) is ast.Attribute:
@@ -58,7 +56,7 @@ def read_call(reader: ExprReader, node: ast.Call) -> Any:
     return e.Call(callee, args, attrs, infos, None, reader.ctx.span(node))
 
 
-def _has_operands(reader: ExprReader, node: ast.Call, name: str) -> bool:
+def _has_operands(reader: Reader, node: ast.Call, name: str) -> bool:
     """Whether `T.custom_op.name(x)` is an operator of users, as TVM prints it: a name of parts on a value that is no scalar."""
     if name.count(".") < 2:
         return False
@@ -66,7 +64,7 @@ def _has_operands(reader: ExprReader, node: ast.Call, name: str) -> bool:
     return any(isinstance(value, e.Expr) and not reader.is_scalar(value) for value in found)
 
 
-def _relax(reader: ExprReader, node: ast.Call, name: str) -> Any:
+def _relax(reader: Reader, node: ast.Call, name: str) -> Any:
     form = FORMS.get(name)
     if form is not None:
         return form(reader, node)
@@ -79,7 +77,7 @@ def _relax(reader: ExprReader, node: ast.Call, name: str) -> Any:
     return _named(reader, node, f"relax.{name}")
 
 
-def _by_name(reader: ExprReader, node: ast.Call) -> tuple[ast.Call, str]:
+def _by_name(reader: Reader, node: ast.Call) -> tuple[ast.Call, str]:
     """`R.op("my.twice", x)`: the call of an operator whose name need not start with `relax.`."""
     first = reader.read(node.args[0]) if node.args else None
     if not isinstance(first, str) or not first:
@@ -88,7 +86,7 @@ def _by_name(reader: ExprReader, node: ast.Call) -> tuple[ast.Call, str]:
     return ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node), first
 
 
-def _named(reader: ExprReader, node: ast.Call, name: str) -> Any:
+def _named(reader: Reader, node: ast.Call, name: str) -> Any:
     """A call of the operator `name`, known or not."""
     for arg in node.args:
         if isinstance(arg, ast.Starred):
@@ -106,7 +104,7 @@ def _named(reader: ExprReader, node: ast.Call, name: str) -> Any:
     return e.Call(e.op_ref(name), args, attrs, infos, None, reader.ctx.span(node))
 
 
-def _declared(reader: ExprReader, node: ast.Call, op: type[Op]) -> e.Call:
+def _declared(reader: Reader, node: ast.Call, op: type[Op]) -> e.Call:
     """A call of a declared operator: arguments are matched to its parameters by position and by name."""
     parameters = op.parameters
     if len(node.args) > len(parameters):
@@ -129,9 +127,7 @@ def _declared(reader: ExprReader, node: ast.Call, op: type[Op]) -> e.Call:
     return e.Call(e.op_ref(op.name), args, attrs, infos, None, reader.ctx.span(node))
 
 
-def _operands(
-    reader: ExprReader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]
-) -> tuple[e.Expr, ...]:
+def _operands(reader: Reader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> tuple[e.Expr, ...]:
     args: list[e.Expr] = []
     skipped: list[Parameter] = []
     for q in op.operands:
@@ -154,7 +150,7 @@ def _operands(
     return tuple(args)
 
 
-def _operand(reader: ExprReader, q: Parameter, node: ast.expr) -> e.Expr:
+def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
     together = q.kind.startswith("Arguments")
     if type(node) is ast.Name and not together:
         found = reader.names.get(node.id)

@@ -8,7 +8,7 @@ Scalars are arguments like others; older programs give them apart, as `packed_in
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
@@ -18,9 +18,7 @@ from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS, TYPE_KEYWORD
 from relax_explorer.core.syntax.parse_attributes import declared_value, keywords, no_argument, struct_infos
-
-if TYPE_CHECKING:
-    from relax_explorer.core.syntax.parse_expr import ExprReader
+from relax_explorer.core.syntax.reader import Reader
 
 # Operators whose first argument is a function and whose second is the tuple of its arguments.
 CALL_FORMS = frozenset(
@@ -43,7 +41,7 @@ CALL_ORDER: dict[str, tuple[str, ...]] = {
 }
 
 
-def call_form(reader: ExprReader, node: ast.Call, name: str, op: type[Op] | None) -> e.Call:
+def call_form(reader: Reader, node: ast.Call, name: str, op: type[Op] | None) -> e.Call:
     """`R.call_tir(f, (args…), out_ty=…)` and its kin."""
     if not node.args:
         raise reader.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
@@ -95,7 +93,7 @@ def _together(items: list[ast.expr]) -> ast.expr:
     return ast.copy_location(ast.Tuple(items, ast.Load()), items[0])
 
 
-def _arguments(reader: ExprReader, given: dict[str, ast.expr], node: ast.Call) -> e.Expr:
+def _arguments(reader: Reader, given: dict[str, ast.expr], node: ast.Call) -> e.Expr:
     """The tuple of arguments; scalars that are given apart are its last."""
     args = argument_tuple(reader, given.get("args"), node)
     if "packed_ints" not in given:
@@ -109,7 +107,7 @@ def _arguments(reader: ExprReader, given: dict[str, ast.expr], node: ast.Call) -
     return e.Tuple((*args.fields, *scalars), None, args.span)
 
 
-def _lengths(reader: ExprReader, node: ast.expr) -> e.Expr:
+def _lengths(reader: Reader, node: ast.expr) -> e.Expr:
     """A list of scalars: a shape, which older programs may write as a tuple."""
     if isinstance(node, (ast.Tuple, ast.List)):
         dims = tuple([reader.info.dim(item) for item in node.elts])
@@ -117,7 +115,7 @@ def _lengths(reader: ExprReader, node: ast.expr) -> e.Expr:
     return reader.value(node)
 
 
-def _result(reader: ExprReader, given: dict[str, ast.expr], node: ast.Call, name: str) -> s.StructInfo:
+def _result(reader: Reader, given: dict[str, ast.expr], node: ast.Call, name: str) -> s.StructInfo:
     out = given.get("out")
     if out is None:
         raise reader.ctx.fail(
@@ -132,7 +130,7 @@ def _result(reader: ExprReader, given: dict[str, ast.expr], node: ast.Call, name
     return _shaped(reader, info, given["out_shape"]) if "out_shape" in given else info
 
 
-def _shaped(reader: ExprReader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
+def _shaped(reader: Reader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
     """A type with the shape that is said beside it; a tuple of types has a tuple of shapes."""
     shapes = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
     if isinstance(info, s.TupleStructInfo) and len(shapes) == len(info.fields):
@@ -148,7 +146,7 @@ def _shaped(reader: ExprReader, info: s.StructInfo, node: ast.expr) -> s.StructI
     raise reader.ctx.fail(codes.BAD_CALL, text, node, help=help)
 
 
-def _function(reader: ExprReader, node: ast.expr) -> e.Expr:
+def _function(reader: Reader, node: ast.expr) -> e.Expr:
     """The function that a call form names: a packed function in quotes, or any value."""
     callee = reader.read(node)
     if isinstance(callee, str):
@@ -156,7 +154,7 @@ def _function(reader: ExprReader, node: ast.expr) -> e.Expr:
     return reader.as_expr(callee, node)
 
 
-def argument_tuple(reader: ExprReader, node: ast.expr | None, call: ast.expr) -> e.Expr:
+def argument_tuple(reader: Reader, node: ast.expr | None, call: ast.expr) -> e.Expr:
     """The arguments of a call form: one value stands for a tuple of it, none for the empty one."""
     if node is None:
         return e.Tuple((), None, reader.ctx.span(call))
@@ -167,7 +165,7 @@ def argument_tuple(reader: ExprReader, node: ast.expr | None, call: ast.expr) ->
     return value if is_tuple else e.Tuple((value,), None, reader.ctx.span(node))
 
 
-def packed_form(reader: ExprReader, node: ast.Call, name: str) -> e.Call:
+def packed_form(reader: Reader, node: ast.Call, name: str) -> e.Call:
     """`R.call_pure_packed("f", args…, ty_args=…)` and its kin."""
     func = _function(reader, node.args[0])
     if name == "call_builtin_with_ctx" and len(node.args) == 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,11 @@ from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.parse_attributes import default_attrs, keywords, struct_infos
+from relax_explorer.core.syntax.reader import Reader
 from relax_explorer.core.syntax.written import dotted
 
-if TYPE_CHECKING:
-    from relax_explorer.core.syntax.parse_expr import ExprReader
 
-
-def call_packed(reader: ExprReader, node: ast.Call) -> e.Call:
+def call_packed(reader: Reader, node: ast.Call) -> e.Call:
     """A packed function called by name."""
     first = reader.read(node.args[0]) if node.args else None
     if not isinstance(first, str):
@@ -39,14 +37,14 @@ def call_packed(reader: ExprReader, node: ast.Call) -> e.Call:
     )
 
 
-def only_argument(reader: ExprReader, node: ast.Call) -> ast.expr:
+def only_argument(reader: Reader, node: ast.Call) -> ast.expr:
     """The one argument of a form."""
     if len(node.args) != 1 or node.keywords:
         raise reader.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} takes one argument", node)
     return node.args[0]
 
 
-def shape(reader: ExprReader, node: ast.Call) -> e.Expr:
+def shape(reader: Reader, node: ast.Call) -> e.Expr:
     """A shape value."""
     inner = only_argument(reader, node)
     if not isinstance(inner, (ast.Tuple, ast.List)):
@@ -54,14 +52,14 @@ def shape(reader: ExprReader, node: ast.Call) -> e.Expr:
     return e.ShapeExpr(tuple([reader.info.dim(item) for item in inner.elts]), None, reader.ctx.span(node))
 
 
-def tuple_form(reader: ExprReader, node: ast.Call) -> e.Expr:
+def tuple_form(reader: Reader, node: ast.Call) -> e.Expr:
     """A tuple."""
     if node.keywords:
         raise reader.ctx.fail(codes.BAD_CALL, "R.tuple takes values alone", node.keywords[0].value)
     return e.Tuple(tuple([reader.value(arg) for arg in node.args]), None, reader.ctx.span(node))
 
 
-def string(reader: ExprReader, node: ast.Call) -> e.Expr:
+def string(reader: Reader, node: ast.Call) -> e.Expr:
     """A string value."""
     inner = only_argument(reader, node)
     if not isinstance(inner, ast.Constant) or not isinstance(inner.value, str):
@@ -69,7 +67,7 @@ def string(reader: ExprReader, node: ast.Call) -> e.Expr:
     return e.StringImm(inner.value, None, reader.ctx.span(node))
 
 
-def dtype_form(reader: ExprReader, node: ast.Call) -> e.Expr:
+def dtype_form(reader: Reader, node: ast.Call) -> e.Expr:
     """An element type as a value."""
     found = reader.info.dtype(only_argument(reader, node))
     if found is None:
@@ -77,7 +75,7 @@ def dtype_form(reader: ExprReader, node: ast.Call) -> e.Expr:
     return e.DataTypeImm(found, None, reader.ctx.span(node))
 
 
-def prim_value(reader: ExprReader, node: ast.Call) -> e.Expr:
+def prim_value(reader: Reader, node: ast.Call) -> e.Expr:
     """A scalar value."""
     raw = reader.read(only_argument(reader, node))
     if not isinstance(raw, (bool, int, float, p.PrimExpr)):
@@ -91,7 +89,7 @@ def prim_value(reader: ExprReader, node: ast.Call) -> e.Expr:
     return e.PrimValue(value, None, reader.ctx.span(node))
 
 
-def extern(reader: ExprReader, node: ast.Call) -> e.Expr:
+def extern(reader: Reader, node: ast.Call) -> e.Expr:
     """A packed function as a value, perhaps with its StructInfo."""
     given = dict(zip(("global_symbol", "struct_info"), node.args, strict=False))
     given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
@@ -103,7 +101,7 @@ def extern(reader: ExprReader, node: ast.Call) -> e.Expr:
     return e.ExternFunc(name.value, info, reader.ctx.span(node))
 
 
-def const(reader: ExprReader, node: ast.Call) -> e.Expr:
+def const(reader: Reader, node: ast.Call) -> e.Expr:
     """`R.const(value, dtype)`: numbers and lists of numbers."""
     given: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
     given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
@@ -113,7 +111,7 @@ def const(reader: ExprReader, node: ast.Call) -> e.Expr:
     return scalar_constant(reader, read_number(reader, given["value"]), wanted, node)
 
 
-def spread_const(reader: ExprReader, node: ast.Call) -> e.Constant:
+def spread_const(reader: Reader, node: ast.Call) -> e.Constant:
     """`R.dist.const(value, R.DTensor(…))`: a constant spread over a mesh."""
     given: dict[str, ast.expr] = dict(zip(("value", "ty"), node.args, strict=False))
     given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
@@ -135,7 +133,7 @@ def spread_const(reader: ExprReader, node: ast.Call) -> e.Constant:
     return e.Constant(made.data, info, "", reader.ctx.span(node))
 
 
-def read_number(reader: ExprReader, node: ast.expr) -> Any:
+def read_number(reader: Reader, node: ast.expr) -> Any:
     """A number, or nested lists of numbers; `"inf"` and `"nan"` count."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return [read_number(reader, item) for item in node.elts]
@@ -156,7 +154,7 @@ def read_number(reader: ExprReader, node: ast.expr) -> Any:
     )
 
 
-def scalar_constant(reader: ExprReader, value: Any, wanted: DType | None, node: ast.expr) -> e.Constant:
+def scalar_constant(reader: Reader, value: Any, wanted: DType | None, node: ast.expr) -> e.Constant:
     """A constant tensor from Python numbers."""
     try:
         array = np.asarray(value) if wanted is None else np.asarray(value, dtype=wanted.to_numpy())
@@ -170,7 +168,7 @@ def scalar_constant(reader: ExprReader, value: Any, wanted: DType | None, node: 
     return e.Constant(array, s.constant_info(array), "", reader.ctx.span(node))
 
 
-def executes(reader: ExprReader, node: ast.Call) -> Any:
+def executes(reader: Reader, node: ast.Call) -> Any:
     """What would run Python is reported."""
     raise reader.ctx.fail(
         codes.EXECUTES_PYTHON,
@@ -180,12 +178,12 @@ def executes(reader: ExprReader, node: ast.Call) -> Any:
     )
 
 
-def emit(reader: ExprReader, node: ast.Call) -> Any:
+def emit(reader: Reader, node: ast.Call) -> Any:
     """`R.emit(x)` is x."""
     return reader.read(node.args[0]) if node.args else executes(reader, node)
 
 
-def emit_typed(reader: ExprReader, node: ast.Call) -> Any:
+def emit_typed(reader: Reader, node: ast.Call) -> Any:
     """`R.emit_with_ty("relax.add", (x, y), R.Tensor(…))`: a call of the operator by its name, its StructInfo said."""
     name = reader.read(node.args[0]) if node.args else None
     args = reader.value(node.args[1]) if len(node.args) > 1 else None
@@ -202,7 +200,7 @@ def emit_typed(reader: ExprReader, node: ast.Call) -> Any:
     return e.Call(e.op_ref(name), args.fields, attrs, infos, None, reader.ctx.span(node))
 
 
-FORMS: dict[str, Callable[[ExprReader, ast.Call], Any]] = {
+FORMS: dict[str, Callable[[Reader, ast.Call], Any]] = {
     "call_packed": call_packed,
     "shape": shape,
     "tuple": tuple_form,

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.blocks import Blocks
-from relax_explorer.core.syntax.context import Skip
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.local_names import Scope
+from relax_explorer.core.syntax.reader import Reader
 
-if TYPE_CHECKING:
-    from relax_explorer.core.syntax.parse_function import FunctionReader
+
+class StatementReader(Protocol):
+    """Reads the statements of one function, Ifs among them."""
+
+    ctx: Context
+    names: Scope
+    output_names: frozenset[str] | None
+
+    @property
+    def expr(self) -> Reader:
+        """Reads the expressions."""
+
+    def statement(self, node: ast.stmt, blocks: Blocks) -> None:
+        """Read one statement."""
+
+    def unread(self, node: ast.AST) -> e.Call:
+        """What stands for an expression that can't be read."""
+
+    def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
+        """A variable of the block that is being read."""
 
 
-def read_if(reader: FunctionReader, node: ast.If, blocks: Blocks) -> None:
+def read_if(reader: StatementReader, node: ast.If, blocks: Blocks) -> None:
     """An If, whose branches end by binding one name."""
     try:
         condition = reader.expr.value(node.test)
@@ -32,7 +52,7 @@ def read_if(reader: FunctionReader, node: ast.If, blocks: Blocks) -> None:
     reader.names[name] = var
 
 
-def _branch_target(reader: FunctionReader, node: ast.If) -> str:
+def _branch_target(reader: StatementReader, node: ast.If) -> str:
     found = []
     for branch, place in ((node.body, "first"), (node.orelse, "second")):
         if not branch:
@@ -58,7 +78,7 @@ def _branch_target(reader: FunctionReader, node: ast.If) -> str:
 
 
 def _branch(
-    reader: FunctionReader, statements: list[ast.stmt], name: str, suffix: str
+    reader: StatementReader, statements: list[ast.stmt], name: str, suffix: str
 ) -> tuple[e.SeqExpr, s.StructInfo | None]:
     blocks = Blocks()
     # An If in a dataflow block is for the checker to refuse; its branches are ordinary blocks all the same.

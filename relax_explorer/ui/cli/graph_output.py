@@ -8,12 +8,12 @@ from pathlib import Path
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.dot import DrawError
-from relax_explorer.viz.graph import Graph
+from relax_explorer.viz.drawing import Drawing
 
 _ENDINGS = {".svg": "svg", ".png": "png", ".dot": "dot", ".gv": "dot", ".txt": "unicode", ".json": "json"}
 
 
-def draw(graph: Graph, target: Target, format: str | None, engine: str) -> int:
+def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
     """Draw `graph` in a format (told by the file's name when not given; text on a terminal)."""
     kind = format or (_ENDINGS.get(Path(target.name).suffix.lower(), "svg") if target.name else "unicode")
     if kind in ("svg", "png"):
@@ -28,7 +28,7 @@ def draw(graph: Graph, target: Target, format: str | None, engine: str) -> int:
     return output.OK
 
 
-def _picture(graph: Graph, target: Target, kind: str, engine: str) -> int:
+def _picture(graph: Drawing, target: Target, kind: str, engine: str) -> int:
     try:
         picture = graph.draw(kind, engine)  # type: ignore[arg-type]  # click allowed only the engines there are
     except DrawError as error:
@@ -45,7 +45,7 @@ def _picture(graph: Graph, target: Target, kind: str, engine: str) -> int:
     return output.OK
 
 
-def _json(graph: Graph) -> str:
+def _json(graph: Drawing) -> str:
     nodes = [
         {
             "id": n.id,

@@ -1,0 +1,46 @@
+"""What the functions that read calls and attributes need of the reader of expressions, which calls them in turn."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.local_names import Named
+from relax_explorer.core.syntax.parse_info import InfoReader
+
+
+class Reader(Protocol):
+    """Reads expressions in one function; `names` is the scope."""
+
+    ctx: Context
+    info: InfoReader
+    attrs_seen: dict[tuple[type[Op], str], Attrs]
+
+    @property
+    def names(self) -> Mapping[str, Named]:
+        """What the names in scope stand for."""
+
+    def read(self, node: ast.expr) -> Any:
+        """`node` as a Relax expression, a scalar expression, or a Python constant."""
+
+    def value(self, node: ast.expr) -> e.Expr:
+        """`node` as a Relax expression; Python numbers become scalars."""
+
+    def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
+        """What `read` gave, as a Relax expression."""
+
+    def literal(self, raw: float, node: ast.expr, wanted: DType | None = None) -> p.PrimExpr:
+        """A number as a literal of a dtype that holds it."""
+
+    def is_scalar(self, value: Any) -> bool:
+        """Whether a value is a scalar."""
+
+    def no_expression(self, node: ast.expr, help: str = "") -> Skip:
+        """What is raised for something that is no expression."""

@@ -1,0 +1,40 @@
+"""A graph that draws itself: as DOT, as a picture, and for a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from relax_explorer.viz.boxes import terminal_text
+from relax_explorer.viz.graph import Graph
+from relax_explorer.viz.picture import Picture
+
+if TYPE_CHECKING:
+    from relax_explorer.viz.dot import Engine
+
+
+@dataclass(frozen=True)
+class Drawing(Graph):
+    """A graph with its pictures."""
+
+    def dot(self) -> str:
+        """The graph in the DOT language of Graphviz, with every text escaped."""
+        from relax_explorer.viz.dot import dot_text  # loads graphviz, which a terminal does not need
+
+        return dot_text(self)
+
+    def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
+        """A picture with a note on how it was laid out; formats are `svg` and `png`, `timeout` is in seconds
+        per engine.
+        """
+        from relax_explorer.viz.dot import draw  # as above
+
+        return draw(self, format=format, engine=engine, timeout=timeout)
+
+    def svg(self, engine: Engine = "auto") -> str:
+        """The graph as a self-contained SVG document."""
+        return self.draw("svg", engine).data.decode("utf-8")
+
+    def terminal(self, width: int = 80, ascii: bool = False) -> str:
+        """The graph for a terminal: boxes and lines when they fit in `width` cells, else an indented tree."""
+        return terminal_text(self, width, ascii)
