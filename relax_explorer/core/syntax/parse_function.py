@@ -11,75 +11,19 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
-from relax_explorer.core.ir.dtype import INT64, DType
-from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.blocks import Blocks
-from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.local_names import Scope
+from relax_explorer.core.syntax.context import Skip
 from relax_explorer.core.syntax.parse_attributes import constant
-from relax_explorer.core.syntax.parse_expr import ExprReader
+from relax_explorer.core.syntax.parse_binding import MATCH_CASTS, BindingReader
 from relax_explorer.core.syntax.parse_if import read_if, targets
-from relax_explorer.core.syntax.parse_info import InfoReader
-from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
-
-TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
-MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape
+from relax_explorer.core.syntax.written import dotted
 
 
-class FunctionReader:
+class FunctionReader(BindingReader):
     """Reads one function; a nested function gets a reader of its own over the same names."""
-
-    def __init__(self, ctx: Context, outer: FunctionReader | None = None) -> None:
-        self.ctx = ctx
-        self.names: Scope = Scope() if outer is None else outer.names
-        self.prim_params: dict[str, DType] = {}
-        self.info = InfoReader(ctx, self._resolve, self._define)
-        self.expr: ExprReader = ExprReader(
-            ctx, self.names, self.info, None if outer is None else outer.expr.scalars
-        )
-        self.attrs: dict[str, Any] = {}
-        self.output_names: frozenset[str] | None = (
-            None  # inside a dataflow block: the names that R.output lists
-        )
-        self._infos: dict[str, s.StructInfo] = {}
-        self._returned: Span | None = None
-        self._unread_params: set[str] = set()
-        self._type_vars: list[str] = []  # those that this function declares, for the functions inside it
-
-    # -- names ----------------------------------------------------------------------------------------------------
-
-    def _resolve(self, name: str) -> Any:
-        found = self.names.get(name)
-        if found is None and name in self.prim_params:
-            return self._define(name, self.prim_params[name])
-        return self.expr.scalars.get(found, found) if isinstance(found, e.Var) else found
-
-    def _define(self, name: str, dtype: DType) -> p.PrimVar:
-        var = p.PrimVar(name, dtype)
-        self.names[name] = var
-        return var
-
-    def annotation(self, node: ast.expr) -> s.StructInfo:
-        """An annotation; equal texts in one function are read once."""
-        if (
-            type(node) is ast.Attribute or node.lineno != node.end_lineno or not self.ctx.source.is_ascii
-        ):  # a short one, or one that is not found by its columns
-            return self.info.read(node)
-        line = self.ctx.source.line(node.lineno + self.ctx.line_offset)
-        text = line[
-            node.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset
-        ]
-        hit = self._infos.get(text)
-        if hit is None:
-            hit = self.info.read(node)
-            self._infos[text] = hit
-        return hit
-
-    # -- the function ---------------------------------------------------------------------------------------------
 
     def read(self, node: ast.FunctionDef, decorator: ast.expr, name: str = "") -> e.Function:
         """The function; `name` is its global symbol, empty for a nested or private one."""
@@ -98,96 +42,6 @@ class FunctionReader:
         attrs = Attrs(sorted(self.attrs.items())) if self.attrs else EMPTY
         sequence = e.SeqExpr(blocks.close(), body, None, self._returned or self.ctx.span(node))
         return e.Function(params, sequence, ret, pure, attrs, None, self.ctx.span(node))
-
-    def decorator_options(self, node: ast.expr) -> tuple[bool | None, bool]:
-        """`pure` (None when not said) and `private` of a decorator."""
-        pure, private = None, False
-        for keyword in node.keywords if isinstance(node, ast.Call) else ():
-            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-            if keyword.arg == "pure":
-                pure = bool(value)
-            elif keyword.arg == "private":
-                private = bool(value)
-            elif keyword.arg != "check_well_formed":
-                self.ctx.say(codes.BAD_CALL, f"R.function has no option {keyword.arg!r}", node)
-        return pure, private
-
-    def _parameters(self, node: ast.FunctionDef) -> tuple[e.Var, ...]:
-        arguments = node.args
-        if (
-            arguments.vararg
-            or arguments.kwarg
-            or arguments.kwonlyargs
-            or arguments.defaults
-            or arguments.posonlyargs
-        ):
-            self.ctx.say(codes.NOT_TVMSCRIPT, "a Relax function has plain parameters only", node)
-        self.prim_params = {
-            a.arg: found
-            for a in arguments.args
-            if a.annotation is not None and (found := self._prim_dtype(a.annotation))
-        }
-        self.info.in_signature = True
-        infos: list[s.StructInfo | None] = []
-        for argument in arguments.args:
-            self.names.hide(argument.arg)
-            infos.append(self._parameter_info(argument))
-        self.info.in_signature = False
-        for name in self._scalars(node):
-            self._resolve(name)
-        params = []
-        seen: set[str] = set()
-        for argument, info in zip(arguments.args, infos, strict=True):
-            if argument.arg in seen:
-                self.ctx.say(codes.DUPLICATE, f"two parameters are named {argument.arg!r}", argument)
-            seen.add(argument.arg)
-            value = self.names.get(argument.arg)
-            if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo):
-                info = s.PrimStructInfo(value.dtype, value)
-            params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
-        for var in params:
-            self.names[var.name] = var
-        return tuple(params)
-
-    def _scalars(self, node: ast.FunctionDef) -> list[str]:
-        """The scalar parameters whose values are named: those that can be dimensions, and those computed with."""
-        others = {name for name, dtype in self.prim_params.items() if dtype is not INT64}
-        computed = _computed_with(node, {*self.prim_params, *self.ctx.type_vars}) if others else set()
-        return [name for name in self.prim_params if name not in others or name in computed]
-
-    def _prim_dtype(self, node: ast.expr) -> DType | None:
-        """The dtype of a parameter that is a scalar."""
-        if isinstance(node, ast.Call) and dotted(node.func) == "R.Prim":
-            said = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
-            value = said[0].value if said and isinstance(said[0], ast.Constant) else "int64"
-            return dtype_of_prefix(f"T.{value!s}")
-        return dtype_of_prefix(dotted(node.func if isinstance(node, ast.Call) else node))
-
-    def _parameter_info(self, argument: ast.arg) -> s.StructInfo | None:
-        if argument.annotation is None:
-            self.ctx.say(
-                codes.BAD_ANNOTATION,
-                f"parameter {argument.arg!r} has no annotation",
-                argument,
-                help="annotate it; R.Object says nothing of it",
-            )
-            return s.OBJECT
-        try:
-            return self.annotation(argument.annotation)
-        except Skip:
-            self._unread_params.add(argument.arg)
-            return s.OBJECT
-
-    def _return_annotation(self, node: ast.FunctionDef) -> s.StructInfo | None:
-        if node.returns is None:
-            return None
-        self.info.in_signature = True
-        try:
-            return self.annotation(node.returns)
-        except Skip:
-            return None
-        finally:
-            self.info.in_signature = False
 
     def _body(self, node: ast.FunctionDef, statements: list[ast.stmt], blocks: Blocks) -> e.Expr:
         result: e.Expr | None = None
@@ -220,8 +74,6 @@ class FunctionReader:
         except Skip:
             return self.unread(node)
 
-    # -- statements -----------------------------------------------------------------------------------------------
-
     def statement(self, node: ast.stmt, blocks: Blocks) -> None:
         """Read one statement; when it can't be read, nothing is known of what it binds, and no error follows from it."""
         reader = _STATEMENTS.get(type(node))
@@ -238,17 +90,6 @@ class FunctionReader:
             for name in targets(node) or ["_"]:
                 self._bind_unread(name, node, blocks)
 
-    def unread(self, node: ast.AST) -> e.Call:
-        """What stands for an expression that can't be read; the variables in it count as used."""
-        found = [self.names.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
-        return e.unread(tuple([var for var in found if isinstance(var, e.Var)]), self.ctx.span(node))
-
-    def _bind_unread(self, name: str, node: ast.stmt, blocks: Blocks) -> None:
-        var = self.new_var(name, None, node)
-        blocks.bindings.append(e.VarBinding(var, self.unread(node), None, self.ctx.span(node)))
-        if name != "_":
-            self.names[name] = var
-
     def _run(self, node: pieces.Run, blocks: Blocks) -> None:
         outside = self.ctx.line_offset, self.ctx.column_offset
         try:
@@ -258,138 +99,6 @@ class FunctionReader:
                     self.statement(statement, blocks)
         finally:
             self.ctx.line_offset, self.ctx.column_offset = outside
-
-    def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
-        """A variable of the block that is being read."""
-        inside = self.output_names is not None and name not in self.output_names
-        kind = e.DataflowVar if inside else e.Var
-        return kind(name, info, self.ctx.span(node))
-
-    def _ann_assign(self, node: ast.AnnAssign, blocks: Blocks) -> None:
-        if type(node.target) is not ast.Name:
-            raise self.ctx.fail(codes.BAD_STATEMENT, "only a name can be bound", node)
-        try:
-            annotation: s.StructInfo | None = self.annotation(node.annotation)
-        except Skip:
-            annotation = None
-        if node.value is None:
-            raise self.ctx.fail(codes.BAD_STATEMENT, f"{node.target.id!r} is declared but has no value", node)
-        self._bind(node.target, node.value, annotation, node, blocks)
-
-    def _assign(self, node: ast.Assign, blocks: Blocks) -> None:
-        target = node.targets[0]
-        if len(node.targets) != 1:
-            raise self.ctx.fail(codes.BAD_STATEMENT, "one variable is bound at a time", node)
-        if isinstance(target, ast.Tuple):
-            self._unpack(target, node, blocks)
-        elif isinstance(target, ast.Name):
-            if not self._module_alias(target, node.value) and not self._shape_var(target, node.value):
-                self._bind(target, node.value, None, node, blocks)
-        else:
-            raise self.ctx.fail(codes.BAD_STATEMENT, "only a name can be bound", node)
-
-    def _module_alias(self, target: ast.Name, value: ast.expr) -> bool:
-        if isinstance(value, ast.Name) and value.id in self.ctx.module_names and value.id not in self.names:
-            self.ctx.module_names.add(target.id)
-            return True
-        return False
-
-    def _shape_var(self, target: ast.Name, value: ast.expr) -> bool:
-        """`n = T.int64()`: the signature's n when it has one, else a new shape variable."""
-        if not isinstance(value, ast.Call):
-            return False
-        if value.args:
-            return self._type_var(target, dotted(value.func))
-        found = dtype_of_prefix(dotted(value.func))
-        if found is None:
-            return False
-        if not isinstance(self.names.get(target.id), p.PrimVar):
-            self._define(target.id, found)
-        return True
-
-    def _type_var(self, target: ast.Name, called: str) -> bool:
-        """`n = TypeVar("n")`: the local functions that follow make variables of their own of it."""
-        if called not in TYPE_VARS:
-            return False
-        if self.ctx.type_var_dtype(target.id) is None:
-            self._type_vars.append(target.id)
-            self.ctx.declare(target.id)
-        return True
-
-    def _unpack(self, target: ast.Tuple, node: ast.Assign, blocks: Blocks) -> None:
-        names = [item.id for item in target.elts if isinstance(item, ast.Name)]
-        if len(names) != len(target.elts):
-            raise self.ctx.fail(codes.BAD_STATEMENT, "only names can be bound", node)
-        if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(names):
-            pairs = list(zip(target.elts, node.value.elts, strict=True))
-            if all(self._shape_var(item, value) for item, value in pairs if isinstance(item, ast.Name)):
-                return
-        whole = self.expr.value(node.value)
-        if not isinstance(whole, e.Var):
-            var = self.new_var("_".join(names)[:40], None, target)
-            blocks.bindings.append(e.VarBinding(var, whole, None, self.ctx.span(node)))
-            whole = var
-        for index, name in enumerate(names):
-            var = self.new_var(name, None, target.elts[index])
-            item = e.TupleGetItem(whole, index, None, self.ctx.span(target.elts[index]))
-            blocks.bindings.append(e.VarBinding(var, item, None, self.ctx.span(node)))
-            self.names[name] = var
-
-    def _bind(
-        self,
-        target: ast.Name,
-        value: ast.expr,
-        annotation: s.StructInfo | None,
-        node: ast.stmt,
-        blocks: Blocks,
-    ) -> None:
-        span = self.ctx.span(node)
-        if type(value) is ast.Call and dotted(value.func) in MATCH_CASTS:
-            thrown_away = (
-                target.id == "_" and annotation is None
-            )  # as TVM wants a cast written that binds nothing
-            self._match_cast(None if thrown_away else target, value, annotation, span, blocks)
-            return
-        try:
-            bound = self.expr.bound_value(value, annotation)
-        except Skip:
-            bound = self.unread(value)
-        var = self.new_var(target.id, annotation, target)
-        blocks.bindings.append(e.VarBinding(var, bound, annotation, span))
-        self.names[target.id] = var
-        if type(bound) in _SCALARS:
-            self.expr.note_scalar(var, bound)
-
-    def _match_cast(
-        self,
-        target: ast.Name | None,
-        call: ast.Call,
-        annotation: s.StructInfo | None,
-        span: Any,
-        blocks: Blocks,
-    ) -> None:
-        given = dict(zip(("value", "struct_info"), call.args, strict=False))
-        given.update({keyword.arg or "": keyword.value for keyword in call.keywords})
-        info = given.get("struct_info") or given.get("ty")
-        if "value" not in given or info is None:
-            raise self.ctx.fail(codes.BAD_CALL, f"{dotted(call.func)} takes a value and a StructInfo", call)
-        value = self.expr.value(given["value"])
-        cast_to = self._type(info) if dotted(call.func) == "R.cast" else self.annotation(info)
-        var = None if target is None else self.new_var(target.id, cast_to, target)
-        blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))
-        if var is not None and target is not None:
-            self.names[target.id] = var
-
-    def _type(self, node: ast.expr) -> s.StructInfo:
-        """What `R.cast` casts to: a type, as the StructInfo that says no more."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            fix = f'R.astype(x, "{node.value}") converts the elements of a tensor'
-            raise self.ctx.fail(codes.BAD_CALL, "R.cast checks a type and converts nothing", node, help=fix)
-        info = self.annotation(node)
-        if wrap_type(erase_struct_info(info)) is not info:
-            text = f"R.cast takes a type, and {info} says more"
-            raise self.ctx.fail(codes.BAD_CALL, text, node, help="write R.match_cast")
-        return info
 
     def _expression(self, node: ast.Expr, blocks: Blocks) -> None:
         value = node.value
@@ -480,8 +189,6 @@ class FunctionReader:
         """Nothing to read."""
 
 
-_VARIABLES = frozenset({e.Var, e.DataflowVar})
-_SCALARS = _VARIABLES | {e.PrimValue}
 _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
     pieces.Run: FunctionReader._run,
     ast.AnnAssign: FunctionReader._ann_assign,
@@ -492,21 +199,6 @@ _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
     ast.FunctionDef: FunctionReader._function,
     ast.Pass: FunctionReader._pass,
 }
-
-
-def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
-    """Those of the names of scalars that stand beside an operator of Python, among scalars only."""
-    for statement in ast.walk(node):
-        value = statement.value if isinstance(statement, ast.Assign) else None
-        if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
-            scalars = scalars | set(targets(statement))  # type: ignore[arg-type]  # an assignment, as `value` says
-    found: set[str] = set()
-    for outer in ast.walk(node):
-        if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
-            names = {inner.id for inner in ast.walk(outer) if isinstance(inner, ast.Name)}
-            if names - {"T"} <= scalars:
-                found |= names
-    return found
 
 
 def _with_last_outputs(bindings: list[e.Binding], kept: Mapping[str, Any]) -> list[e.Binding]:

@@ -1,0 +1,168 @@
+"""Reads the bindings of a Relax function: assignments, match_casts, declarations."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
+from relax_explorer.core.syntax.blocks import Blocks
+from relax_explorer.core.syntax.context import Skip
+from relax_explorer.core.syntax.parse_signature import SignatureReader
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
+
+TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
+MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape
+_VARIABLES = frozenset({e.Var, e.DataflowVar})
+_SCALARS = _VARIABLES | {e.PrimValue}
+
+
+class BindingReader(SignatureReader):
+    """Reads whatever has `=` after a name."""
+
+    def unread(self, node: ast.AST) -> e.Call:
+        """What stands for an expression that can't be read; the variables in it count as used."""
+        found = [self.names.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return e.unread(tuple([var for var in found if isinstance(var, e.Var)]), self.ctx.span(node))
+
+    def _bind_unread(self, name: str, node: ast.stmt, blocks: Blocks) -> None:
+        var = self.new_var(name, None, node)
+        blocks.bindings.append(e.VarBinding(var, self.unread(node), None, self.ctx.span(node)))
+        if name != "_":
+            self.names[name] = var
+
+    def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
+        """A variable of the block that is being read."""
+        inside = self.output_names is not None and name not in self.output_names
+        kind = e.DataflowVar if inside else e.Var
+        return kind(name, info, self.ctx.span(node))
+
+    def _ann_assign(self, node: ast.AnnAssign, blocks: Blocks) -> None:
+        if type(node.target) is not ast.Name:
+            raise self.ctx.fail(codes.BAD_STATEMENT, "only a name can be bound", node)
+        try:
+            annotation: s.StructInfo | None = self.annotation(node.annotation)
+        except Skip:
+            annotation = None
+        if node.value is None:
+            raise self.ctx.fail(codes.BAD_STATEMENT, f"{node.target.id!r} is declared but has no value", node)
+        self._bind(node.target, node.value, annotation, node, blocks)
+
+    def _assign(self, node: ast.Assign, blocks: Blocks) -> None:
+        target = node.targets[0]
+        if len(node.targets) != 1:
+            raise self.ctx.fail(codes.BAD_STATEMENT, "one variable is bound at a time", node)
+        if isinstance(target, ast.Tuple):
+            self._unpack(target, node, blocks)
+        elif isinstance(target, ast.Name):
+            if not self._module_alias(target, node.value) and not self._shape_var(target, node.value):
+                self._bind(target, node.value, None, node, blocks)
+        else:
+            raise self.ctx.fail(codes.BAD_STATEMENT, "only a name can be bound", node)
+
+    def _module_alias(self, target: ast.Name, value: ast.expr) -> bool:
+        if isinstance(value, ast.Name) and value.id in self.ctx.module_names and value.id not in self.names:
+            self.ctx.module_names.add(target.id)
+            return True
+        return False
+
+    def _shape_var(self, target: ast.Name, value: ast.expr) -> bool:
+        """`n = T.int64()`: the signature's n when it has one, else a new shape variable."""
+        if not isinstance(value, ast.Call):
+            return False
+        if value.args:
+            return self._type_var(target, dotted(value.func))
+        found = dtype_of_prefix(dotted(value.func))
+        if found is None:
+            return False
+        if not isinstance(self.names.get(target.id), p.PrimVar):
+            self._define(target.id, found)
+        return True
+
+    def _type_var(self, target: ast.Name, called: str) -> bool:
+        """`n = TypeVar("n")`: the local functions that follow make variables of their own of it."""
+        if called not in TYPE_VARS:
+            return False
+        if self.ctx.type_var_dtype(target.id) is None:
+            self._type_vars.append(target.id)
+            self.ctx.declare(target.id)
+        return True
+
+    def _unpack(self, target: ast.Tuple, node: ast.Assign, blocks: Blocks) -> None:
+        names = [item.id for item in target.elts if isinstance(item, ast.Name)]
+        if len(names) != len(target.elts):
+            raise self.ctx.fail(codes.BAD_STATEMENT, "only names can be bound", node)
+        if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(names):
+            pairs = list(zip(target.elts, node.value.elts, strict=True))
+            if all(self._shape_var(item, value) for item, value in pairs if isinstance(item, ast.Name)):
+                return
+        whole = self.expr.value(node.value)
+        if not isinstance(whole, e.Var):
+            var = self.new_var("_".join(names)[:40], None, target)
+            blocks.bindings.append(e.VarBinding(var, whole, None, self.ctx.span(node)))
+            whole = var
+        for index, name in enumerate(names):
+            var = self.new_var(name, None, target.elts[index])
+            item = e.TupleGetItem(whole, index, None, self.ctx.span(target.elts[index]))
+            blocks.bindings.append(e.VarBinding(var, item, None, self.ctx.span(node)))
+            self.names[name] = var
+
+    def _bind(
+        self,
+        target: ast.Name,
+        value: ast.expr,
+        annotation: s.StructInfo | None,
+        node: ast.stmt,
+        blocks: Blocks,
+    ) -> None:
+        span = self.ctx.span(node)
+        if type(value) is ast.Call and dotted(value.func) in MATCH_CASTS:
+            thrown_away = (
+                target.id == "_" and annotation is None
+            )  # as TVM wants a cast written that binds nothing
+            self._match_cast(None if thrown_away else target, value, annotation, span, blocks)
+            return
+        try:
+            bound = self.expr.bound_value(value, annotation)
+        except Skip:
+            bound = self.unread(value)
+        var = self.new_var(target.id, annotation, target)
+        blocks.bindings.append(e.VarBinding(var, bound, annotation, span))
+        self.names[target.id] = var
+        if type(bound) in _SCALARS:
+            self.expr.note_scalar(var, bound)
+
+    def _match_cast(
+        self,
+        target: ast.Name | None,
+        call: ast.Call,
+        annotation: s.StructInfo | None,
+        span: Any,
+        blocks: Blocks,
+    ) -> None:
+        given = dict(zip(("value", "struct_info"), call.args, strict=False))
+        given.update({keyword.arg or "": keyword.value for keyword in call.keywords})
+        info = given.get("struct_info") or given.get("ty")
+        if "value" not in given or info is None:
+            raise self.ctx.fail(codes.BAD_CALL, f"{dotted(call.func)} takes a value and a StructInfo", call)
+        value = self.expr.value(given["value"])
+        cast_to = self._type(info) if dotted(call.func) == "R.cast" else self.annotation(info)
+        var = None if target is None else self.new_var(target.id, cast_to, target)
+        blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))
+        if var is not None and target is not None:
+            self.names[target.id] = var
+
+    def _type(self, node: ast.expr) -> s.StructInfo:
+        """What `R.cast` casts to: a type, as the StructInfo that says no more."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            fix = f'R.astype(x, "{node.value}") converts the elements of a tensor'
+            raise self.ctx.fail(codes.BAD_CALL, "R.cast checks a type and converts nothing", node, help=fix)
+        info = self.annotation(node)
+        if wrap_type(erase_struct_info(info)) is not info:
+            text = f"R.cast takes a type, and {info} says more"
+            raise self.ctx.fail(codes.BAD_CALL, text, node, help="write R.match_cast")
+        return info

@@ -1,0 +1,176 @@
+"""Reads the signature of a Relax function; it holds the names in force."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.source import Span
+from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.local_names import Scope
+from relax_explorer.core.syntax.parse_expr import ExprReader
+from relax_explorer.core.syntax.parse_if import targets
+from relax_explorer.core.syntax.parse_info import InfoReader
+from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
+
+
+class SignatureReader:
+    """Reads decorators, parameters and annotations of one function; a nested function has one of its own over the same names."""
+
+    def __init__(self, ctx: Context, outer: SignatureReader | None = None) -> None:
+        self.ctx = ctx
+        self.names: Scope = Scope() if outer is None else outer.names
+        self.prim_params: dict[str, DType] = {}
+        self.info = InfoReader(ctx, self._resolve, self._define)
+        self.expr: ExprReader = ExprReader(
+            ctx, self.names, self.info, None if outer is None else outer.expr.scalars
+        )
+        self.attrs: dict[str, Any] = {}
+        self.output_names: frozenset[str] | None = (
+            None  # inside a dataflow block: the names that R.output lists
+        )
+        self._infos: dict[str, s.StructInfo] = {}
+        self._returned: Span | None = None
+        self._unread_params: set[str] = set()
+        self._type_vars: list[str] = []  # those that this function declares, for the functions inside it
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _resolve(self, name: str) -> Any:
+        found = self.names.get(name)
+        if found is None and name in self.prim_params:
+            return self._define(name, self.prim_params[name])
+        return self.expr.scalars.get(found, found) if isinstance(found, e.Var) else found
+
+    def _define(self, name: str, dtype: DType) -> p.PrimVar:
+        var = p.PrimVar(name, dtype)
+        self.names[name] = var
+        return var
+
+    def annotation(self, node: ast.expr) -> s.StructInfo:
+        """An annotation; equal texts in one function are read once."""
+        if (
+            type(node) is ast.Attribute or node.lineno != node.end_lineno or not self.ctx.source.is_ascii
+        ):  # a short one, or one that is not found by its columns
+            return self.info.read(node)
+        line = self.ctx.source.line(node.lineno + self.ctx.line_offset)
+        text = line[
+            node.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset
+        ]
+        hit = self._infos.get(text)
+        if hit is None:
+            hit = self.info.read(node)
+            self._infos[text] = hit
+        return hit
+
+    # -- the signature --------------------------------------------------------------------------------------------
+
+    def decorator_options(self, node: ast.expr) -> tuple[bool | None, bool]:
+        """`pure` (None when not said) and `private` of a decorator."""
+        pure, private = None, False
+        for keyword in node.keywords if isinstance(node, ast.Call) else ():
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg == "pure":
+                pure = bool(value)
+            elif keyword.arg == "private":
+                private = bool(value)
+            elif keyword.arg != "check_well_formed":
+                self.ctx.say(codes.BAD_CALL, f"R.function has no option {keyword.arg!r}", node)
+        return pure, private
+
+    def _parameters(self, node: ast.FunctionDef) -> tuple[e.Var, ...]:
+        arguments = node.args
+        if (
+            arguments.vararg
+            or arguments.kwarg
+            or arguments.kwonlyargs
+            or arguments.defaults
+            or arguments.posonlyargs
+        ):
+            self.ctx.say(codes.NOT_TVMSCRIPT, "a Relax function has plain parameters only", node)
+        self.prim_params = {
+            a.arg: found
+            for a in arguments.args
+            if a.annotation is not None and (found := self._prim_dtype(a.annotation))
+        }
+        self.info.in_signature = True
+        infos: list[s.StructInfo | None] = []
+        for argument in arguments.args:
+            self.names.hide(argument.arg)
+            infos.append(self._parameter_info(argument))
+        self.info.in_signature = False
+        for name in self._scalars(node):
+            self._resolve(name)
+        params = []
+        seen: set[str] = set()
+        for argument, info in zip(arguments.args, infos, strict=True):
+            if argument.arg in seen:
+                self.ctx.say(codes.DUPLICATE, f"two parameters are named {argument.arg!r}", argument)
+            seen.add(argument.arg)
+            value = self.names.get(argument.arg)
+            if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo):
+                info = s.PrimStructInfo(value.dtype, value)
+            params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
+        for var in params:
+            self.names[var.name] = var
+        return tuple(params)
+
+    def _scalars(self, node: ast.FunctionDef) -> list[str]:
+        """The scalar parameters whose values are named: those that can be dimensions, and those computed with."""
+        others = {name for name, dtype in self.prim_params.items() if dtype is not INT64}
+        computed = _computed_with(node, {*self.prim_params, *self.ctx.type_vars}) if others else set()
+        return [name for name in self.prim_params if name not in others or name in computed]
+
+    def _prim_dtype(self, node: ast.expr) -> DType | None:
+        """The dtype of a parameter that is a scalar."""
+        if isinstance(node, ast.Call) and dotted(node.func) == "R.Prim":
+            said = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
+            value = said[0].value if said and isinstance(said[0], ast.Constant) else "int64"
+            return dtype_of_prefix(f"T.{value!s}")
+        return dtype_of_prefix(dotted(node.func if isinstance(node, ast.Call) else node))
+
+    def _parameter_info(self, argument: ast.arg) -> s.StructInfo | None:
+        if argument.annotation is None:
+            self.ctx.say(
+                codes.BAD_ANNOTATION,
+                f"parameter {argument.arg!r} has no annotation",
+                argument,
+                help="annotate it; R.Object says nothing of it",
+            )
+            return s.OBJECT
+        try:
+            return self.annotation(argument.annotation)
+        except Skip:
+            self._unread_params.add(argument.arg)
+            return s.OBJECT
+
+    def _return_annotation(self, node: ast.FunctionDef) -> s.StructInfo | None:
+        if node.returns is None:
+            return None
+        self.info.in_signature = True
+        try:
+            return self.annotation(node.returns)
+        except Skip:
+            return None
+        finally:
+            self.info.in_signature = False
+
+
+def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
+    """Those of the names of scalars that stand beside an operator of Python, among scalars only."""
+    for statement in ast.walk(node):
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
+            scalars = scalars | set(targets(statement))  # type: ignore[arg-type]  # an assignment, as `value` says
+    found: set[str] = set()
+    for outer in ast.walk(node):
+        if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
+            names = {inner.id for inner in ast.walk(outer) if isinstance(inner, ast.Name)}
+            if names - {"T"} <= scalars:
+                found |= names
+    return found
