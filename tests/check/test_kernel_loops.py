@@ -68,6 +68,7 @@ def test_what_is_doubtful_is_told(body: str, code: str) -> None:
 def test_the_loop_is_named(loop: str, name: str) -> None:
     (found,) = rxe.check(f"{HEAD}    for i in {loop}:\n        B[0] = A[i, 0]\n")
     assert f"every iteration of the {name} loop over i" in found.message
+    assert [label.primary for label in found.labels] == [True]
 
 
 @pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)

@@ -206,3 +206,17 @@ class M:
     module = rxe.normalize(rxe.parse(text))
     stops = {name: stopping(module).value(next(bindings(module[name])).value) for name in "abcd"}
     assert stops == {"a": True, "b": True, "c": False, "d": False}
+
+
+def test_an_if_that_is_kept_loses_what_is_dead_inside() -> None:
+    """The binding of the If is another object then, and stays all the same."""
+    lines = """if c:
+    dead = R.exp(z)
+    kept = R.floor_divide(i, i)
+else:
+    kept = R.add(i, i)
+return z"""
+    text = HEAD + "".join(f"        {line}\n" for line in lines.splitlines())
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination")
+    assert "kept" in names(after)
+    assert "dead" not in names(after)

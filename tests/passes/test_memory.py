@@ -271,3 +271,32 @@ def test_a_mark_whose_memory_is_overwritten_is_its_operand() -> None:
     assert outcome.problems == ()
     assert calls(outcome.module, "grad.no_grad") == 0
     assert values(outcome.module) == values(before) == [1]
+
+
+def test_callers_that_stand_before_their_callees_write_too() -> None:
+    def function(name: str, value: str) -> str:
+        head = f'    @R.function(private=True, pure=False)\n    def {name}(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n'
+        return f'{head}        q: R.Tensor((2,), "float32") = {value}\n        return p\n'
+
+    first, rest = HEAD.split("    @R.function(private=True)", 1)
+    chain = "".join(function(f"c{n}", f"Module.c{n + 1}(p)") for n in range(4)) + function("c4", "Module.bump(p)")
+    lines = ("a = R.add(x, x)", "_ = cls.c0(x)", "b = R.add(x, x)", "return (a, b)")
+    text = first + chain + "    @R.function(private=True)" + rest + "".join(f"        {line}\n" for line in lines)
+    assert calls(rxe.apply_pass(rxe.normalize(rxe.parse(text)), "EliminateCommonSubexpr"), "add") == 2
+
+
+def test_an_unknown_callee_may_keep_what_it_is_given() -> None:
+    """A function that is a parameter remembers `x`; a later call, which is given nothing, overwrites it."""
+    body = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32"), f: R.Callable((R.Tensor((2,), "float32"),), R.Tuple(), False)):
+    _ = f(x)
+    a = R.add(x, x)
+    _1 = R.call_packed("test.overwrite_kept", sinfo_args=R.Tuple())
+    b = R.add(x, x)
+    return (a, b)
+"""
+    before = rxe.normalize(rxe.parse(body))
+    assert calls(rxe.apply_pass(before, "EliminateCommonSubexpr"), "add") == 2
+    kept = rxe.normalize(rxe.parse(body.replace("f(x)\n", "R.print(x)\n")))
+    assert calls(rxe.apply_pass(kept, "EliminateCommonSubexpr"), "add") == 1

@@ -84,3 +84,11 @@ def test_entries_that_nothing_outside_could_call_are_refused(entries: str, said:
     assert "main" in (caught.value.diagnostics[0].help or "")
     both = rxe.apply_pass(module, "DeadCodeElimination", entry_functions=("helper", "main"))
     assert set(both.functions) == {"helper", "main"}
+
+
+def test_each_option_has_a_default_that_says_its_kind() -> None:
+    """`check_options` compares what is given with the type of the default."""
+    from relax_explorer.core.passes.contract import KINDS
+
+    options = [option for name in rxe.passes.names() for option in rxe.passes.get(name).options]
+    assert {type(option.default) for option in options} <= KINDS.keys()

@@ -483,7 +483,7 @@ class FunctionNormalizer:
 
     def _inner_dataflow(self, block: e.BindingBlock) -> None:
         """A dataflow block inside the value of a binding stays one: the block around it is split."""
-        outer, self.open.like = self.open.like, None
+        outer = self.open.like
         self._block(block)
         self.open.start(dataflow=False, like=outer)
 

@@ -78,7 +78,7 @@ def check_errors(errors: str) -> None:
         raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
 
 
-_KINDS = {str: "a text", tuple: "one name or a list of names", int: "a number", bool: "True or False"}
+KINDS = {str: "a text", tuple: "one name or a list of names", int: "a number", bool: "True or False"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ class Pass:
             if option is None:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
-            if option.default is not None and not isinstance(value, type(option.default)):
-                kind = _KINDS[type(option.default)]
+            if not isinstance(value, type(option.default)):
+                kind = KINDS[type(option.default)]
                 raise Failure(
                     Diagnostic(
                         codes.BAD_OPTION,
