@@ -14,7 +14,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.pipeline import explain, run_step, steps
+from relax_explorer.core.passes.pipeline import explain, run, run_step, steps
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM, WELL_FORMED, holding
 from tests.support.roundtrip import SAMPLES, function
 
@@ -489,3 +489,22 @@ def test_a_module_that_was_only_read_is_normalized_first() -> None:
 def test_one_that_inference_refuses_is_not_passed_on() -> None:
     with pytest.raises(rxe.Failure, match="RX02"):
         rxe.apply_pass(rxe.parse(NESTED.replace("R.exp(x)", "R.ones((3,), 'float32')")), "LegalizeOps")
+
+
+def test_a_tuple_in_a_variable_is_lowered_field_by_field() -> None:
+    pair = 'R.Tuple(R.Tensor((2,), "float32"), R.Tensor((3,), "float32"))'
+    after = rxe.apply_pass(
+        rxe.parse(f"@R.function\ndef main(t: {pair}):\n    y = R.concat(t, axis=0)\n    return y\n"),
+        "LegalizeOps",
+    )
+    first, second = np.ones(2, np.float32), np.zeros(3, np.float32)
+    assert "call_tir" in after.script()
+    assert np.array_equal(rxe.run(after, "main", [(first, second)]), [1, 1, 0, 0, 0])
+
+
+def test_a_step_that_fails_leaves_the_properties_as_they_were() -> None:
+    module = rxe.normalize(rxe.parse('@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    return x\n'))
+    (step,) = steps('LegalizeOps{skip="relax.matmull"}')
+    (outcome,) = run(module, [step], (NORMAL_FORM,), verify=True)
+    assert outcome.failure is not None
+    assert outcome.holding((NORMAL_FORM,)) == {NORMAL_FORM}
