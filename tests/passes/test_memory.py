@@ -279,9 +279,17 @@ def test_callers_that_stand_before_their_callees_write_too() -> None:
         return f'{head}        q: R.Tensor((2,), "float32") = {value}\n        return p\n'
 
     first, rest = HEAD.split("    @R.function(private=True)", 1)
-    chain = "".join(function(f"c{n}", f"Module.c{n + 1}(p)") for n in range(4)) + function("c4", "Module.bump(p)")
+    chain = "".join(function(f"c{n}", f"Module.c{n + 1}(p)") for n in range(4)) + function(
+        "c4", "Module.bump(p)"
+    )
     lines = ("a = R.add(x, x)", "_ = cls.c0(x)", "b = R.add(x, x)", "return (a, b)")
-    text = first + chain + "    @R.function(private=True)" + rest + "".join(f"        {line}\n" for line in lines)
+    text = (
+        first
+        + chain
+        + "    @R.function(private=True)"
+        + rest
+        + "".join(f"        {line}\n" for line in lines)
+    )
     assert calls(rxe.apply_pass(rxe.normalize(rxe.parse(text)), "EliminateCommonSubexpr"), "add") == 2
 
 
