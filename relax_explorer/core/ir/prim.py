@@ -28,7 +28,7 @@ class PrimExpr:
 
     def children(self) -> tuple[PrimExpr, ...]:
         """The operands, in source order."""
-        return tuple(getattr(self, name) for name in self.operands)
+        return tuple([getattr(self, name) for name in self.operands]) if self.operands else ()
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The same expression over other operands."""

@@ -46,7 +46,9 @@ def statements(node: t.Stmt) -> Iterator[t.Stmt]:
     while stack:
         item = stack.pop()
         yield item
-        stack.extend(reversed(children(item)))
+        inner = children(item)
+        if inner:
+            stack.extend(reversed(inner))
 
 
 def expressions(node: t.Stmt) -> list[p.PrimExpr]:
@@ -80,7 +82,9 @@ def subexpressions(*exprs: p.PrimExpr) -> Iterator[p.PrimExpr]:
     while stack:
         item = stack.pop()
         yield item
-        stack.extend(reversed(item.children()))
+        inner = item.children()
+        if inner:
+            stack.extend(reversed(inner))
 
 
 def memory(node: t.Stmt) -> dict[Buffer, Buffer | None]:
