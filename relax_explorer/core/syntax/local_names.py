@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import PrimExpr
 
 Named = Expr | PrimExpr
+_V = TypeVar("_V")
 
 
-class Scope(dict[str, Named]):
+class LocalNames(dict[str, _V]):
     """Names with their values. A block costs what it binds, however many names are in force around it.
 
     Every change is noted while a block is open, and taken back when the block ends.
@@ -19,10 +21,10 @@ class Scope(dict[str, Named]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._log: list[tuple[str, Named | None]] = []
+        self._log: list[tuple[str, _V | None]] = []
         self._open = 0
 
-    def __setitem__(self, name: str, value: Named) -> None:
+    def __setitem__(self, name: str, value: _V) -> None:
         """Bind a name."""
         if self._open:
             self._log.append((name, self.get(name)))
@@ -35,7 +37,7 @@ class Scope(dict[str, Named]):
             self._log.append((name, value))
 
     @contextmanager
-    def block(self, stays: Callable[[str, Named], bool] = lambda name, value: False) -> Iterator[None]:
+    def block(self, stays: Callable[[str, _V], bool] = lambda name, value: False) -> Iterator[None]:
         """Within it names are bound that end with it, other than those that stay."""
         mark = len(self._log)
         self._open += 1
@@ -53,3 +55,7 @@ class Scope(dict[str, Named]):
             for name, value in changed.items():
                 if value is not None and stays(name, value):
                     self[name] = value
+
+
+class Scope(LocalNames[Named]):
+    """The names of a Relax function."""

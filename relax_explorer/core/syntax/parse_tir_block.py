@@ -11,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.syntax.context import Context, Skip
+from relax_explorer.core.syntax.local_names import LocalNames
 from relax_explorer.core.syntax.parse_tir_buffer import BufferReader
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix, odd_float
@@ -33,20 +34,6 @@ class BlockParts:
         self.allocs: list[Buffer] = []
         self.matches: list[t.MatchBufferRegion] = []
         self.annotations = EMPTY
-
-
-class Scope:
-    """Names bound inside are gone afterwards."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.names = names
-
-    def __enter__(self) -> None:
-        self.saved = dict(self.names)
-
-    def __exit__(self, *_: object) -> None:
-        self.names.clear()
-        self.names.update(self.saved)
 
 
 def constant(node: ast.expr, expr: TirExprReader) -> Any:
@@ -83,7 +70,7 @@ class BlockReader:
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.names: dict[str, Any] = {}
+        self.names: LocalNames[Any] = LocalNames()
         self.expr = TirExprReader(ctx, self.names, self._define)
         self.buffers = BufferReader(ctx, self.names, self.expr, self._define)
         self.blocks: list[BlockParts] = [BlockParts()]  # the root first

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_tir_assign import AssignmentReader
-from relax_explorer.core.syntax.parse_tir_block import BlockParts, Scope, constant
+from relax_explorer.core.syntax.parse_tir_block import BlockParts, constant
 from relax_explorer.core.syntax.written import dotted
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Range
@@ -83,7 +83,7 @@ class StatementReader(AssignmentReader):
             raise self.bad(node)
         extent = self.expr.index(call.args[1])
         thread = self.expr.read(call.args[0])
-        with Scope(self.names):
+        with self.names.block():
             var = self._define(target.id, extent.dtype)
             inner = self.sequence(body, node)
         return t.AttrStmt((var, thread), "launch_thread", extent, inner, self.ctx.span(node))
@@ -135,7 +135,7 @@ class StatementReader(AssignmentReader):
                 f"T.grid has {len(extents)} extents for {len(names)} variables",
                 node,
             )
-        with Scope(self.names):
+        with self.names.block():
             loop_vars = [
                 self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)
             ]
@@ -157,7 +157,7 @@ class StatementReader(AssignmentReader):
             bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
         )
         extent = self.expr.extent(start, stop)
-        with Scope(self.names):
+        with self.names.block():
             var = self._define(name, stop.dtype)
             self.domains[var] = Range(start, extent)
             body = self.sequence(node.body, node)
@@ -174,7 +174,7 @@ class StatementReader(AssignmentReader):
         )
 
     def _scoped(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
-        with Scope(self.names):
+        with self.names.block():
             return self.sequence(statements, place)
 
     def _with(self, node: ast.With) -> t.Stmt | None:
