@@ -9,7 +9,7 @@ import pytest
 import relax_explorer
 from relax_explorer.core.ir.expr import Expr, Var
 from relax_explorer.core.ir.prim import PrimVar
-from relax_explorer.core.syntax import parse_function
+from relax_explorer.core.syntax import parse_signature, parse_tir_block
 from relax_explorer.core.syntax.local_names import Named, Scope
 
 HEAD = """from tvm.script import ir as I
@@ -109,10 +109,26 @@ class _Counting(Scope):
 def test_reading_blocks_walks_over_no_names_outside_of_them(
     statements: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parse_function, "Scope", _Counting)
+    monkeypatch.setattr(parse_signature, "Scope", _Counting)
     steps = []
     for count in (20, 40, 80):
         _Counting.walked = 0
         relax_explorer.parse(HEAD + statements(count) + "        return b0\n")
+        steps.append(_Counting.walked)
+    assert steps[2] - steps[1] == 2 * (steps[1] - steps[0]) > 0
+
+
+def test_reading_loops_of_kernels_walks_over_no_names_outside_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parse_tir_block, "LocalNames", _Counting)
+    steps = []
+    for count in (20, 40, 80):
+        _Counting.walked = 0
+        loops = "".join(
+            f"    B{i} = T.alloc_buffer((4,))\n    for i in range(4):\n        B{i}[i] = T.float32(1)\n"
+            for i in range(count)
+        )
+        relax_explorer.parse('@T.prim_func\ndef kernel(A: T.Buffer((4,), "float32")):\n' + loops)
         steps.append(_Counting.walked)
     assert steps[2] - steps[1] == 2 * (steps[1] - steps[0]) > 0
