@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, Protocol, TypeVar, dataclass_transform
 
 # Building a frozen dataclass costs four times a plain one (tests/perf: node), so nodes are frozen only where mistakes are sought.
 CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
@@ -30,6 +30,7 @@ def collector_at_rest() -> Iterator[None]:
 
 
 _T = TypeVar("_T")
+_Tree = TypeVar("_Tree", bound="Tree")
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
@@ -63,3 +64,36 @@ def replace(value: _T, /, **changes: Any) -> _T:
     arguments = {name: getattr(value, name) for name in _FIELDS[type(value)]}
     arguments.update(changes)
     return type(value)(**arguments)
+
+
+DEEP = 100  # a tree of more nodes may nest deeper than functions that call themselves can follow
+
+
+def operands_first(root: _T, operands: Callable[[_T], tuple[_T, ...]], done: Container[_T]) -> Iterator[_T]:
+    """The nodes of a tree that are not in `done`, each after its operands; who takes them puts them there."""
+    stack = [root]
+    while stack:
+        item = stack[-1]
+        missing = [operand for operand in operands(item) if operand not in done]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        if item not in done:
+            yield item
+
+
+class Tree(Protocol):
+    """A node with operands."""
+
+    def children(self: _Tree) -> tuple[_Tree, ...]:
+        """The operands."""
+
+    def with_children(self: _Tree, children: tuple[_Tree, ...]) -> _Tree:
+        """The same node over other operands."""
+
+
+def over(tree: _Tree, operands: tuple[_Tree, ...]) -> _Tree:
+    """A node over operands; itself where they are its own."""
+    same = all([a is b for a, b in zip(tree.children(), operands, strict=True)])
+    return tree if same else tree.with_children(operands)

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import literals
 from relax_explorer.core.ir import prim_text as pt
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, HANDLE, INT64, DType
 from relax_explorer.core.ir.interned import InternTable
+from relax_explorer.core.ir.node import DEEP, operands_first, over
 
 _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
@@ -585,11 +586,12 @@ def free_vars(*exprs: PrimExpr) -> list[PrimVar]:
 
 
 def substitute(expr: PrimExpr, mapping: dict[PrimVar, PrimExpr]) -> PrimExpr:
-    """`expr` with variables replaced; the same object when none of them occurs (recursion over nesting depth)."""
+    """`expr` with variables replaced; the same object when none of them occurs."""
     if type(expr) is PrimVar:
         return mapping.get(expr, expr)
-    children = expr.children()
-    if not children:
-        return expr
-    new = tuple(substitute(child, mapping) for child in children)
-    return expr if all(a is b for a, b in zip(children, new, strict=True)) else expr.with_children(new)
+    if expr.size <= DEEP:
+        return over(expr, tuple([substitute(child, mapping) for child in expr.children()]))
+    new: dict[PrimExpr, PrimExpr] = dict(mapping.items())
+    for part in operands_first(expr, lambda part: part.children(), new):
+        new[part] = over(part, tuple([new[child] for child in part.children()]))
+    return new[expr]

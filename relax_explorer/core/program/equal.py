@@ -73,16 +73,27 @@ class _Comparer:
     # -- scalars and infos ----------------------------------------------------------------------------------------
 
     def prim(self, a: p.PrimExpr, b: p.PrimExpr) -> bool:
+        """Compare scalar expressions, without recursion."""
+        stack = [(a, b)]
+        while stack:
+            x, y = stack.pop()
+            if not self._prim_head(x, y):
+                return False
+            left, right = x.children(), y.children()
+            if len(left) != len(right):
+                return False
+            stack.extend(zip(reversed(left), reversed(right), strict=True))
+        return True
+
+    def _prim_head(self, a: p.PrimExpr, b: p.PrimExpr) -> bool:
+        """Whether two scalar expressions are the same apart from their operands."""
         if type(a) is p.PrimVar and type(b) is p.PrimVar:
             return a.dtype is b.dtype and self.shape_variable(a, b)
         if type(a) is not type(b) or a.dtype is not b.dtype:
             return False
         if type(a) is p.PrimCall and (a.op, a.keywords) != (b.op, b.keywords):  # type: ignore[attr-defined]  # same type as a
             return False
-        left, right = a.children(), b.children()
-        if not left:
-            return a is b or type(a) is p.AnyDim
-        return len(left) == len(right) and all(self.prim(x, y) for x, y in zip(left, right, strict=True))
+        return bool(a.children()) or a is b or type(a) is p.AnyDim
 
     def shape_variable(self, a: p.PrimVar, b: p.PrimVar) -> bool:
         known = self.left.get(a)

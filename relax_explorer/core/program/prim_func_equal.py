@@ -79,6 +79,14 @@ class _Tokens:
                 self.feed(getattr(value, name))
 
     def _expr(self, value: p.PrimExpr) -> None:
+        """Add a scalar expression, without recursion."""
+        stack = [value]
+        while stack:
+            part = stack.pop()
+            self._expr_head(part)
+            stack.extend(reversed(part.children()))
+
+    def _expr_head(self, value: p.PrimExpr) -> None:
         if type(value) is p.PrimVar:
             if self.number(value):
                 self.out.append(value.pointee or value.dtype.name)
@@ -95,5 +103,3 @@ class _Tokens:
             self.feed((value.element, value.scope))
         elif isinstance(value, Ramp):
             self.out.append(str(value.lanes))
-        for child in value.children():
-            self._expr(child)

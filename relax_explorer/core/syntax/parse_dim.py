@@ -169,10 +169,18 @@ class DimReader:
         raise self.ctx.fail(codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no scalar", node)
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
-        kind = PRIM_OPERATORS.get(type(node.op))
-        if kind is None:
-            raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", node)
-        return combine(kind, *align(self.prim(node.left), self.prim(node.right)))
+        rest: list[tuple[type[p.Binary], ast.expr]] = []
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp):  # a sum of a thousand terms nests a thousand times to the left
+            kind = PRIM_OPERATORS.get(type(left.op))
+            if kind is None:
+                raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", left)
+            rest.append((kind, left.right))
+            left = left.left
+        value = self.prim(left)
+        for kind, right in reversed(rest):
+            value = combine(kind, *align(value, self.prim(right)))
+        return value
 
     def _compare(self, node: ast.Compare) -> p.PrimExpr:
         kind = PRIM_OPERATORS.get(type(node.ops[0]))

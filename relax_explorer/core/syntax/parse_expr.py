@@ -196,7 +196,15 @@ class ExprReader:
     # -- operators of Python --------------------------------------------------------------------------------------
 
     def _binary(self, node: ast.BinOp) -> Any:
-        return self._combine(node, node.op, self.read(node.left), self.read(node.right))
+        operations = [node]
+        while isinstance(
+            operations[-1].left, ast.BinOp
+        ):  # a thousand terms nest a thousand times to the left
+            operations.append(operations[-1].left)
+        value = self.read(operations[-1].left)
+        for operation in reversed(operations):
+            value = self._combine(operation, operation.op, value, self.read(operation.right))
+        return value
 
     def _compare(self, node: ast.Compare) -> Any:
         if len(node.ops) != 1:

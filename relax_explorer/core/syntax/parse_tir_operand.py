@@ -104,7 +104,15 @@ class OperandReader(ABC):
             raise self.ctx.fail(codes.BAD_LITERAL, text, node, help=codes.BAD_LITERAL.fix) from None
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
-        left, right = self.align(self.read(node.left), self.read(node.right))
+        operations = [node]  # a thousand terms nest a thousand times to the left
+        while isinstance(operations[-1].left, ast.BinOp):
+            operations.append(operations[-1].left)
+        value = self.read(operations[-1].left)
+        for operation in reversed(operations):
+            value = self._operation(operation, *self.align(value, self.read(operation.right)))
+        return value
+
+    def _operation(self, node: ast.BinOp, left: p.PrimExpr, right: p.PrimExpr) -> p.PrimExpr:
         if left.dtype is HANDLE or right.dtype is HANDLE:
             raise self.bad(node)
         kind = PRIM_OPERATORS.get(type(node.op))

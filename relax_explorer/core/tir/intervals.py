@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.node import operands_first
 from relax_explorer.core.tir.prim_expr import Let
 
 Interval = tuple[int, int]
@@ -58,16 +59,20 @@ class Intervals:
 
     def of(self, expr: p.PrimExpr) -> Interval | None:
         """The interval of an expression, None when it is no integer and no bool."""
-        if not (expr.dtype.is_int or expr.dtype.is_bool) or expr.dtype.lanes != 1:
+        if not _is_whole(expr):
             return None
         if isinstance(expr, p.IntImm):
             return expr.value, expr.value
         if type(expr) is p.PrimVar:
             return self.domains.get(expr) or limits(expr.dtype)
-        if expr not in self._known:
-            raw = self.raw(expr)
-            self._known[expr] = limits(expr.dtype) if raw is None else wrapped(raw, expr.dtype)
+        for part in operands_first(expr, self._operands, self._known):
+            raw = self.raw(part)
+            self._known[part] = limits(part.dtype) if raw is None else wrapped(raw, part.dtype)
         return self._known[expr]
+
+    def _operands(self, expr: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
+        """The operands that are computed, other than those that are known at once."""
+        return tuple([part for part in expr.children() if part.children() and _is_whole(part)])
 
     def raw(self, expr: p.PrimExpr) -> Interval | None:
         """Where the result of the outermost operation would lie if it did not wrap; None when nothing is known."""
@@ -91,6 +96,10 @@ class Intervals:
         """Whether an expression always lies inside of bounds."""
         found = self.of(expr)
         return self.is_dead or (found is not None and within(found, bounds))
+
+
+def _is_whole(expr: p.PrimExpr) -> bool:
+    return (expr.dtype.is_int or expr.dtype.is_bool) and expr.dtype.lanes == 1
 
 
 def _truth(a: Interval) -> Interval:
