@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from relax_explorer.core.codes import runtime as codes
@@ -16,6 +17,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec import tir_memory
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
+from relax_explorer.core.ir.node import DEEP
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Intervals
@@ -40,6 +42,7 @@ _FORMS: dict[str, str] = {
 }  # fmt: skip
 _TESTS: dict[str, str] = {"isnan": "np.isnan", "isinf": "np.isinf", "isfinite": "np.isfinite"}
 _WRAPPING: dict[type, str] = {p.Add: "add", p.Sub: "sub", p.Mul: "mul"}
+_SUMS = frozenset({p.Add, p.Sub})
 _DIVISIONS: dict[type, str] = {
     p.FloorDiv: "floor_div",
     p.FloorMod: "floor_mod",
@@ -179,6 +182,8 @@ class Expressions:
         dtype = expr.dtype
         if not dtype.is_int:
             return self._binary(expr)
+        if expr.size > DEEP and type(expr) in _SUMS:
+            return self._long_sum(expr)
         a, b = self.expr(expr.a), self.expr(expr.b)
         keeps = self.fact(lambda sample: sample.keeps(expr))
         if keeps or dtype.name == "uint64":
@@ -188,6 +193,28 @@ class Expressions:
         if dtype.name == "uint32" and type(expr) is p.Mul:
             return into(dtype, f"mul({a}, {b})")
         return into(dtype, f"{a} {expr.symbol} {b}")
+
+    def _long_sum(self, expr: p.Binary) -> str:
+        """A sum of many terms, which nests to the left, with few parentheses; each partial sum is looked at as a sum is."""
+        sums: list[p.Binary] = []
+        first: p.PrimExpr = expr
+        while isinstance(first, (p.Add, p.Sub)):
+            sums.append(first)
+            first = first.a
+        text, wrapping = self.expr(first), 0
+        for part in reversed(sums):
+            b = self.expr(part.b)
+            if self.fact(partial(_keeps, part)) or part.dtype.name == "uint64":
+                text = f"{text} {part.symbol} {b}"
+                continue
+            wrapping += 1
+            if wrapping > DEEP:
+                raise self.refuse("a sum of so many terms that may overflow")
+            whole = f"{text} {part.symbol} {b}"
+            text = (
+                f"{_WRAPPING[type(part)]}({text}, {b})" if part.dtype.bits == 64 else into(part.dtype, whole)
+            )
+        return f"({text})"
 
     def _division(self, expr: p.Binary) -> str:
         a, b = self.expr(expr.a), self.expr(expr.b)
@@ -290,6 +317,10 @@ class Expressions:
 
     def _let_expr(self, expr: Let) -> str:
         return self.expr(p.substitute(expr.body, {expr.var: expr.value}))
+
+
+def _keeps(expr: p.PrimExpr, sample: Intervals) -> bool:
+    return sample.keeps(expr)
 
 
 _NATURAL, _POSITIVE = (0, (1 << 64) - 1), (1, (1 << 64) - 1)
