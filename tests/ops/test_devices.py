@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 
 TEXT = """from tvm.script import ir as I
 from tvm.script import relax as R
@@ -32,7 +34,9 @@ class Module:
 )
 def test_device_of_a_result(call: str, device: str | None) -> None:
     module = rxe.normalize(rxe.parse(TEXT.format(call)))
-    assert module["main"].body.blocks[0].bindings[-1].var.struct_info.vdevice == device
+    assert module["main"].body.blocks[0].bindings[-1].var.struct_info.vdevice == (
+        device and VDevice.read(device)
+    )
 
 
 def test_operands_on_two_devices_are_refused() -> None:
@@ -44,4 +48,77 @@ def test_operands_on_two_devices_are_refused() -> None:
 def test_all_parts_of_a_tuple_lie_there() -> None:
     module = rxe.normalize(rxe.parse(TEXT.format("R.split(x, 3, axis=1)")))
     fields = module["main"].body.blocks[0].bindings[-1].var.struct_info.fields
-    assert [field.vdevice for field in fields] == ["llvm:0"] * 3
+    assert [field.vdevice for field in fields] == [VDevice("llvm", "0")] * 3
+
+
+@pytest.mark.parametrize(
+    ("written", "device", "index"),
+    [
+        ("llvm", VDevice("llvm"), 0),
+        ("llvm:1", VDevice("llvm", "1"), 1),
+        ("cuda:2:shared", VDevice("cuda", "2", "shared"), 2),
+        ("cuda:", VDevice("cuda", ""), 0),
+        ("cuda:x", VDevice("cuda", "x"), None),
+        ("cuda:²", VDevice("cuda", "²"), None),
+        ("I.vdevice('llvm', 0, 'global')", VDevice("I.vdevice('llvm', 0, 'global')"), 0),
+    ],
+)
+def test_a_device_is_read_and_written_alike(written: str, device: VDevice, index: int | None) -> None:
+    assert VDevice.read(written) == device
+    assert (str(device), device.index) == (written, index)
+    assert device.is_reference is not written.startswith("I.")
+    info = s.TensorStructInfo(vdevice=device)
+    assert info is s.TensorStructInfo(vdevice=VDevice.read(written))
+    parsed = rxe.parse(f'@R.function\ndef main(x: R.Tensor(vdevice="{written}")):\n    return x\n')
+    assert parsed["main"].params[0].struct_info is info
+    assert str(info) == f'R.Tensor(vdevice="{written}")'
+
+
+@pytest.mark.parametrize("placement", ["S[0], R", "S[0],R", "R", ""])
+@pytest.mark.parametrize("mesh", ["mesh[0]", "a; b"])
+def test_a_sharding_is_read_and_written_alike(mesh: str, placement: str) -> None:
+    text = f'R.DTensor((2, 3), dtype="float32", device_mesh="{mesh}", placement="{placement}")'
+    info = rxe.parse(f"@R.function\ndef main(x: {text}):\n    return x\n")["main"].params[0].struct_info
+    assert info.vdevice == Sharding(mesh, placement)
+    assert info.vdevice.parts == [part.strip() for part in placement.split(",")]
+    assert str(info) == text
+
+
+def test_a_device_is_no_sharding_whatever_it_is_called() -> None:
+    """A semicolon in a name once made a mesh of it."""
+    text = 'R.Tensor((2,), dtype="float32", vdevice="a; b")'
+    parsed = rxe.parse(f"@R.function\ndef main(x: {text}):\n    return x\n")
+    assert str(parsed["main"].params[0].struct_info) == text
+
+
+PLACES = """
+@I.ir_module
+class M:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0)], "mesh": [R.device_mesh((2,), I.Range(0, 2))]})
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32", "llvm:0"), z: R.DTensor((4, 4), "float32", "mesh[0]", "S[0]")):
+        y = R.to_vdevice(x, dst_vdevice="cuda:0:global")
+        w = R.add(z, z)
+        return (y, w)
+"""
+
+
+def test_places_survive_text_and_json_and_count_for_equality() -> None:
+    module = rxe.normalize(rxe.parse(PLACES))
+    for again in (rxe.parse(module.script()), rxe.from_json(rxe.to_json(module))):
+        normal = rxe.normalize(again)
+        assert rxe.structural_equal(normal, module)
+        assert rxe.structural_hash(normal) == rxe.structural_hash(module)
+        assert normal.script() == module.script()
+    for old, new in (('"llvm:0"', '"cuda:0"'), ('"S[0]"', '"S[1]"'), ('"llvm:0"', '"llvm:0:global"')):
+        other = rxe.normalize(rxe.parse(PLACES.replace(old, new)))
+        assert not rxe.structural_equal(other, module)
+        assert rxe.structural_hash(other) != rxe.structural_hash(module)
+
+
+def test_a_text_is_no_place() -> None:
+    with pytest.raises(TypeError, match="lies on a VDevice or in a Sharding, not in a str"):
+        s.TensorStructInfo(ndim=77, vdevice="llvm:0")  # type: ignore[arg-type]
+    dump = rxe.to_json(rxe.normalize(rxe.parse(PLACES)))
+    with pytest.raises(rxe.ParseError):
+        rxe.from_json(dump.replace('{"vdevice": "llvm:0"}', '"llvm:0"'))

@@ -35,6 +35,7 @@ from relax_explorer.core.ir import types as t
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.ir.tensor_place import VDevice
 from relax_explorer.core.program.module import IRModule
 
 F32, F16, I32, I64, BOOL = map(dtype, ("float32", "float16", "int32", "int64", "bool"))
@@ -55,7 +56,7 @@ class _Tensors:
         self, element: Any = None, ndim: int = -1, shape: Any = None, vdevice: str | None = None
     ) -> s.TensorStructInfo:
         found = shape if shape is None or isinstance(shape, Var) else _dims(shape)
-        return s.TensorStructInfo(found, element, ndim, vdevice)
+        return s.TensorStructInfo(found, element, ndim, None if vdevice is None else VDevice.read(vdevice))
 
 
 class _Shapes:

@@ -9,6 +9,7 @@ from relax_explorer.core.ir.interned import InternTable
 from relax_explorer.core.ir.prim import IntImm, PrimExpr
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.struct_info_text import PLAIN, StructInfoText
+from relax_explorer.core.ir.tensor_place import Sharding, TensorPlace, VDevice
 
 if TYPE_CHECKING:
     from relax_explorer.core.ir.expr import Var
@@ -111,29 +112,24 @@ class ShapeStructInfo(StructInfo):
         return f"R.Shape(ndim={self.ndim})" if self.ndim >= 0 else "R.Shape"
 
 
-MESH_MARK = (
-    "; "  # in a vdevice: it is the device mesh, and after the mark the placement, of a distributed tensor
-)
-
-
 class TensorStructInfo(StructInfo):
     """A tensor: `shape` (dimensions, or a variable holding a shape, or None), `dtype` (or None), `ndim` (-1 unknown).
 
-    `vdevice` says where it lies: on a virtual device, or, when distributed, on a mesh (see MESH_MARK).
+    `vdevice` says where it lies: on a virtual device, or, when distributed, on a mesh.
     """
 
     __slots__ = ("dtype", "ndim", "shape", "vdevice")
     shape: tuple[PrimExpr, ...] | Var | None
     dtype: DType | None
     ndim: int
-    vdevice: str | None
+    vdevice: TensorPlace | None
 
     def __new__(
         cls,
         shape: tuple[PrimExpr, ...] | Var | None = None,
         dtype: DType | None = None,
         ndim: int = -1,
-        vdevice: str | None = None,
+        vdevice: TensorPlace | None = None,
     ) -> TensorStructInfo:
         if type(shape) is tuple:
             ndim = _rank(shape, ndim)
@@ -146,6 +142,8 @@ class TensorStructInfo(StructInfo):
             return hit  # type: ignore[no-any-return]  # as above
         if shape is not None and type(shape) is not tuple and not hasattr(shape, "name"):
             raise TypeError(f"a shape is a tuple of dimensions or a variable, not a {type(shape).__name__}")
+        if vdevice is not None and not isinstance(vdevice, (VDevice, Sharding)):
+            raise TypeError(f"a tensor lies on a VDevice or in a Sharding, not in a {type(vdevice).__name__}")
         return _interned(key, shape=shape, dtype=dtype, ndim=ndim, vdevice=vdevice)  # type: ignore[no-any-return]
 
     @property
@@ -173,13 +171,13 @@ class TensorStructInfo(StructInfo):
             parts.append(f'dtype="{self.dtype}"')
         if self.shape is None and self.ndim >= 0:
             parts.append(f"ndim={self.ndim}")
-        if self.vdevice is not None and MESH_MARK in self.vdevice:
-            mesh, _, placement = self.vdevice.partition(MESH_MARK)
+        if type(self.vdevice) is Sharding:
+            mesh = self.vdevice.mesh
             where = mesh if mesh.endswith(")") else quoted(mesh)
-            parts += [f"device_mesh={where}", f"placement={quoted(placement)}"]
+            parts += [f"device_mesh={where}", f"placement={quoted(self.vdevice.placement)}"]
             return f"R.DTensor({', '.join(parts)})"
         if self.vdevice is not None:
-            parts.append(f"vdevice={quoted(self.vdevice)}")
+            parts.append(f"vdevice={quoted(str(self.vdevice))}")
         return f"R.Tensor({', '.join(parts)})" if parts else "R.Tensor"
 
 

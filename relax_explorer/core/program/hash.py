@@ -12,6 +12,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.index_map import IndexMap
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.program.module import IRModule
 
 
@@ -90,6 +91,8 @@ class Hasher:
             self.token(type(value).__name__, value)
         elif isinstance(value, float):
             self.token("float", value.hex())
+        elif isinstance(value, (VDevice, Sharding)):
+            self.token("str", value)
         elif type(value).__name__ == "PrimFunc":
             from relax_explorer.core.program.prim_func_equal import prim_func_hash
 

@@ -20,6 +20,7 @@ from relax_explorer.core.ir import expr, prim, struct_info
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, dtype
 from relax_explorer.core.ir.index_map import IndexMap, index_map
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.program import module as modules
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
@@ -120,6 +121,8 @@ _VALUES: dict[type, Callable[[_Writer, Any], Any]] = {
             out._value(value.inverse),
         ]
     },
+    VDevice: lambda out, value: {"vdevice": str(value)},
+    Sharding: lambda out, value: {"sharding": [value.mesh, value.placement]},
     Attrs: lambda out, value: {"attrs": [[name, out._value(item)] for name, item in value.items()]},
 }
 
@@ -187,5 +190,7 @@ _READERS: dict[str, Callable[[_Reader, Any], Any]] = {
     "tensor": lambda reader, inner: tensor_from_text(inner),
     "dict": lambda reader, inner: {name: reader.value(item) for name, item in inner},
     "index_map": lambda reader, inner: index_map(*[reader.value(part) for part in inner]),
+    "vdevice": lambda reader, inner: VDevice.read(inner),
+    "sharding": lambda reader, inner: Sharding(*map(str, inner)),
     "attrs": lambda reader, inner: Attrs([(name, reader.value(item)) for name, item in inner]),
 }

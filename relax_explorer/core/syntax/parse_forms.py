@@ -14,6 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.tensor_place import Sharding
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.parse_attributes import default_attrs, keywords, struct_infos
 from relax_explorer.core.syntax.reader import Reader
@@ -116,7 +117,7 @@ def spread_const(reader: Reader, node: ast.Call) -> e.Constant:
     given: dict[str, ast.expr] = dict(zip(("value", "ty"), node.args, strict=False))
     given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
     info = reader.info.read(given["ty"]) if "ty" in given else None
-    spread = isinstance(info, s.TensorStructInfo) and info.vdevice is not None and s.MESH_MARK in info.vdevice
+    spread = isinstance(info, s.TensorStructInfo) and type(info.vdevice) is Sharding
     if (
         "value" not in given
         or set(given) - {"value", "ty"}

@@ -12,6 +12,7 @@ from relax_explorer.core.codes import well_formedness as well_formed
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.syntax import parse_types
 from relax_explorer.core.syntax.context import Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
@@ -107,23 +108,24 @@ class InfoReader(DimReader):
         found = self.dtype(given["dtype"]) if "dtype" in given else None
         ndim = self.rank(given, shape, node)
         vdevice = given.get("vdevice")
-        where = vdevice.value if isinstance(vdevice, ast.Constant) else None
-        return s.TensorStructInfo(shape, found, ndim, where)  # type: ignore[arg-type]  # narrowed by type() above
+        named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
+        where = VDevice.read(vdevice.value) if named else None  # type: ignore[union-attr]  # as `named` says
+        return s.TensorStructInfo(shape, found, ndim, where)
 
     def _distributed(self, node: ast.Call) -> s.StructInfo:
         """`R.DTensor(shape, dtype, device_mesh, placement)`: a tensor spread over a device mesh."""
         given = self._keywords(node, "shape", "dtype", "device_mesh", "placement", "ndim")
         for name, arg in zip(("shape", "dtype", "device_mesh", "placement"), node.args, strict=False):
             given.setdefault(name, arg)
-        where = [
+        mesh, placement = (
             str(at.value) if isinstance(at, ast.Constant) else verbatim(at)
             for at in (given.get(name, ast.Constant("")) for name in ("device_mesh", "placement"))
-        ]
+        )
         shape = self.shape_argument(given["shape"]) if "shape" in given else None
         found = self.dtype(given["dtype"]) if "dtype" in given else None
         ndim = self.rank(given, shape, node)
-        info = s.TensorStructInfo(shape, found, ndim, s.MESH_MARK.join(where))
-        for axis in re.findall(r"S\[(\d+)\]", where[1]):
+        info = s.TensorStructInfo(shape, found, ndim, Sharding(mesh, placement))
+        for axis in re.findall(r"S\[(\d+)\]", placement):
             if int(axis) >= info.ndim:
                 rank = f"of rank {info.ndim}" if info.ndim >= 0 else "of unknown rank"
                 text = f"placement divides axis {axis} of a tensor {rank}"
@@ -211,7 +213,7 @@ class InfoReader(DimReader):
 
 _BARE: dict[str, s.StructInfo] = {
     "Tensor": s.TensorStructInfo(),
-    "DTensor": s.TensorStructInfo(None, None, -1, s.MESH_MARK),
+    "DTensor": s.TensorStructInfo(None, None, -1, Sharding("", "")),
     "Shape": s.ShapeStructInfo(),
     "Tuple": s.VOID,
     "Callable": s.FuncStructInfo(None, s.OBJECT, False),

@@ -15,6 +15,7 @@ from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim_text import Named, PrimText, float_text, quoted
 from relax_explorer.core.ir.struct_info_text import StructInfoText
+from relax_explorer.core.ir.tensor_place import Sharding
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax import index_maps
@@ -261,7 +262,7 @@ def _is_spread(info: s.StructInfo) -> bool:
     """Whether a tensor, or a field of a tuple, is distributed."""
     if isinstance(info, s.TupleStructInfo):
         return any(map(_is_spread, info.fields))
-    return isinstance(info, s.TensorStructInfo) and info.vdevice is not None and s.MESH_MARK in info.vdevice
+    return isinstance(info, s.TensorStructInfo) and type(info.vdevice) is Sharding
 
 
 def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:

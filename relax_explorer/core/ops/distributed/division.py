@@ -13,6 +13,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.tensor_place import Sharding
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.kit.devices import is_spread, mesh_of, spread
@@ -53,26 +54,26 @@ def placed(
     """A result with its mesh and its placement, of an operator that `check_distributed` lets pass."""
     rule = _RULES[op.name]
     where = [found for found in map(spread, infos) if found is not None]
-    mesh, placement = where[0]
-    for other, _ in where[1:]:
-        if mesh_of(at, other) != mesh_of(at, mesh):
-            text = f"the operands lie on different meshes, {mesh} and {other}"
+    mesh, parts = where[0].mesh, where[0].parts
+    for other in where[1:]:
+        if mesh_of(at, other.mesh) != mesh_of(at, mesh):
+            text = f"the operands lie on different meshes, {mesh} and {other.mesh}"
             raise at.fail(codes.WRONG_KIND, text, help="use R.dist.redistribute")
-    parts = [part.strip() for part in placement.split(",")]
     if rule is not None and isinstance(result, Tensor):
         axes = _divided(at, op, infos, rule(at, infos, result, attrs))
         parts = ["R"] * len(parts)
         for axis, number in sorted(axes.items()):
             parts[number] = f"S[{axis}]"  # one axis of a mesh divides one axis; TVM takes the last, too
-    return rules.on_device(result, (Tensor(vdevice=s.MESH_MARK.join((mesh, ", ".join(parts)))),))
+    return rules.on_device(result, (Tensor(vdevice=Sharding(mesh, ", ".join(parts))),))
 
 
 def _divided(at: Site, op: type[Op], infos: Sequence[s.StructInfo], runs: Runs) -> dict[int, int]:
     """For the axes of the result that are divided, over which axis of the mesh."""
     found: dict[int, int] = {}
     for operand, axis, place in runs:
-        _, placement = spread(infos[operand]) or ("", "")
-        numbers = [number for number, part in enumerate(placement.split(",")) if part.strip() == f"S[{axis}]"]
+        where = spread(infos[operand])
+        parts = where.parts if where is not None else []
+        numbers = [number for number, part in enumerate(parts) if part == f"S[{axis}]"]
         if not numbers:
             continue
         if found.setdefault(place, numbers[-1]) != numbers[-1]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.tensor_place import Sharding
 from relax_explorer.core.ops.distributed.ccl import Collective, divided, need_workers
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import REQUIRED, Site, attr, operand
@@ -102,7 +103,7 @@ class Redistribute(Collective, name="relax.dist.redistribute"):
             hint = "annotate it with its rank: R.DTensor(ndim=…)"
             raise at.fail(codes.RANK_WRONG, text, value=f"this is {info}", help=hint)
         _need_mesh_rank(at, device_mesh, parts)
-        where = s.MESH_MARK.join((str(device_mesh), ", ".join(parts)))
+        where = Sharding(str(device_mesh), ", ".join(parts))
         return s.TensorStructInfo(info.shape, info.dtype, info.ndim, where)
 
 
@@ -129,11 +130,12 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
         where = spread(info)
         if where is None:
             return s.TensorStructInfo(part.shape, part.dtype, part.ndim, info.vdevice)
-        mesh, placement = where
-        if placement.strip() != "R":
-            text = f"input is spread as {placement}, a copy on each device of a mesh of one axis is needed"
+        if where.parts != ["R"]:
+            text = (
+                f"input is spread as {where.placement}, a copy on each device of a mesh of one axis is needed"
+            )
             raise at.fail(codes.BAD_ATTRIBUTE, text, input=f"this is {info}", help="use R.dist.redistribute")
-        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, s.MESH_MARK.join((mesh, f"S[{axis}]")))
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, Sharding(where.mesh, f"S[{axis}]"))
 
 
 class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
@@ -154,5 +156,5 @@ class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
             if where is None or not isinstance(info, s.TensorStructInfo):
                 text = f"out_ty has {info}, a distributed tensor is needed"
                 raise at.fail(codes.ARGUMENT_INFO, text, help="state R.DTensor(…)")
-            _need_mesh_rank(at, where[0], placement_of(at, where[1], info.ndim))
+            _need_mesh_rank(at, where.mesh, placement_of(at, where.placement, info.ndim))
         return whole

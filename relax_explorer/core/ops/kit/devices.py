@@ -6,19 +6,17 @@ import re
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.ops.kit.decl import Site
 
 _NAMED = re.compile(r"([\w.]+)\[(\d+)\]")
 _KIND = re.compile(r"""I\.vdevice\(\s*(?:["']([\w-]+)|\{.*?["']kind["']:\s*["']([\w-]+))""")
 
 
-def spread(info: s.StructInfo) -> tuple[str, str] | None:
-    """The mesh and the placement of a distributed tensor, None for any other."""
+def spread(info: s.StructInfo) -> Sharding | None:
+    """Where a distributed tensor lies, None for any other."""
     where = info.vdevice if isinstance(info, s.TensorStructInfo) else None
-    if where is None or s.MESH_MARK not in where:
-        return None
-    mesh, _, placement = where.partition(s.MESH_MARK)
-    return mesh, placement
+    return where if isinstance(where, Sharding) else None
 
 
 def is_spread(info: s.StructInfo) -> bool:
@@ -40,16 +38,14 @@ def mesh_of(at: Site, mesh: object) -> str:
     return str(found[int(named[2])])
 
 
-def need_device(at: Site, device: str) -> None:
+def need_device(at: Site, device: VDevice) -> None:
     """Refuse a device that is not among those of the module; a module that names none may have any."""
     devices = at.places.get("vdevice", ())
-    if not isinstance(devices, tuple) or not devices or device.startswith("I."):
+    if not isinstance(devices, tuple) or not devices or not device.is_reference:
         return
     kinds = [match[1] or match[2] for match in map(_KIND.match, map(str, devices)) if match is not None]
-    kind, _, rest = device.partition(":")
-    number = rest.partition(":")[0] or "0"
-    there = len(kinds) if kind == "vdevice" else kinds.count(kind)
-    if not number.isdigit() or int(number) >= there:
+    there = len(kinds) if device.target == "vdevice" else kinds.count(device.target)
+    if device.index is None or device.index >= there:
         known = [f"{kind}:{kinds[:n].count(kind)}" for n, kind in enumerate(kinds)]
         text = f"dst_vdevice is {device}, the module has {', '.join(known)}"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="add it to I.module_global_infos, or name one of these")

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
+from relax_explorer.core.ir.tensor_place import TensorPlace
 from relax_explorer.core.ops.kit.decl import InferFailure, Site
 
 Dims = tuple[p.PrimExpr, ...]
@@ -199,7 +200,7 @@ def on_device(result: s.StructInfo, operands: Sequence[s.StructInfo]) -> s.Struc
     return _placed(result, found.pop() if len(found) == 1 else None) if found else result
 
 
-def _devices(info: s.StructInfo) -> list[str]:
+def _devices(info: s.StructInfo) -> list[TensorPlace]:
     if isinstance(info, s.TensorStructInfo):
         return [info.vdevice] if info.vdevice is not None else []
     return (
@@ -209,7 +210,7 @@ def _devices(info: s.StructInfo) -> list[str]:
     )
 
 
-def _placed(info: s.StructInfo, device: str | None) -> s.StructInfo:
+def _placed(info: s.StructInfo, device: TensorPlace | None) -> s.StructInfo:
     if isinstance(info, s.TupleStructInfo):
         return s.TupleStructInfo(tuple([_placed(field, device) for field in info.fields]))
     if isinstance(info, s.TensorStructInfo):

@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.tensor_place import VDevice
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import REQUIRED, Site, Stops, Value, attr, operand
 from relax_explorer.core.ops.kit.devices import need_device
@@ -94,12 +95,10 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
     def infer(at: Site, data: s.StructInfo, dst_vdevice: object) -> s.StructInfo:
         """The shape and dtype of data, on the device."""
         info = rules.tensor(at, data, "data")
-        where = dst_vdevice if isinstance(dst_vdevice, str) else info.vdevice
-        if where is not None:
+        where = VDevice.read(str(dst_vdevice)) if isinstance(dst_vdevice, str) else info.vdevice
+        if isinstance(where, VDevice):
             need_device(at, where)
-        return s.TensorStructInfo(
-            info.shape, info.dtype, info.ndim, str(where) if where is not None else None
-        )
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, where)
 
 
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):
