@@ -11,7 +11,7 @@ from tests.support.spec_coverage import bites, requirements, without_mutants
 
 # Rules that an audit once broke without a test failing.
 AUDITED = (
-    ("FunctionNormalizer._match_cast", "without `self.dims.update"),
+    ("FunctionNormalizer.cast", "without `self.dims.update"),
     ("_Scopes._binding", "without `self.dims.update"),
     ("_Scopes._nested", "without `self.group =` frozenset()"),
     ("purity.py:module", "without `'force_pure'`"),
