@@ -10,8 +10,11 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec import memory
 from relax_explorer.core.exec.faults import guarded
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
-from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, describe
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.prim import PrimVar
@@ -22,7 +25,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 Builtin = Callable[[Any, Any, Any, list[Any]], Any]
 
 
-def _prim_func(machine: Any, at: Any, callee: Any) -> PrimFunc:
+def _prim_func(machine: Running, at: Instruction, callee: Value) -> PrimFunc:
     fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if type(fn) is not PrimFunc:
         raise machine.trap(
@@ -31,7 +34,7 @@ def _prim_func(machine: Any, at: Any, callee: Any) -> PrimFunc:
     return fn
 
 
-def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.call_tir(f, (args…), out)`: scalars of the older surface (`tir_vars`) stand where the PrimFunc has them."""
     fn = _prim_func(machine, at, args[0])
     tail = list(args[2]) if len(args) > 2 else []
@@ -49,12 +52,12 @@ def call_tir(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     machine.write(frame, at.target, value)
 
 
-def _flat(args: Sequence[Any]) -> list[Any]:
+def _flat(args: Sequence[Value]) -> list[Any]:
     """Arguments of a kernel: a shape stands for its lengths."""
     return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
 
 
-def call_tir_inplace(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def call_tir_inplace(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.call_tir_inplace`: the inputs that are written are copied first, so going back finds them unchanged."""
     fn = _prim_func(machine, at, args[0])
     out = at.node.sinfo_args[0]
@@ -74,7 +77,7 @@ def call_tir_inplace(machine: Any, frame: Any, at: Any, args: list[Any]) -> None
     machine.write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 
 
-def call_dps_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def call_dps_packed(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.call_dps_packed("name", (args…), out)`: outputs are allocated and passed last."""
     out = at.node.sinfo_args[0]
     infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
@@ -83,22 +86,22 @@ def call_dps_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     machine.write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 
 
-def call_packed(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
+def call_packed(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> Value:
     """`R.call_pure_packed` and `R.invoke_closure`: a function value with its arguments."""
     return machine.call_value(args[0], args[1:], frame, at)
 
 
-def invoke_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
+def invoke_closure(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> Value:
     """`R.invoke_closure(f, (args…))`."""
     return machine.call_value(args[0], list(args[1]), frame, at)
 
 
-def make_closure(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def make_closure(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.make_closure(f, (captured…))`."""
     machine.write(frame, at.target, Lifted(args[0], tuple(args[1])))
 
 
-def print_values(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def print_values(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.print`: the text goes to the machine's output, never to the terminal."""
     template = at.node.attrs.get("format")
     values = [arg for arg in args if not (isinstance(arg, str) and template is None)]
@@ -108,7 +111,7 @@ def print_values(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     machine.write(frame, at.target, ())
 
 
-def _formatted(template: str, values: list[Any]) -> str:
+def _formatted(template: str, values: list[Value]) -> str:
     if not template:
         return " ".join(map(str, values))
     text = template
@@ -117,7 +120,7 @@ def _formatted(template: str, values: list[Any]) -> str:
     return text
 
 
-def assert_op(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def assert_op(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.assert_op(condition, args…, format=…)`."""
     condition = args[0]
     if isinstance(condition, np.ndarray) and condition.ndim:
@@ -129,38 +132,38 @@ def assert_op(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     machine.write(frame, at.target, ())
 
 
-def shape_of(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def shape_of(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.shape_of(x)`."""
     value = args[0]
     machine.write(frame, at.target, UNKNOWN if value is UNKNOWN else Shape(value.shape))
 
 
-def tensor_to_shape(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def tensor_to_shape(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.tensor_to_shape(x)`: a vector of integers as a shape."""
     machine.write(frame, at.target, Shape(int(n) for n in args[0].reshape(-1)))
 
 
-def shape_to_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def shape_to_tensor(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.shape_to_tensor(s)`: a shape as a vector of int64."""
     machine.write(frame, at.target, np.asarray(args[0], dtype=np.int64))
 
 
-def null_value(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def null_value(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.null_value()`."""
     machine.write(frame, at.target, NULL)
 
 
-def same(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def same(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """Operators about devices and hints: there is one device here, so the value itself."""
     machine.write(frame, at.target, args[0])
 
 
-def call_py_func(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def call_py_func(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.call_py_func("name", (args…), out)`: a function registered here as a packed function."""
     machine.write(frame, at.target, machine.packed(args[0], list(args[1]), at))
 
 
-def call_builtin_with_ctx(machine: Any, frame: Any, at: Any, args: list[Any]) -> Any:
+def call_builtin_with_ctx(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> Value:
     """`R.call_builtin_with_ctx("name", (args…))`: a builtin of the virtual machine; the machine is its context."""
     name = args[0].name if isinstance(args[0], e.ExternFunc) else describe(args[0])
     if name == "vm.builtin.invoke_closure":

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.machine import Frame, Machine
-from relax_explorer.core.exec.values import to_python
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 
@@ -63,7 +63,7 @@ class Debugger:
         self,
         module: IRModule,
         function: str = "main",
-        args: Sequence[Any] = (),
+        args: Sequence[Value] = (),
         cache: Path | None = None,
         interrupt: Interrupt | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class Debugger:
         return self.machine.done
 
     @property
-    def result(self) -> Any:
+    def result(self) -> Value:
         """What the function returned, None before."""
         return to_python(self.machine.result) if self.machine.done else None
 
@@ -189,7 +189,7 @@ class Debugger:
 
 
 def debug(
-    module: IRModule, function: str = "main", args: Sequence[Any] = (), cache: Path | None = None
+    module: IRModule, function: str = "main", args: Sequence[Value] = (), cache: Path | None = None
 ) -> Debugger:
     """A debugger at the start of a call; raises Failure when the inputs don't fit."""
     return Debugger(module, function, args, cache)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 
@@ -20,7 +21,7 @@ class Event:
     function: str
     depth: int
     binding: e.Binding | None = None
-    value: Any = None
+    value: Value = None
     dims: tuple[tuple[p.PrimVar, int], ...] = ()  # shape variables bound by this step
     check: str = ""
 

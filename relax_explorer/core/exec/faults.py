@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Code, Failure
-from relax_explorer.core.exec.kernels import at_call
+from relax_explorer.core.diagnostics import Code, Failure, Label
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops.kit.special import BadValue, NotDefined
+from relax_explorer.core.tir.stmt import PrimFunc, Stmt
 
 _CODES: tuple[tuple[type[Exception], Code], ...] = (
     (MemoryError, codes.TOO_LARGE),
@@ -23,12 +27,12 @@ _CODES: tuple[tuple[type[Exception], Code], ...] = (
 )
 
 
-def guarded(machine: Any, at: Any, work: Callable[[], Any]) -> Any:
+def guarded(machine: Running, at: Instruction, work: Callable[[], Any]) -> Value:
     """`work()`, with what numpy and the kernels raise for wrong operands turned into the program's own failure."""
     try:
         return work()
     except Failure as failure:
-        raise at_call(failure, machine, at) from None
+        raise _at_call(failure, machine, at) from None
     except tuple(kind for kind, _ in _CODES) as problem:
         code = next(code for kind, code in _CODES if isinstance(problem, kind))
         text = str(problem) or "out of memory"
@@ -37,14 +41,25 @@ def guarded(machine: Any, at: Any, work: Callable[[], Any]) -> Any:
         raise machine.trap(code, text, at, getattr(problem, "hint", "")) from None
 
 
-def called(machine: Any, at: Any, name: str, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+def called(
+    machine: Running, at: Instruction, name: str, function: Callable[..., Any], args: Sequence[Value]
+) -> Value:
     """What a function of the user's returns; whatever it raises is said with its line."""
     try:
         return function(*args)
     except Failure as failure:
-        raise at_call(failure, machine, at) from None
+        raise _at_call(failure, machine, at) from None
     except Exception as problem:  # it is not ours, and may raise anything
         frames = traceback.extract_tb(problem.__traceback__)[1:]
         where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
         text = f"{name} raised {type(problem).__name__}: {problem}{where}"
         raise machine.trap(codes.PACKED_FAILED, text, at) from problem
+
+
+def _at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
+    """What went wrong in a PrimFunc, said of the call that runs it; another failure as it is."""
+    first = failure.diagnostics[0]
+    if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):
+        return failure
+    own = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
+    return Failure(replace(own, labels=(*own.labels, Label(first.labels[0].place, "in this PrimFunc"))))

@@ -13,9 +13,20 @@ import numpy as np
 
 from relax_explorer.core.codes import internal, operators, runtime
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.match import Mismatch, match
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.scalars import evaluate
-from relax_explorer.core.exec.values import Dims, Shape, describe, dtype_of, negative_dimension, scalar_dtype
+from relax_explorer.core.exec.values import (
+    Dims,
+    Shape,
+    Value,
+    describe,
+    dtype_of,
+    negative_dimension,
+    scalar_dtype,
+)
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -32,7 +43,9 @@ _CODES = {
 """What a refusal is when it runs; others are about shapes."""
 
 
-def type_of_result(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any]) -> s.StructInfo:
+def type_of_result(
+    machine: Running, frame: Frame, at: Instruction, op: type[Op], args: Sequence[Value]
+) -> s.StructInfo:
     """The type that the operator's rule derives for these values; raises Failure where it refuses them."""
     call = at.node
     stated = call.struct_info or s.OBJECT
@@ -55,14 +68,16 @@ def type_of_result(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequen
 
 
 def _refused(
-    machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any], problem: Diagnostic
+    machine: Running, frame: Frame, at: Instruction, op: type[Op], args: Sequence[Value], problem: Diagnostic
 ) -> Failure:
     """What the operator's rule says of operands, as a problem of the run."""
     code = _CODES.get(problem.code, runtime.SHAPE_CHECK)
     return with_operands(machine.trap(code, problem.message, at, problem.help), frame, at.node, op, args)
 
 
-def with_operands(failure: Failure, frame: Any, call: e.Call, op: type[Op], args: Sequence[Any]) -> Failure:
+def with_operands(
+    failure: Failure, frame: Frame, call: e.Call, op: type[Op], args: Sequence[Value]
+) -> Failure:
     """The failure with what each operand was, where it stands in the call, and the shape variables of their types."""
     spans = operand_spans(call.span)
     places = spans if len(spans) >= len(args) else call.args
@@ -92,14 +107,14 @@ def _values(call: e.Call, dims: Dims) -> str:
     return ", ".join(f"{var.name} = {dims[var]}" for var in seen if var in dims)
 
 
-def _parts(value: Any) -> str:
+def _parts(value: Value) -> str:
     """What an operand is; of a tuple, what its fields are."""
     if isinstance(value, (np.ndarray, Shape)):
         return describe(value)
     return ", ".join(map(describe, value)) or "an empty tuple"
 
 
-def _info(value: Any, stated: s.StructInfo | None) -> s.StructInfo:
+def _info(value: Value, stated: s.StructInfo | None) -> s.StructInfo:
     """The type of a value; what its variable is known as, for objects."""
     if isinstance(value, np.ndarray):
         device = stated.vdevice if isinstance(stated, s.TensorStructInfo) else None
@@ -130,7 +145,13 @@ def negative_length(info: s.StructInfo, dims: Dims) -> str:
 
 
 def check_value(
-    machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any], value: Any, wanted: s.StructInfo
+    machine: Running,
+    frame: Frame,
+    at: Instruction,
+    op: type[Op],
+    args: Sequence[Value],
+    value: Value,
+    wanted: s.StructInfo,
 ) -> None:
     """Hold a value against the type that the rule gave for these operands, and against that of its variable.
 
@@ -155,7 +176,7 @@ def check_value(
         raise with_operands(trap, frame, at.node, op, args) from None
 
 
-def _other_than_stated(frame: Any, call: e.Call, op: type[Op], args: Sequence[Any], scope: Any) -> str:
+def _other_than_stated(frame: Frame, call: e.Call, op: type[Op], args: Sequence[Value], scope: Any) -> str:
     """Which operand is not what its type says; empty when each is."""
     for n, (value, arg) in enumerate(zip(args, call.args, strict=True)):
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,11 +12,11 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.tir_cache import refusal
-from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Dims, lengths
+from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Dims, Value, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.tir.stmt import PrimFunc, Stmt
+from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.tir_numba import Code, Variables
@@ -35,7 +34,7 @@ class Kernels:
         self.cache, self.interrupt = cache, interrupt
         self.remarks: list[Diagnostic] = []  # of the cache
 
-    def get(self, fn: PrimFunc) -> Any:
+    def get(self, fn: PrimFunc) -> Value:
         """The kernel of a PrimFunc."""
         from relax_explorer.core.exec.tir_numba import (  # numba takes 0.3 s to import
             Kernel,
@@ -56,19 +55,19 @@ class Kernels:
             self.cache = None
             self.remarks.append(Diagnostic(codes.CACHE_REFUSED, reason, help=codes.CACHE_REFUSED.fix))
 
-    def call(self, fn: PrimFunc, args: Sequence[Any]) -> Any:
+    def call(self, fn: PrimFunc, args: Sequence[Value]) -> Value:
         """Run a PrimFunc on arrays and scalars; it fills its outputs. The scalar that it returns, None without."""
         return self.get(fn)(*args, interrupt=self.interrupt)
 
     def call_tir(
         self,
         fn: PrimFunc,
-        args: Sequence[Any],
+        args: Sequence[Value],
         tail: Sequence[Any],
         out: s.StructInfo,
         dims: Dims,
         place: Any,
-    ) -> Any:
+    ) -> Value:
         """The outputs of a PrimFunc: arrays are allocated as `out` says, and passed after the arguments and before `tail`."""
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
         results = [allocate(info, dims, place) for info in infos]
@@ -76,16 +75,7 @@ class Kernels:
         return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
 
 
-def at_call(failure: Failure, machine: Any, at: Any) -> Failure:
-    """What went wrong in a PrimFunc, said of the call that runs it; another failure as it is."""
-    first = failure.diagnostics[0]
-    if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):
-        return failure
-    own = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
-    return Failure(replace(own, labels=(*own.labels, Label(first.labels[0].place, "in this PrimFunc"))))
-
-
-def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Any:
+def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Value:
     """An array for a result; raises Failure when its size isn't known or is beyond the limit."""
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
         raise Failure(

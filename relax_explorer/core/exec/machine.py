@@ -18,12 +18,13 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import called, guarded
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
 from relax_explorer.core.exec.operation import run_operator
-from relax_explorer.core.exec.plan import Instruction, Plan, plan
+from relax_explorer.core.exec.plan import Instruction, Plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
     UNKNOWN,
@@ -32,6 +33,7 @@ from relax_explorer.core.exec.values import (
     Lifted,
     Opaque,
     Shape,
+    Value,
     as_argument,
     describe,
     shape_value,
@@ -47,51 +49,6 @@ from relax_explorer.core.tir.stmt import PrimFunc
 DEPTH_LIMIT = 10_000
 
 
-class Frame:
-    """One activation of a function: registers, program counter, shape variables."""
-
-    __slots__ = ("dims", "function", "has_ended", "into", "made_by", "name", "pc", "plan", "registers")
-
-    def __init__(self, function: e.Function, name: str, dims: Dims) -> None:
-        self.function, self.name, self.dims = function, name, dims
-        self.plan: Plan = plan(function, name)
-        self.registers = list(self.plan.registers)
-        self.pc = 0
-        self.has_ended = False  # whether something was killed here
-        self.into: tuple[Frame, int] | None = None  # where the result goes
-        self.made_by: e.Binding | None = None  # the caller's binding
-
-    @property
-    def shape_vars(self) -> dict[str, int]:
-        """The shape variables that have a value, by name."""
-        return {var.name: value for var, value in self.dims.items()}
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """Every variable that has a value, by name, parameters first."""
-        names: dict[str, Any] = {}
-        for var, slot in self.plan.slots.items():
-            value = self.registers[slot]
-            if value is not None:
-                names[var.name if var.name not in names else f"{var.name}#{slot}"] = value
-        return names
-
-    def __getitem__(self, name: str) -> Any:
-        """The value of the variable called `name`; raises KeyError when it has none (yet)."""
-        found = None
-        for var, slot in self.plan.slots.items():
-            if var.name == name and self.registers[slot] is not None:
-                found = self.registers[slot]
-        if found is None:
-            raise KeyError(f"{name!r} has no value here")
-        return to_python(found)
-
-    def value_of(self, var: e.Var) -> Any:
-        """The value of a variable, None when it has none yet."""
-        slot = self.plan.slots.get(var)
-        return None if slot is None else self.registers[slot]
-
-
 class Machine:
     """Runs one call of one function of a module in normal form.
 
@@ -104,7 +61,7 @@ class Machine:
         self,
         module: IRModule,
         function: str,
-        args: Sequence[Any],
+        args: Sequence[Value],
         record: bool = False,
         cache: Path | None = None,
         check_annotations: bool = False,
@@ -158,7 +115,7 @@ class Machine:
         self,
         fn: e.Function,
         name: str,
-        args: Sequence[Any],
+        args: Sequence[Value],
         captured: dict[e.Var, Any],
         into: tuple[Frame, int] | None,
         binding: e.Binding | None,
@@ -193,7 +150,7 @@ class Machine:
         for slot in held:
             made.registers[slot] = made.registers[slot].copy()
 
-    def _match_params(self, fn: e.Function, name: str, args: Sequence[Any], made: Frame) -> None:
+    def _match_params(self, fn: e.Function, name: str, args: Sequence[Value], made: Frame) -> None:
         infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]
         try:
             match_all(args, infos, made.dims, self.scope(made))
@@ -319,7 +276,7 @@ class Machine:
                 name = next((var.name for var, own in frame.plan.slots.items() if own == slot), "a value")
                 raise self.trap(codes.USED_AFTER_END, f"{name} is used after it was killed", at)
 
-    def _check_annotation(self, frame: Frame, binding: e.Binding, value: Any) -> None:
+    def _check_annotation(self, frame: Frame, binding: e.Binding, value: Value) -> None:
         if binding.annotation is None or value is UNKNOWN:
             return
         try:
@@ -335,7 +292,7 @@ class Machine:
             for slot in instruction.dead:
                 frame.registers[slot] = None
 
-    def write(self, frame: Frame, slot: int, value: Any) -> None:
+    def write(self, frame: Frame, slot: int, value: Value) -> None:
         """Put a value into a register."""
         if self.change is not None:
             self.change.writes.append((frame, slot, frame.registers[slot], value))
@@ -416,7 +373,7 @@ class Machine:
         callee, *args = [frame.registers[slot] for slot in at.args]
         return self.call_value(callee, args, frame, at)
 
-    def call_value(self, callee: Any, args: Sequence[Any], frame: Frame, at: Instruction) -> Event | None:
+    def call_value(self, callee: Value, args: Sequence[Value], frame: Frame, at: Instruction) -> Event | None:
         """Call a closure, a global function or a packed function."""
         if isinstance(callee, Closure):
             if len(args) != len(callee.function.params):
@@ -440,7 +397,7 @@ class Machine:
         self,
         fn: e.Function,
         name: str,
-        args: Sequence[Any],
+        args: Sequence[Value],
         captured: dict[e.Var, Any],
         frame: Frame,
         at: Instruction,
@@ -454,7 +411,7 @@ class Machine:
         args = [frame.registers[slot] for slot in at.args]
         self.write(frame, at.target, self.packed(at.node.op.name, args, at))
 
-    def packed(self, name: str, args: Sequence[Any], at: Instruction) -> Any:
+    def packed(self, name: str, args: Sequence[Value], at: Instruction) -> Value:
         """The result of a packed function; unknown arguments give an unknown result."""
         from relax_explorer.core.exec import vm_builtins
 
@@ -467,8 +424,10 @@ class Machine:
             raise self.trap(codes.UNKNOWN_PACKED, text, at, packed.hint(name))
         return self._foreign(function, name, args, at)
 
-    def _foreign(self, function: Callable[..., Any], name: str, args: Sequence[Any], at: Instruction) -> Any:
-        def work() -> Any:
+    def _foreign(
+        self, function: Callable[..., Any], name: str, args: Sequence[Value], at: Instruction
+    ) -> Value:
+        def work() -> Value:
             if packed.is_operator(function):
                 return guarded(self, at, lambda: function(*args))
             return called(self, at, name, function, args)
@@ -509,7 +468,7 @@ class Machine:
         self.write(caller, slot, value)
         return Event("return", frame.name, len(self.frames), frame.made_by, value)
 
-    def _check_result(self, frame: Frame, value: Any) -> None:
+    def _check_result(self, frame: Frame, value: Value) -> None:
         fn = frame.function
         info, derived = fn.ret_struct_info, fn.body.struct_info
         proven = derived is not None and info is not None and always_fits(derived, info)
@@ -574,10 +533,10 @@ _RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {
 def run(
     module: IRModule,
     function: str = "main",
-    args: Sequence[Any] = (),
+    args: Sequence[Value] = (),
     cache: Path | None = None,
     check_annotations: bool = False,
-) -> Any:
+) -> Value:
     """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
 
     Returns a numpy array, a tuple, or a tuple of int for a shape; raises Failure when the program is wrong or traps. `cache`

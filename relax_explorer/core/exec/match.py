@@ -23,6 +23,7 @@ from relax_explorer.core.exec.values import (
     Dims,
     Lifted,
     Shape,
+    Value,
     describe,
     kind_of,
     scalar_dtype,
@@ -61,7 +62,7 @@ class Scope:
 NOWHERE = Scope()
 
 
-def match(value: Any, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) -> None:
+def match(value: Value, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) -> None:
     """Check `value` against `info`, giving values to shape variables that have none; raises Mismatch.
 
     Two passes (errata E-28): first the variables that stand alone are bound, left to right, then the rest is compared.
@@ -71,7 +72,7 @@ def match(value: Any, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) ->
 
 
 def match_all(
-    values: Sequence[Any], infos: Sequence[s.StructInfo], dims: Dims, scope: Scope = NOWHERE
+    values: Sequence[Value], infos: Sequence[s.StructInfo], dims: Dims, scope: Scope = NOWHERE
 ) -> None:
     """`match` for several values that share their shape variables, as the parameters of a function do."""
     matching = _Matching(dims, scope)
@@ -91,7 +92,7 @@ class _Matching:
         self.pending: list[tuple[int, Path, str, p.PrimExpr, int]] = []
         self.functions: list[tuple[int, Path, s.FuncStructInfo, s.FuncStructInfo]] = []
 
-    def part(self, value: Any, info: s.StructInfo, path: Path) -> None:
+    def part(self, value: Value, info: s.StructInfo, path: Path) -> None:
         """The first pass over a value."""
         if value is not UNKNOWN and info is not s.OBJECT:
             _MATCHERS[type(info)](self, value, info, path)
@@ -130,7 +131,7 @@ class _Matching:
             elif type(dim) is not p.AnyDim:
                 self.pending.append((self.position, path, f"dim {number}: ", dim, int(length)))
 
-    def tensor(self, value: Any, info: s.TensorStructInfo, path: Path) -> None:
+    def tensor(self, value: Value, info: s.TensorStructInfo, path: Path) -> None:
         if not isinstance(value, np.ndarray):
             raise Mismatch(path, f"expected a tensor, got {describe(value)}")
         if info.dtype is not None and value.dtype.name != info.dtype.name:
@@ -149,7 +150,7 @@ class _Matching:
             text = f"shape {tuple(map(int, lengths))} does not equal {var.name} = {tuple(held)}"
             raise Mismatch(path, text)
 
-    def shape(self, value: Any, info: s.ShapeStructInfo, path: Path) -> None:
+    def shape(self, value: Value, info: s.ShapeStructInfo, path: Path) -> None:
         if not isinstance(value, Shape):
             raise Mismatch(path, f"expected a shape, got {describe(value)}")
         if info.ndim not in (-1, len(value)):
@@ -157,7 +158,7 @@ class _Matching:
         if info.values is not None:
             self._lengths(value, info.values, path)
 
-    def prim(self, value: Any, info: s.PrimStructInfo, path: Path) -> None:
+    def prim(self, value: Value, info: s.PrimStructInfo, path: Path) -> None:
         if kind_of(value) != "prim":
             raise Mismatch(path, f"expected a scalar, got {describe(value)}")
         found = scalar_dtype(value, info.dtype)
@@ -168,13 +169,13 @@ class _Matching:
         elif info.value is not None and info.dtype.is_int:
             self.pending.append((self.position, path, "", info.value, int(value)))
 
-    def tuple(self, value: Any, info: s.TupleStructInfo, path: Path) -> None:
+    def tuple(self, value: Value, info: s.TupleStructInfo, path: Path) -> None:
         if kind_of(value) != "tuple" or len(value) != len(info.fields):
             raise Mismatch(path, f"expected a tuple of {len(info.fields)}, got {describe(value)}")
         for number, (item, field) in enumerate(zip(value, info.fields, strict=True)):
             self.part(item, field, (*path, number))
 
-    def func(self, value: Any, info: s.FuncStructInfo, path: Path) -> None:
+    def func(self, value: Value, info: s.FuncStructInfo, path: Path) -> None:
         have = self._function(value)
         if info.params is None:
             if kind_of(value) != "packed":
@@ -184,7 +185,7 @@ class _Matching:
         else:
             self.functions.append((self.position, path, have, info))
 
-    def _function(self, value: Any) -> s.FuncStructInfo | None:
+    def _function(self, value: Value) -> s.FuncStructInfo | None:
         """What a function value says of itself; None for packed functions, kernels, and what is no function."""
         if isinstance(value, Closure):
             return _signature(value.function, value.dims)

@@ -9,7 +9,10 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec.faults import guarded
-from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Shape, describe
+from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Shape, Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.machine.view import view_of
@@ -39,7 +42,7 @@ class _Ended:
 ENDED = _Ended()
 
 
-def overwriting(machine: Any, values: Sequence[Any], work: Callable[[], Any]) -> Any:
+def overwriting(machine: Running, values: Sequence[Value], work: Callable[[], Any]) -> Value:
     """`work()`, which may write into the arrays among `values`; noted so that going back finds the old contents."""
     change = machine.change
     if change is None:
@@ -53,13 +56,13 @@ def overwriting(machine: Any, values: Sequence[Any], work: Callable[[], Any]) ->
     return result
 
 
-def _check_size(machine: Any, at: Any, size: int, what: str) -> None:
+def _check_size(machine: Running, at: Instruction, size: int, what: str) -> None:
     if size > MEMORY_LIMIT:
         text = f"{what} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"
         raise machine.trap(codes.TOO_LARGE, text, at)
 
 
-def _lengths(machine: Any, at: Any, value: Any) -> tuple[int, ...]:
+def _lengths(machine: Running, at: Instruction, value: Value) -> tuple[int, ...]:
     """A shape value with no length below 0."""
     if not isinstance(value, Shape):
         raise machine.trap(codes.CAST_FAILED, f"the shape is {describe(value)}", at)
@@ -75,14 +78,14 @@ def _size(shape: Sequence[int], element: Any) -> int:
     return size
 
 
-def new_storage(machine: Any, at: Any, shape: Any, dtype: Any) -> Storage:
+def new_storage(machine: Running, at: Instruction, shape: Any, dtype: Any) -> Storage:
     """A storage of `shape` elements of `dtype`."""
     size = _size(_lengths(machine, at, shape), np.dtype(dtype.to_numpy()))
     _check_size(machine, at, size, "a storage")
     return Storage(size)
 
 
-def tensor_in(machine: Any, at: Any, storage: Any, offset: int, shape: Any, dtype: Any) -> Any:
+def tensor_in(machine: Running, at: Instruction, storage: Any, offset: int, shape: Any, dtype: Any) -> Value:
     """The tensor of `shape` that starts `offset` bytes into a storage."""
     if not isinstance(storage, Storage):
         raise machine.trap(codes.CAST_FAILED, f"{describe(storage)} is no storage", at)
@@ -94,37 +97,37 @@ def tensor_in(machine: Any, at: Any, storage: Any, offset: int, shape: Any, dtyp
     return view_of(storage.data, lengths, element, offset)
 
 
-def builtin_alloc_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def builtin_alloc_tensor(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.builtin.alloc_tensor(shape, dtype, device, scope)`."""
     lengths, element = _lengths(machine, at, args[0]), np.dtype(args[1].to_numpy())
     _check_size(machine, at, _size(lengths, element), f"a tensor {lengths}")
     machine.write(frame, at.target, np.zeros(lengths, element))
 
 
-def memory_alloc_storage(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def memory_alloc_storage(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.memory.alloc_storage(size, device, scope, dtype)`."""
     machine.write(frame, at.target, new_storage(machine, at, args[0], args[3]))
 
 
-def vm_alloc_storage(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def vm_alloc_storage(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.vm.alloc_storage(shape, device, dtype, scope)`."""
     machine.write(frame, at.target, new_storage(machine, at, args[0], args[2]))
 
 
-def alloc_tensor(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def alloc_tensor(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.memory.alloc_tensor` and `R.vm.alloc_tensor`: storage, offset, shape, dtype, device."""
     storage, offset, shape, dtype = args[:4]
     machine.write(frame, at.target, tensor_in(machine, at, storage, int(offset), shape, dtype))
 
 
-def kill(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def kill(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """The end of a tensor or storage: its register is empty afterwards."""
     frame.has_ended = True
     machine.write(frame, at.args[0], ENDED)
     machine.write(frame, at.target, ())
 
 
-def call_tir_dyn(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
+def call_tir_dyn(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.vm.call_tir_dyn(f, (tensors…, shape))`: the lengths of the shape are passed one by one."""
     callee = args[0]
     fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
@@ -136,7 +139,7 @@ def call_tir_dyn(machine: Any, frame: Any, at: Any, args: list[Any]) -> None:
     machine.write(frame, at.target, ())
 
 
-def call_kernel(machine: Any, at: Any, fn: PrimFunc, args: Sequence[Any]) -> Any:
+def call_kernel(machine: Running, at: Instruction, fn: PrimFunc, args: Sequence[Value]) -> Value:
     """Run a PrimFunc on arrays that it reads and fills; the scalar that it returns, () without."""
     returns = isinstance(fn.ret_type, s.PrimStructInfo)
     if any(arg is UNKNOWN for arg in args):

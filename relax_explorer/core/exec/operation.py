@@ -12,16 +12,21 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.fitting import check_value, negative_length, type_of_result, with_operands
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import too_large
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.scalars import evaluate
-from relax_explorer.core.exec.values import UNKNOWN, Shape, negative_dimension
+from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, negative_dimension
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.ops.kit.special import BadValue
 
 
-def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence[Any]) -> None:
+def run_operator(
+    machine: Running, frame: Frame, at: Instruction, op: type[Op], args: Sequence[Value]
+) -> None:
     """Write the value of an operator's call into its register; unknown operands give an unknown value."""
     if any(arg is UNKNOWN for arg in args):
         machine.write(frame, at.target, UNKNOWN)
@@ -50,7 +55,9 @@ def run_operator(machine: Any, frame: Any, at: Any, op: type[Op], args: Sequence
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
 
 
-def _need_lengths(machine: Any, frame: Any, at: Any, op: type[Op], wanted: s.StructInfo) -> None:
+def _need_lengths(
+    machine: Running, frame: Frame, at: Instruction, op: type[Op], wanted: s.StructInfo
+) -> None:
     """Stop where the result would have a length below 0, said as the text has it, or needs too much memory."""
     for info in (at.node.struct_info or s.OBJECT, wanted):
         text = negative_length(info, frame.dims)
@@ -64,7 +71,7 @@ def _need_lengths(machine: Any, frame: Any, at: Any, op: type[Op], wanted: s.Str
                 raise machine.trap(codes.TOO_LARGE, f"{op.name}: {text}", at)
 
 
-def _apart(value: Any, given: Sequence[Any]) -> Any:
+def _apart(value: Value, given: Sequence[Any]) -> Value:
     """A result in memory of its own: what numpy gives may be a view of an operand, which may be overwritten."""
     if isinstance(value, np.ndarray):
         return value.copy() if any(np.may_share_memory(value, array) for array in given) else value
@@ -79,7 +86,7 @@ def _arrays(values: Iterable[Any]) -> Iterator[Any]:
             yield from _arrays(value)
 
 
-def _computed(machine: Any, at: Any, op: type[Op], args: Sequence[Any]) -> Any:
+def _computed(machine: Running, at: Instruction, op: type[Op], args: Sequence[Value]) -> Value:
     function = op.evaluate
     assert function is not None  # the caller looked
     try:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.kit.decl import Op
 
@@ -49,7 +50,7 @@ def is_operator(function: Packed) -> bool:
 
 
 def _operator(op: type[Op]) -> Packed:
-    def run(*args: Any) -> Any:
+    def run(*args: Any) -> Value:
         assert op.evaluate is not None  # the caller looked
         return op.evaluate(*args, *[None] * (len(op.operands) - len(args)))
 

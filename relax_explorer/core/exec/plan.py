@@ -13,7 +13,7 @@ from typing import Any
 
 from relax_explorer.core.codes import syntax as syntax_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
-from relax_explorer.core.exec.values import Shape
+from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -74,7 +74,7 @@ class _Planner:
         _mark_dead(made)
         return made
 
-    def slot(self, var: e.Var | None, value: Any = None) -> int:
+    def slot(self, var: e.Var | None, value: Value = None) -> int:
         """A new register; that of `var` when given."""
         if var is not None and var in self.plan.slots:
             return self.plan.slots[var]
@@ -84,7 +84,7 @@ class _Planner:
             self.plan.slots[var] = number
         return number
 
-    def constant(self, value: Any) -> int:
+    def constant(self, value: Value) -> int:
         """A register that holds `value` from the start."""
         hit = self.constants.get(id(value))
         if hit is None:
@@ -203,7 +203,7 @@ def _mark_dead(made: Plan) -> None:
             instruction.dead = (*instruction.dead, register)
 
 
-def _data(constant: e.Constant) -> Any:
+def _data(constant: e.Constant) -> Value:
     """What a constant holds; one that is no tensor stands for itself."""
     if constant.data is None and isinstance(constant.struct_info, s.TensorStructInfo):
         text = "the function needs the data of a constant, which is not in the text"

@@ -31,6 +31,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
 
 Dims = dict[p.PrimVar, int]
+Value = Any
+"""A run-time value: an array, a number, a text, a Shape, a tuple of values, a closure, an opaque object, or UNKNOWN."""
 MEMORY_LIMIT = 4 << 30  # bytes that one result may take
 MOST_AXES = 64
 """No numpy array has more."""
@@ -100,7 +102,7 @@ NULL = Opaque("null")
 """The null object; None for the caller of `run`."""
 
 
-def describe(value: Any) -> str:
+def describe(value: Value) -> str:
     """What a value is, in one short phrase."""
     if isinstance(value, np.ndarray):
         dims = ", ".join(map(str, value.shape)) + ("," if value.ndim == 1 else "")
@@ -116,7 +118,7 @@ def describe(value: Any) -> str:
     return repr(value)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: Value) -> str:
     """Which kind of value it is: tensor, tuple, shape, closure, packed, prim (a scalar) or object."""
     if isinstance(value, np.ndarray):
         return "tensor"
@@ -129,7 +131,7 @@ def kind_of(value: Any) -> str:
     return "packed" if isinstance(value, e.ExternFunc) or callable(value) else "object"
 
 
-def scalar_dtype(value: Any, wanted: DType) -> DType | None:
+def scalar_dtype(value: Value, wanted: DType) -> DType | None:
     """The dtype of a scalar: a Python int is an int64, a Python float whichever float is `wanted`."""
     if isinstance(value, np.generic):
         return from_numpy(value.dtype)
@@ -176,7 +178,7 @@ def _failure(code: Code, text: str, place: Any) -> Failure:
     return Failure(Diagnostic(code, text, (Label(place, "", True),), help=code.fix))
 
 
-def as_argument(value: Any, info: s.StructInfo | None) -> Any:
+def as_argument(value: Value, info: s.StructInfo | None) -> Value:
     """A Python value given by a caller as a run-time value: lists become arrays, tuples of int shapes where a shape is expected."""
     if value is None:
         return NULL
@@ -202,12 +204,12 @@ def as_argument(value: Any, info: s.StructInfo | None) -> Any:
     return value
 
 
-def dtype_of(value: Any) -> DType | None:
+def dtype_of(value: Value) -> DType | None:
     """The element type of a tensor, None for anything else."""
     return from_numpy(value.dtype) if isinstance(value, np.ndarray) else None
 
 
-def to_python(value: Any) -> Any:
+def to_python(value: Value) -> Value:
     """A value as the caller of `run` gets it: arrays stay, a shape is a plain tuple of int."""
     if isinstance(value, Shape):
         return tuple(value)

@@ -13,7 +13,9 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.memory import new_storage, tensor_in
-from relax_explorer.core.exec.values import NULL, Closure, Lifted, Shape, describe, scalar_dtype
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.values import NULL, Closure, Lifted, Shape, Value, describe, scalar_dtype
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.ops.machine.view import EnsureZeroOffset, view_of
@@ -26,30 +28,30 @@ IMMEDIATE, LOADED = 0, 1
 EQUAL_TO_NUMBER, STORED, IGNORED, EQUAL_TO_HEAP = 0, 1, 2, 3
 
 
-def _wrong(machine: Any, at: Any, text: str, context: Any = "") -> Failure:
+def _wrong(machine: Running, at: Instruction, text: str, context: Any = "") -> Failure:
     """The failure of a check; `context` is what the compiler wrote about the place."""
     place = f" ({context.strip()})" if isinstance(context, str) and context.strip() else ""
-    return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)  # type: ignore[no-any-return]  # the machine's
+    return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)
 
 
-def _need(machine: Any, at: Any, args: Sequence[Any], least: int, name: str) -> None:
+def _need(machine: Running, at: Instruction, args: Sequence[Value], least: int, name: str) -> None:
     if len(args) < least:
         raise _wrong(machine, at, f"{name} takes at least {least} arguments, {len(args)} given")
 
 
-def _tensor(machine: Any, at: Any, value: Any) -> Any:
+def _tensor(machine: Running, at: Instruction, value: Value) -> Value:
     if not isinstance(value, np.ndarray):
         raise _wrong(machine, at, f"a tensor is needed, this is {describe(value)}")
     return value
 
 
-def alloc_shape_heap(machine: Any, at: Any, args: list[Any]) -> Any:
+def alloc_shape_heap(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A vector of int64 in which the lengths of the program are kept."""
     _need(machine, at, args, 1, "alloc_shape_heap")
     return np.zeros(int(args[0]), np.int64)
 
 
-def match_shape(machine: Any, at: Any, args: list[Any]) -> Any:
+def match_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Each length of a tensor or shape is compared or kept: value, heap, how many, (what, number) for each, context."""
     _need(machine, at, args, 3, "match_shape")
     value, heap, count, *rest = args
@@ -67,7 +69,7 @@ def match_shape(machine: Any, at: Any, args: list[Any]) -> Any:
     return ()
 
 
-def match_prim_value(machine: Any, at: Any, args: list[Any]) -> Any:
+def match_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A scalar is compared or kept: value, heap, what, number, context."""
     _need(machine, at, args, 4, "match_prim_value")
     value, heap, *rest = args
@@ -76,7 +78,7 @@ def match_prim_value(machine: Any, at: Any, args: list[Any]) -> Any:
 
 
 def _match(
-    machine: Any, at: Any, what: str, length: int, heap: Any, rule: Sequence[int], context: Any
+    machine: Running, at: Instruction, what: str, length: int, heap: Any, rule: Sequence[int], context: Any
 ) -> None:
     code, number = rule
     if code == STORED:
@@ -89,7 +91,7 @@ def _match(
         raise _wrong(machine, at, f"{code} is no rule of match_shape")
 
 
-def make_shape(machine: Any, at: Any, args: list[Any]) -> Any:
+def make_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A shape of written lengths and of lengths in the heap: heap, how many, (where from, number) for each."""
     _need(machine, at, args, 2, "make_shape")
     heap, count, *rest = args
@@ -100,7 +102,7 @@ def make_shape(machine: Any, at: Any, args: list[Any]) -> Any:
     return Shape(_made(heap, code, number) for code, number in zip(rest[::2], rest[1::2], strict=True))
 
 
-def make_prim_value(machine: Any, at: Any, args: list[Any]) -> Any:
+def make_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A written number, or one of the heap: heap, where from, number."""
     _need(machine, at, args, 3, "make_prim_value")
     return _made(*args[:3])
@@ -110,7 +112,7 @@ def _made(heap: Any, code: int, number: int) -> int:
     return int(heap[number]) if code == LOADED else int(number)
 
 
-def check_tensor_info(machine: Any, at: Any, args: list[Any]) -> Any:
+def check_tensor_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A value is a tensor of a rank (-1: any) and dtype (null: any)."""
     _need(machine, at, args, 3, "check_tensor_info")
     value, ndim, *rest = args
@@ -124,7 +126,7 @@ def check_tensor_info(machine: Any, at: Any, args: list[Any]) -> Any:
     return ()
 
 
-def check_shape_info(machine: Any, at: Any, args: list[Any]) -> Any:
+def check_shape_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A value is a shape of a number of lengths (-1: any)."""
     _need(machine, at, args, 2, "check_shape_info")
     value, ndim, *rest = args
@@ -134,7 +136,7 @@ def check_shape_info(machine: Any, at: Any, args: list[Any]) -> Any:
     return ()
 
 
-def check_prim_value_info(machine: Any, at: Any, args: list[Any]) -> Any:
+def check_prim_value_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A value is a scalar of a dtype."""
     _need(machine, at, args, 2, "check_prim_value_info")
     value, dtype, *rest = args
@@ -144,7 +146,7 @@ def check_prim_value_info(machine: Any, at: Any, args: list[Any]) -> Any:
     return ()
 
 
-def check_tuple_info(machine: Any, at: Any, args: list[Any]) -> Any:
+def check_tuple_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A value is a tuple of a number of fields."""
     _need(machine, at, args, 2, "check_tuple_info")
     value, count, *rest = args
@@ -153,7 +155,7 @@ def check_tuple_info(machine: Any, at: Any, args: list[Any]) -> Any:
     return ()
 
 
-def check_func_info(machine: Any, at: Any, args: list[Any]) -> Any:
+def check_func_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A value is a function."""
     _need(machine, at, args, 1, "check_func_info")
     value, *rest = args
@@ -162,7 +164,7 @@ def check_func_info(machine: Any, at: Any, args: list[Any]) -> Any:
     return ()
 
 
-def check_string_info(machine: Any, at: Any, args: list[Any]) -> Any:
+def check_string_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A value is a string."""
     _need(machine, at, args, 1, "check_string_info")
     if not isinstance(args[0], str):
@@ -170,7 +172,7 @@ def check_string_info(machine: Any, at: Any, args: list[Any]) -> Any:
     return ()
 
 
-def reshape(machine: Any, at: Any, args: list[Any]) -> Any:
+def reshape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The elements of a tensor in another shape; the memory is the same."""
     _need(machine, at, args, 2, "reshape")
     value = _tensor(machine, at, args[0])
@@ -180,45 +182,45 @@ def reshape(machine: Any, at: Any, args: list[Any]) -> Any:
     return value.reshape(lengths)
 
 
-def shape_of(machine: Any, at: Any, args: list[Any]) -> Any:
+def shape_of(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The shape of a tensor."""
     return Shape(_tensor(machine, at, args[0]).shape)
 
 
-def tensor_to_shape(machine: Any, at: Any, args: list[Any]) -> Any:
+def tensor_to_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A vector of integers as a shape."""
     return Shape(int(n) for n in _tensor(machine, at, args[0]).reshape(-1))
 
 
-def shape_to_tensor(machine: Any, at: Any, args: list[Any]) -> Any:
+def shape_to_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A shape as a vector."""
     return np.asarray(args[0], np.int64)
 
 
-def create_view(machine: Any, at: Any, args: list[Any]) -> Any:
+def create_view(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A view: tensor, shape, dtype, offset in bytes."""
     _need(machine, at, args, 4, "TVMTensorCreateView")
     value, shape, dtype, offset = args[:4]
     return view_of(_tensor(machine, at, value), tuple(shape), np.dtype(dtype.to_numpy()), int(offset))
 
 
-def null_value(machine: Any, at: Any, args: list[Any]) -> Any:
+def null_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The null object."""
     return NULL
 
 
-def first(machine: Any, at: Any, args: list[Any]) -> Any:
+def first(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The value itself: there is one device here."""
     _need(machine, at, args, 1, "the builtin")
     return args[0]
 
 
-def make_tuple(machine: Any, at: Any, args: list[Any]) -> Any:
+def make_tuple(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A tuple of the arguments."""
     return tuple(args)
 
 
-def tuple_getitem(machine: Any, at: Any, args: list[Any]) -> Any:
+def tuple_getitem(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A field of a tuple."""
     _need(machine, at, args, 2, "tuple_getitem")
     whole, index = args[:2]
@@ -227,7 +229,7 @@ def tuple_getitem(machine: Any, at: Any, args: list[Any]) -> Any:
     return whole[index]
 
 
-def read_if_cond(machine: Any, at: Any, args: list[Any]) -> Any:
+def read_if_cond(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A scalar bool as a number: 0 or 1."""
     _need(machine, at, args, 1, "read_if_cond")
     value = args[0]
@@ -236,20 +238,20 @@ def read_if_cond(machine: Any, at: Any, args: list[Any]) -> Any:
     return int(bool(value))
 
 
-def make_closure(machine: Any, at: Any, args: list[Any]) -> Any:
+def make_closure(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A function of the module, by its name, with what it captured."""
     _need(machine, at, args, 1, "make_closure")
     function = args[0] if isinstance(args[0], e.GlobalVar) else e.GlobalVar(str(args[0]), None, None)
     return Lifted(function, tuple(args[1:]))
 
 
-def alloc_storage(machine: Any, at: Any, args: list[Any]) -> Any:
+def alloc_storage(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A storage: shape, device, dtype, scope."""
     _need(machine, at, args, 3, "alloc_storage")
     return new_storage(machine, at, args[0], args[2])
 
 
-def alloc_tensor(machine: Any, at: Any, args: list[Any]) -> Any:
+def alloc_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A tensor in a storage: storage, offset, shape, dtype."""
     _need(machine, at, args, 4, "alloc_tensor")
     storage, offset, shape, dtype = args[:4]

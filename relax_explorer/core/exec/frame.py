@@ -1,0 +1,52 @@
+"""Frames: the activations of functions."""
+
+from __future__ import annotations
+
+from relax_explorer.core.exec.plan import Plan, plan
+from relax_explorer.core.exec.values import Dims, Value, to_python
+from relax_explorer.core.ir import expr as e
+
+
+class Frame:
+    """One activation of a function: registers, program counter, shape variables."""
+
+    __slots__ = ("dims", "function", "has_ended", "into", "made_by", "name", "pc", "plan", "registers")
+
+    def __init__(self, function: e.Function, name: str, dims: Dims) -> None:
+        self.function, self.name, self.dims = function, name, dims
+        self.plan: Plan = plan(function, name)
+        self.registers = list(self.plan.registers)
+        self.pc = 0
+        self.has_ended = False  # whether something was killed here
+        self.into: tuple[Frame, int] | None = None  # where the result goes
+        self.made_by: e.Binding | None = None  # the caller's binding
+
+    @property
+    def shape_vars(self) -> dict[str, int]:
+        """The shape variables that have a value, by name."""
+        return {var.name: value for var, value in self.dims.items()}
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """Every variable that has a value, by name, parameters first."""
+        names: dict[str, Value] = {}
+        for var, slot in self.plan.slots.items():
+            value = self.registers[slot]
+            if value is not None:
+                names[var.name if var.name not in names else f"{var.name}#{slot}"] = value
+        return names
+
+    def __getitem__(self, name: str) -> Value:
+        """The value of the variable called `name`; raises KeyError when it has none (yet)."""
+        found = None
+        for var, slot in self.plan.slots.items():
+            if var.name == name and self.registers[slot] is not None:
+                found = self.registers[slot]
+        if found is None:
+            raise KeyError(f"{name!r} has no value here")
+        return to_python(found)
+
+    def value_of(self, var: e.Var) -> Value:
+        """The value of a variable, None when it has none yet."""
+        slot = self.plan.slots.get(var)
+        return None if slot is None else self.registers[slot]

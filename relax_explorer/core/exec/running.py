@@ -1,0 +1,46 @@
+"""What the machine offers to the functions that run a single instruction: frames, memory, calls, traps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from relax_explorer.core.diagnostics import Code, Failure
+from relax_explorer.core.exec.events import Change, Event
+from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.core.exec.match import Scope
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.program.module import IRModule
+
+
+class Running(Protocol):
+    """A machine, as its instructions see it."""
+
+    module: IRModule
+    kernels: Kernels
+    frames: list[Frame]
+    output: list[str]
+    is_mutable: bool
+    fitting: dict[object, StructInfo]
+    change: Change | None
+
+    def scope(self, frame: Frame) -> Scope:
+        """What a match in this frame may look up."""
+
+    def write(self, frame: Frame, slot: int, value: Value) -> None:
+        """Set a register, in a way that can be undone."""
+
+    def packed(self, name: str, args: Sequence[Value], at: Instruction) -> Value:
+        """Call a packed function."""
+
+    def call_value(self, callee: Value, args: Sequence[Value], frame: Frame, at: Instruction) -> Event | None:
+        """Call a function value; the result comes later where the callee has a frame of its own."""
+
+    def trap(self, code: Code, text: str, at: Instruction, hint: str = "") -> Failure:
+        """The failure that stops the run at an instruction."""
+
+    def warn(self, code: Code, text: str, at: Instruction) -> None:
+        """Note what is doubtful at an instruction, once."""
