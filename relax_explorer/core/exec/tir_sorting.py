@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from relax_explorer.core.ops.kit.array_types import Array
+
 
 @njit(error_model="numpy")
-def lanes(x: Any, axis: Any) -> Any:
+def lanes(x: Array, axis: int) -> Array:
     """A tensor as [before the axis, along it, after it]."""
     before, after = 1, 1
     for k in range(axis):
@@ -20,7 +20,7 @@ def lanes(x: Any, axis: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def alike(rows: Any, made: Any, count: Any) -> None:
+def alike(rows: Array, made: Array, count: int) -> None:
     """Refuse an output that has another number of rows, or rows of another length than `count`."""
     if made.shape[0] != rows.shape[0] or made.shape[2] != rows.shape[2] or made.shape[1] != count:
         raise ValueError("lengths differ")
@@ -29,7 +29,7 @@ def alike(rows: Any, made: Any, count: Any) -> None:
 
 
 @njit(error_model="numpy")
-def order(row: Any, ascending: Any) -> Any:
+def order(row: Array, ascending: bool) -> Array:
     """The order of a row; equals keep theirs."""
     if ascending:
         return np.argsort(row, kind="mergesort")
@@ -37,7 +37,7 @@ def order(row: Any, ascending: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def sort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
+def sort(data: Array, out: Array, axis: int, ascending: bool) -> None:
     """The elements along an axis in order."""
     rows, made = lanes(data, axis), lanes(out, axis)
     alike(rows, made, rows.shape[1])
@@ -48,7 +48,7 @@ def sort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
 
 
 @njit(error_model="numpy")
-def argsort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
+def argsort(data: Array, out: Array, axis: int, ascending: bool) -> None:
     """Where the elements in order come from."""
     rows, made = lanes(data, axis), lanes(out, axis)
     alike(rows, made, rows.shape[1])
@@ -58,7 +58,7 @@ def argsort(data: Any, out: Any, axis: Any, ascending: Any) -> None:
 
 
 @njit(error_model="numpy")
-def argsort_valid(data: Any, counts: Any, out: Any, axis: Any, ascending: Any) -> None:
+def argsort_valid(data: Array, counts: Array, out: Array, axis: int, ascending: bool) -> None:
     """The same of the first `counts` elements; the others keep their places."""
     rows, made = lanes(data, axis), lanes(out, axis)
     alike(rows, made, rows.shape[1])
@@ -74,7 +74,7 @@ def argsort_valid(data: Any, counts: Any, out: Any, axis: Any, ascending: Any) -
 
 
 @njit(error_model="numpy")
-def top_values(data: Any, out: Any, count: Any, axis: Any, ascending: Any) -> None:
+def top_values(data: Array, out: Array, count: int, axis: int, ascending: bool) -> None:
     """The first elements in order."""
     rows, made = lanes(data, axis), lanes(out, axis)
     alike(rows, made, made.shape[1])
@@ -85,7 +85,7 @@ def top_values(data: Any, out: Any, count: Any, axis: Any, ascending: Any) -> No
 
 
 @njit(error_model="numpy")
-def top_indices(data: Any, out: Any, count: Any, axis: Any, ascending: Any) -> None:
+def top_indices(data: Array, out: Array, count: int, axis: int, ascending: bool) -> None:
     """Where the first elements in order come from."""
     rows, made = lanes(data, axis), lanes(out, axis)
     alike(rows, made, made.shape[1])
@@ -95,7 +95,7 @@ def top_indices(data: Any, out: Any, count: Any, axis: Any, ascending: Any) -> N
 
 
 @njit(error_model="numpy")
-def top_both(data: Any, values: Any, indices: Any, count: Any, axis: Any, ascending: Any) -> None:
+def top_both(data: Array, values: Array, indices: Array, count: int, axis: int, ascending: bool) -> None:
     """Both."""
     top_values(data, values, count, axis, ascending)
     top_indices(data, indices, count, axis, ascending)

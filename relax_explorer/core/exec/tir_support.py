@@ -8,26 +8,40 @@ These become part of the kernels that call them; a kernel on disk does not notic
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.base import BaseContext
 from numba.core.extending import intrinsic
+from numba.core.types import Type
+from numba.core.typing import Context, Signature
 
+from relax_explorer.core.ops.kit.array_types import Array, Number
+
+Codegen = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
+Intrinsic = Callable[..., int]
 NOTE = 3  # of a note: the site, the index and the length come before the loop variables
 _LONG = ir.IntType(64)
 
 
-def _wide(builder: Any, value: Any, kind: Any) -> Any:
+def _wide(builder: ir.IRBuilder, value: ir.Value, kind: Type) -> ir.Value:
     """An integer as 64 bits."""
     if value.type.width >= 64:
         return value
     return builder.sext(value, _LONG) if getattr(kind, "signed", False) else builder.zext(value, _LONG)
 
 
-def _trap(context: Any, builder: Any, error: type[Exception], kinds: Any, values: Any) -> None:
+def _trap(
+    context: BaseContext,
+    builder: ir.IRBuilder,
+    error: type[Exception],
+    kinds: Sequence[Type],
+    values: Sequence[ir.Value],
+) -> None:
     """Fill the note, `values` being (note, site, index, length, variables), and leave the kernel with an error."""
     note, site, *rest = values
     place = cgutils.create_struct_proxy(kinds[0])(context, builder, note).data
@@ -44,11 +58,15 @@ def _trap(context: Any, builder: Any, error: type[Exception], kinds: Any, values
 
 
 @intrinsic
-def at(typing: Any, index: Any, length: Any, note: Any, site: Any, *names: Any) -> Any:
+def at(
+    typing: Context, index: Type, length: Type, note: Type, site: Type, *names: Type
+) -> tuple[Signature, Codegen]:
     """An index of an axis, checked."""
     kinds = (index, length, note, site, types.Tuple(names))
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         wide, bound = _wide(builder, args[0], index), _wide(builder, args[1], length)
         outside = builder.icmp_unsigned(">=", wide, bound)
         with builder.if_then(outside, likely=False):
@@ -60,20 +78,24 @@ def at(typing: Any, index: Any, length: Any, note: Any, site: Any, *names: Any) 
 
 
 @intrinsic
-def inside(typing: Any, index: Any) -> Any:
+def inside(typing: Context, index: Type) -> tuple[Signature, Codegen]:
     """An index that lies inside its axis, as is known."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         return _wide(builder, args[0], index)
 
     return types.uintp(index), codegen
 
 
 @intrinsic
-def poll(typing: Any, address: Any) -> Any:
+def poll(typing: Context, address: Type) -> tuple[Signature, Codegen]:
     """Leave the kernel where the flag at an address is up."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         place = builder.inttoptr(args[0], _LONG.as_pointer())
         flag = builder.load_atomic(place, "monotonic", 8)
         with builder.if_then(builder.icmp_unsigned("!=", flag, flag.type(0)), likely=False):
@@ -83,14 +105,16 @@ def poll(typing: Any, address: Any) -> Any:
     return types.none(address), codegen
 
 
-def _operation(name: str) -> Any:
+def _operation(name: str) -> Intrinsic:
     """An operation of two integers that wraps."""
 
     @intrinsic
-    def apply(typing: Any, a: Any, b: Any) -> Any:
+    def apply(typing: Context, a: Type, b: Type) -> tuple[Signature, Codegen]:
         made = types.uint64 if types.uint64 in (a, b) else types.int64
 
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+        ) -> ir.Value:
             return getattr(builder, name)(_wide(builder, args[0], a), _wide(builder, args[1], b))
 
         return made(a, b), codegen
@@ -105,11 +129,15 @@ right_unsigned = _operation("lshr")
 
 
 @intrinsic
-def nonzero(typing: Any, divisor: Any, note: Any, site: Any, *names: Any) -> Any:
+def nonzero(
+    typing: Context, divisor: Type, note: Type, site: Type, *names: Type
+) -> tuple[Signature, Codegen]:
     """A divisor that is not 0."""
     kinds = (divisor, note, site, types.Tuple(names))
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         zero = builder.icmp_unsigned("==", args[0], args[0].type(0))
         with builder.if_then(zero, likely=False):
             values = (args[1], args[2], ir.Constant(_LONG, 0), ir.Constant(_LONG, 0), args[3])
@@ -122,11 +150,15 @@ def nonzero(typing: Any, divisor: Any, note: Any, site: Any, *names: Any) -> Any
 
 
 @intrinsic
-def distance(typing: Any, by: Any, bits: Any, note: Any, site: Any, *names: Any) -> Any:
+def distance(
+    typing: Context, by: Type, bits: Type, note: Type, site: Type, *names: Type
+) -> tuple[Signature, Codegen]:
     """A distance that an integer of so many bits can be shifted by."""
     kinds = (by, bits, note, site, types.Tuple(names))
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         wide, most = _wide(builder, args[0], by), _wide(builder, args[1], bits)
         with builder.if_then(builder.icmp_unsigned(">=", wide, most), likely=False):
             values = (args[2], args[3], wide, most, args[4])
@@ -138,16 +170,18 @@ def distance(typing: Any, by: Any, bits: Any, note: Any, site: Any, *names: Any)
     return types.int64(*kinds), codegen
 
 
-def _division(name: str) -> Any:
+def _division(name: str) -> Intrinsic:
     """A division of signed integers, the divisor not 0: the least number divided by -1 wraps."""
 
     @intrinsic
-    def apply(typing: Any, a: Any, b: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def apply(typing: Context, a: Type, b: Type) -> tuple[Signature, Codegen]:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+        ) -> ir.Value:
             x, y = _wide(builder, args[0], a), _wide(builder, args[1], b)
             minus = builder.icmp_signed("==", y, y.type(-1))
             safe = builder.select(minus, y.type(1), y)  # x / 1 = -(x / -1), and x % 1 = x % -1 = 0
-            found: Any = builder.sdiv(x, safe) if "div" in name else builder.srem(x, safe)
+            found: ir.Value = builder.sdiv(x, safe) if "div" in name else builder.srem(x, safe)
             if name.startswith("floor"):
                 left_over = builder.srem(x, safe)
                 odd = builder.icmp_signed("!=", left_over, x.type(0))
@@ -171,10 +205,12 @@ floor_div, floor_mod, trunc_div, trunc_mod = map(
 
 
 @intrinsic
-def whole(typing: Any, like: Any, value: Any) -> Any:
+def whole(typing: Context, like: Any, value: Type) -> tuple[Signature, Codegen]:
     """A float as an integer of a type: what that can't hold is what x86 makes of it, the least number."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         bits = 32 if like.bitwidth < 32 or like == types.int32 else 64
         made, x = ir.IntType(bits), args[1]
         limit = float(1 << (bits - 1))
@@ -195,11 +231,13 @@ def whole(typing: Any, like: Any, value: Any) -> Any:
 
 
 @intrinsic
-def positive(typing: Any, step: Any, note: Any, site: Any, *names: Any) -> Any:
+def positive(typing: Context, step: Type, note: Type, site: Type, *names: Type) -> tuple[Signature, Codegen]:
     """A step of a loop, checked."""
     kinds = (step, note, site, types.Tuple(names))
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         with builder.if_then(builder.icmp_signed("<", args[0], args[0].type(1)), likely=False):
             values = (args[1], args[2], args[0], ir.Constant(_LONG, 0), args[3])
             _trap(context, builder, ZeroDivisionError, (note, site, step, types.int64, kinds[3]), values)
@@ -209,7 +247,7 @@ def positive(typing: Any, step: Any, note: Any, site: Any, *names: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def power(base: Any, exponent: Any) -> Any:
+def power(base: int, exponent: int) -> int:
     """An integer to the power of another one, which wraps; below 0 it is what division towards 0 leaves."""
     result = sub(base, sub(base, 1))
     if exponent < 0:
@@ -224,26 +262,26 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def piece(start: Any, end: Any, size: Any) -> Any:
+def piece(start: int, end: int, size: int) -> np.int64:
     """Where a piece of a loop ends."""
     left_over = np.uint64(end) - np.uint64(start)
     return start + (np.int64(size) if left_over > np.uint64(size) else np.int64(left_over))
 
 
 @njit(error_model="numpy")
-def larger(a: Any, b: Any) -> Any:
+def larger(a: float, b: float) -> float:
     """The larger of two numbers; the second where one is NaN."""
     return a if a > b else b
 
 
 @njit(error_model="numpy")
-def smaller(a: Any, b: Any) -> Any:
+def smaller(a: float, b: float) -> float:
     """The smaller of two numbers; the second where one is NaN."""
     return a if a < b else b
 
 
 @njit(error_model="numpy")
-def room(shape: Any, most: Any) -> Any:
+def room(shape: tuple[int, ...], most: int) -> int:
     """The number of elements of a shape, which is at most `most`; -1 for a length below 0."""
     size = 1
     for length in shape:
@@ -260,7 +298,7 @@ def room(shape: Any, most: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def allocated(shape: Any, content: Any, most: Any, fill: Any) -> Any:
+def allocated(shape: tuple[int, ...], content: Number, most: int, fill: bool) -> Array:
     """Memory of a kernel; with `fill` every element is `content`."""
     size = room(shape, most)
     if size < 0 or size > most:
@@ -272,7 +310,7 @@ def allocated(shape: Any, content: Any, most: Any, fill: Any) -> Any:
 
 
 @njit(error_model="numpy")
-def window(flat: Any, start: Any, shape: Any) -> Any:
+def window(flat: Array, start: int, shape: tuple[int, ...]) -> Array:
     """A view of memory from an element on."""
     size = room(shape, len(flat))
     if start < 0 or size < 0 or start > len(flat) or size > len(flat) - start:
