@@ -209,7 +209,10 @@ class BlockBuilder:
 
     def restart(self, dataflow: bool, origin: e.Expr) -> BlockBuilder:
         """Forget the bindings emitted so far; the next ones go into a block of this kind, and have the place of `origin`."""
-        self.normalizer.open, self.normalizer.place = OpenBlocks(dataflow), origin.span
+        blocks = self.normalizer.open
+        if blocks.bindings or blocks.closed:
+            blocks = self.normalizer.open = OpenBlocks()
+        blocks.dataflow, self.normalizer.place = dataflow, origin.span
         return self
 
     @property
