@@ -70,6 +70,8 @@ class Substitution:
 
     def info(self, info: s.StructInfo | None) -> s.StructInfo | None:
         """A StructInfo, None where there is none."""
+        if not self.dims and isinstance(info, s.TensorStructInfo) and type(info.shape) is tuple:
+            return info  # most are; no variable is in it but shape variables
         return None if info is None else substitute_info(info, self.dims, self.variables)
 
     def _if(self, expr: e.If) -> e.Expr:
@@ -112,8 +114,10 @@ class Substitution:
             return replace(
                 binding, var=var, value=value, struct_info=info, annotation=self.info(binding.annotation)
             )
-        annotation = self.info(binding.annotation)
-        return replace(binding, var=self._define(binding.var), value=value, annotation=annotation)  # type: ignore[arg-type]  # a VarBinding has one
+        annotation, var = self.info(binding.annotation), binding.var and self._define(binding.var)
+        if var is binding.var and value is binding.value and annotation is binding.annotation:
+            return binding
+        return replace(binding, var=var, value=value, annotation=annotation)
 
     def infos(self, binding: e.Binding) -> e.Binding:
         """A binding with the shapes that variables hold renamed in what it says of its result, its value as it is."""
