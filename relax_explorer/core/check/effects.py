@@ -76,10 +76,10 @@ class Effects:
     def of(self, value: e.Expr) -> Effect:
         """The effect of the value of a binding; that of an If is the effects of its branches."""
         kind = type(value)
-        if kind is e.Call:
-            return self._call(value)  # type: ignore[arg-type]  # as `kind` says
-        if kind is e.Function:
-            return Effect(shares=tuple(free_variables(value)))  # type: ignore[arg-type]  # as `kind` says
+        if type(value) is e.Call:
+            return self._call(value)
+        if type(value) is e.Function:
+            return Effect(shares=tuple(free_variables(value)))
         return Effect(shares=tuple(leaves((value,))))
 
     def _call(self, call: e.Call) -> Effect:

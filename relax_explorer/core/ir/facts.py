@@ -51,16 +51,16 @@ def variables(expr: e.Expr) -> list[e.Var]:
     while stack:
         item = stack.pop()
         kind = type(item)
-        if kind is e.Var or kind is e.DataflowVar:
-            found[item] = None  # type: ignore[index]  # a Var, as `kind` says
+        if type(item) is e.Var or type(item) is e.DataflowVar:
+            found[item] = None
             continue
-        if kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
-            stack.extend([arg for arg in item.args[::-1] if type(arg) not in _NAMELESS])  # type: ignore[attr-defined]  # as above
+        if type(item) is e.Call and type(item.op) is e.OpRef:
+            stack.extend([arg for arg in item.args[::-1] if type(arg) not in _NAMELESS])
             continue
-        if kind is e.If:
+        if type(item) is e.If:
             stack.extend([seq.body for seq in sequences(item)])
-        elif kind is e.Function:
-            found.update(dict.fromkeys(free_variables(item)))  # type: ignore[arg-type]  # as `kind` says
+        elif type(item) is e.Function:
+            found.update(dict.fromkeys(free_variables(item)))
         stack.extend(operands(item)[::-1])
     return list(found)
 

@@ -114,14 +114,15 @@ class IntImm(PrimExpr):
     def __new__(cls, value: int, dtype: DType = INT64) -> IntImm:
         key = (cls, int(value), dtype)
         entry = _TABLE.get(key)
-        hit = None if entry is None else entry()
+        hit: IntImm | None = None if entry is None else entry()
         if hit is not None:
-            return hit  # type: ignore[no-any-return]  # the table holds what this key made
+            return hit
         if not _fits(int(value), dtype):
             raise OverflowError(f"{value} does not fit {dtype}")
         made = object.__new__(cls)
         made.value, made.dtype = int(value), dtype
-        return _TABLE.add(key, made)  # type: ignore[no-any-return]  # as above
+        unique: IntImm = _TABLE.add(key, made)
+        return unique
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
         """The number, in its dtype unless that is the usual one."""
@@ -152,12 +153,13 @@ class FloatImm(PrimExpr):
     def __new__(cls, value: float, dtype: DType = FLOAT32) -> FloatImm:
         key = (cls, float(value).hex(), dtype)
         entry = _TABLE.get(key)
-        hit = None if entry is None else entry()
+        hit: FloatImm | None = None if entry is None else entry()
         if hit is not None:
-            return hit  # type: ignore[no-any-return]  # the table holds what this key made
+            return hit
         made = object.__new__(cls)
         made.value, made.dtype = float(value), dtype
-        return _TABLE.add(key, made)  # type: ignore[no-any-return]  # as above
+        unique: FloatImm = _TABLE.add(key, made)
+        return unique
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
         """The number in its dtype."""
@@ -224,13 +226,14 @@ class Binary(PrimExpr):
     def __new__(cls, a: PrimExpr, b: PrimExpr) -> Self:
         key = (cls, a, b)
         entry = _TABLE.get(key)
-        hit = None if entry is None else entry()
+        hit: Self | None = None if entry is None else entry()
         if hit is not None:
-            return hit  # type: ignore[no-any-return]  # typed by the table it comes from
+            return hit
         made = object.__new__(cls)
         made.a, made.b, made.size = a, b, a.size + b.size + 1
         made.dtype = BOOL if cls.compares else a.dtype
-        return _TABLE.add(key, made)  # type: ignore[no-any-return]  # typed by the table it comes from
+        unique: Self = _TABLE.add(key, made)
+        return unique
 
     def children(self) -> tuple[PrimExpr, ...]:
         """Both operands."""

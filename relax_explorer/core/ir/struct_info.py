@@ -58,7 +58,8 @@ class ObjectStructInfo(StructInfo):
     __slots__ = ()
 
     def __new__(cls) -> ObjectStructInfo:
-        return _TABLE.find((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
+        unique: ObjectStructInfo = _TABLE.find((cls,)) or _interned((cls,))
+        return unique
 
     def text(self, out: StructInfoText) -> str:
         """`R.Any` or `R.Object`."""
@@ -74,7 +75,8 @@ class PrimStructInfo(StructInfo):
 
     def __new__(cls, dtype: DType, value: PrimExpr | None = None) -> PrimStructInfo:
         key = (cls, dtype, value)
-        return _TABLE.find(key) or _interned(key, dtype=dtype, value=value)  # type: ignore[no-any-return]  # as above
+        unique: PrimStructInfo = _TABLE.find(key) or _interned(key, dtype=dtype, value=value)
+        return unique
 
     def text(self, out: StructInfoText) -> str:
         """`T.int64`, in the older dialect `R.Prim("int64")`."""
@@ -103,7 +105,8 @@ class ShapeStructInfo(StructInfo):
         if values is not None:
             ndim = _rank(values, ndim)
         key = (cls, values, ndim)
-        return _TABLE.find(key) or _interned(key, values=values, ndim=ndim)  # type: ignore[no-any-return]  # as above
+        unique: ShapeStructInfo = _TABLE.find(key) or _interned(key, values=values, ndim=ndim)
+        return unique
 
     def text(self, out: StructInfoText) -> str:
         """`R.Shape([n, 2])`."""
@@ -137,14 +140,15 @@ class TensorStructInfo(StructInfo):
             ndim = getattr(shape.struct_info, "ndim", -1)  # type: ignore[union-attr]  # a variable, being no tuple
         key = (cls, shape, dtype, ndim, vdevice)
         entry = _TABLE.get(key)
-        hit = None if entry is None else entry()
+        hit: TensorStructInfo | None = None if entry is None else entry()
         if hit is not None:
-            return hit  # type: ignore[no-any-return]  # as above
+            return hit
         if shape is not None and type(shape) is not tuple and not hasattr(shape, "name"):
             raise TypeError(f"a shape is a tuple of dimensions or a variable, not a {type(shape).__name__}")
         if vdevice is not None and not isinstance(vdevice, (VDevice, Sharding)):
             raise TypeError(f"a tensor lies on a VDevice or in a Sharding, not in a {type(vdevice).__name__}")
-        return _interned(key, shape=shape, dtype=dtype, ndim=ndim, vdevice=vdevice)  # type: ignore[no-any-return]
+        unique: TensorStructInfo = _interned(key, shape=shape, dtype=dtype, ndim=ndim, vdevice=vdevice)
+        return unique
 
     @property
     def dims(self) -> tuple[PrimExpr, ...] | None:
@@ -190,7 +194,8 @@ class TupleStructInfo(StructInfo):
     def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
         key = (cls, fields)
         hit = _TABLE.find(key)
-        return hit or _interned(key, fields=fields, size=1 + sum([field.size for field in fields]))  # type: ignore[no-any-return]
+        unique: TupleStructInfo = hit or _interned(key, fields=fields, size=1 + sum([field.size for field in fields]))
+        return unique
 
     def text(self, out: StructInfoText) -> str:
         """`R.Tuple(…)`."""
@@ -219,7 +224,8 @@ class FuncStructInfo(StructInfo):
         hit = _TABLE.find(key)
         if hit is None and params is not None and derive_func is not None:
             raise ValueError("a function has parameters or a derive function, not both")
-        return hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)  # type: ignore[no-any-return]
+        unique: FuncStructInfo = hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)
+        return unique
 
     def text(self, out: StructInfoText) -> str:
         """`R.Callable((…), …, True)`."""
@@ -239,14 +245,14 @@ def is_too_large(info: StructInfo) -> bool:
         return True
     kind = type(info)
     dims: tuple[PrimExpr, ...] | None = None
-    if kind is TensorStructInfo:
-        dims = info.dims  # type: ignore[attr-defined]  # `kind` says so
-    elif kind is ShapeStructInfo:
-        dims = info.values  # type: ignore[attr-defined]
-    elif kind is TupleStructInfo:
-        return any(map(is_too_large, info.fields))  # type: ignore[attr-defined]
-    elif kind is PrimStructInfo and info.value is not None:  # type: ignore[attr-defined]
-        return info.value.size > MOST_WRITTEN  # type: ignore[attr-defined,no-any-return]  # as above
+    if type(info) is TensorStructInfo:
+        dims = info.dims
+    elif type(info) is ShapeStructInfo:
+        dims = info.values
+    elif type(info) is TupleStructInfo:
+        return any(map(is_too_large, info.fields))
+    elif type(info) is PrimStructInfo and info.value is not None:
+        return info.value.size > MOST_WRITTEN
     return dims is not None and any([dim.size > MOST_WRITTEN for dim in dims])
 
 

@@ -28,23 +28,23 @@ class Substitution:
     def expr(self, expr: e.Expr) -> e.Expr:
         """An operand or the value of a binding."""
         kind = type(expr)
-        if kind is e.Var or kind is e.DataflowVar:
-            return self.variables.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as `kind` says
-        if kind is e.Function:
-            return self.function(expr)  # type: ignore[arg-type]  # as `kind` says
-        if kind is e.If:
-            return self._if(expr)  # type: ignore[arg-type]  # as `kind` says
-        if kind is e.SeqExpr:
-            return self.sequence(expr)  # type: ignore[arg-type]  # as `kind` says
-        if kind is e.ShapeExpr and self.dims:
-            values = tuple([substitute(value, self.dims) for value in expr.values])  # type: ignore[attr-defined]
+        if type(expr) is e.Var or type(expr) is e.DataflowVar:
+            return self.variables.get(expr, expr)
+        if type(expr) is e.Function:
+            return self.function(expr)
+        if type(expr) is e.If:
+            return self._if(expr)
+        if type(expr) is e.SeqExpr:
+            return self.sequence(expr)
+        if type(expr) is e.ShapeExpr and self.dims:
+            values = tuple([substitute(value, self.dims) for value in expr.values])
             return (
-                expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)  # type: ignore[attr-defined]  # narrowed by type() above
+                expr if values == expr.values else e.ShapeExpr(values, s.ShapeStructInfo(values), expr.span)
             )
-        if kind is e.PrimValue and self.dims:
-            value = substitute(expr.value, self.dims)  # type: ignore[attr-defined]
+        if type(expr) is e.PrimValue and self.dims:
+            value = substitute(expr.value, self.dims)
             info = s.PrimStructInfo(value.dtype, value)
-            return expr if value is expr.value else e.PrimValue(value, info, expr.span)  # type: ignore[attr-defined]
+            return expr if value is expr.value else e.PrimValue(value, info, expr.span)
         new = map_operands(expr, self.expr)
         if self.dims:
             return self._infos(new)

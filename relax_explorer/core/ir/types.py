@@ -32,7 +32,8 @@ class ObjectType(Type):
     __slots__ = ()
 
     def __new__(cls) -> ObjectType:
-        return _TABLE.find((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # the table holds what the key made
+        unique: ObjectType = _TABLE.find((cls,)) or _interned((cls,))
+        return unique
 
     def __repr__(self) -> str:
         return "ObjectType()"
@@ -46,7 +47,8 @@ class PrimType(Type):
 
     def __new__(cls, dtype: DType) -> PrimType:
         key = (cls, dtype)
-        return _TABLE.find(key) or _interned(key, dtype=dtype)  # type: ignore[no-any-return]  # as above
+        unique: PrimType = _TABLE.find(key) or _interned(key, dtype=dtype)
+        return unique
 
     def __repr__(self) -> str:
         return f'PrimType("{self.dtype}")'
@@ -60,7 +62,8 @@ class ShapeType(Type):
 
     def __new__(cls, ndim: int = -1) -> ShapeType:
         key = (cls, ndim)
-        return _TABLE.find(key) or _interned(key, ndim=ndim)  # type: ignore[no-any-return]  # as above
+        unique: ShapeType = _TABLE.find(key) or _interned(key, ndim=ndim)
+        return unique
 
     def __repr__(self) -> str:
         return f"ShapeType(ndim={self.ndim})" if self.ndim >= 0 else "ShapeType()"
@@ -75,7 +78,8 @@ class DynTensorType(Type):
 
     def __new__(cls, ndim: int = -1, dtype: DType | None = None) -> DynTensorType:
         key = (cls, ndim, dtype)
-        return _TABLE.find(key) or _interned(key, ndim=ndim, dtype=dtype)  # type: ignore[no-any-return]  # as above
+        unique: DynTensorType = _TABLE.find(key) or _interned(key, ndim=ndim, dtype=dtype)
+        return unique
 
     def __repr__(self) -> str:
         known = [f"ndim={self.ndim}"] if self.ndim >= 0 else []
@@ -91,7 +95,8 @@ class TupleType(Type):
 
     def __new__(cls, fields: tuple[Type, ...] | list[Type] = ()) -> TupleType:
         key = (cls, tuple(fields))
-        return _TABLE.find(key) or _interned(key, fields=key[1])  # type: ignore[no-any-return]  # as above
+        unique: TupleType = _TABLE.find(key) or _interned(key, fields=key[1])
+        return unique
 
     def __repr__(self) -> str:
         return f"TupleType([{', '.join(map(repr, self.fields))}])"
@@ -108,7 +113,8 @@ class FuncType(Type):
     def __new__(cls, arg_types: tuple[Type, ...] | list[Type], ret_type: Type, pure: bool = True) -> FuncType:
         key = (cls, tuple(arg_types), ret_type, pure)
         hit = _TABLE.find(key)
-        return hit or _interned(key, arg_types=key[1], ret_type=ret_type, pure=pure)  # type: ignore[no-any-return]  # as above
+        unique: FuncType = hit or _interned(key, arg_types=key[1], ret_type=ret_type, pure=pure)
+        return unique
 
     def __repr__(self) -> str:
         return f"FuncType([{', '.join(map(repr, self.arg_types))}], {self.ret_type}, pure={self.pure})"
@@ -120,7 +126,8 @@ class PackedFuncType(Type):
     __slots__ = ()
 
     def __new__(cls) -> PackedFuncType:
-        return _TABLE.find((cls,)) or _interned((cls,))  # type: ignore[no-any-return]  # as above
+        unique: PackedFuncType = _TABLE.find((cls,)) or _interned((cls,))
+        return unique
 
     def __repr__(self) -> str:
         return "PackedFuncType()"

@@ -160,9 +160,9 @@ def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
 def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
     """The variables that hold a shape which a StructInfo mentions, in order."""
     kind = type(info)
-    if kind is s.TupleStructInfo:
-        return tuple([var for field in info.fields for var in info_holders(field)])  # type: ignore[attr-defined]
-    shape = info.shape if kind is s.TensorStructInfo else None  # type: ignore[attr-defined]  # `kind` says so
+    if type(info) is s.TupleStructInfo:
+        return tuple([var for field in info.fields for var in info_holders(field)])
+    shape = info.shape if type(info) is s.TensorStructInfo else None
     return (shape,) if isinstance(shape, e.Var) else ()
 
 
@@ -174,8 +174,8 @@ def substitute_info(
     Literals that come in fold. A function info keeps apart what its parameters bind from what comes in.
     """
     kind = type(info)
-    if kind is s.TensorStructInfo:
-        shape = info.shape  # type: ignore[attr-defined]  # `kind` says so
+    if type(info) is s.TensorStructInfo:
+        shape = info.shape
         if type(shape) is tuple:
             new = tuple([substitute(dim, dims) for dim in shape])
         else:
@@ -183,14 +183,14 @@ def substitute_info(
         return (
             info
             if new is shape or new == shape
-            else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)  # type: ignore[attr-defined]  # narrowed by type() above
+            else s.TensorStructInfo(new, info.dtype, info.ndim, info.vdevice)
         )
-    if kind is s.ShapeStructInfo and info.values is not None:  # type: ignore[attr-defined]
-        return s.ShapeStructInfo(tuple([substitute(dim, dims) for dim in info.values]))  # type: ignore[attr-defined]
-    if kind is s.TupleStructInfo:
-        return s.TupleStructInfo(tuple([substitute_info(field, dims, variables) for field in info.fields]))  # type: ignore[attr-defined]
-    if kind is s.PrimStructInfo and info.value is not None:  # type: ignore[attr-defined]
-        return s.PrimStructInfo(info.dtype, substitute(info.value, dims))  # type: ignore[attr-defined]
+    if type(info) is s.ShapeStructInfo and info.values is not None:
+        return s.ShapeStructInfo(tuple([substitute(dim, dims) for dim in info.values]))
+    if type(info) is s.TupleStructInfo:
+        return s.TupleStructInfo(tuple([substitute_info(field, dims, variables) for field in info.fields]))
+    if type(info) is s.PrimStructInfo and info.value is not None:
+        return s.PrimStructInfo(info.dtype, substitute(info.value, dims))
     return _substitute_function(info, dims, variables) if isinstance(info, s.FuncStructInfo) else info
 
 
