@@ -179,8 +179,8 @@ def holds(condition: p.PrimExpr, wanted: bool) -> list[Case]:
         return [ALWAYS] if bool(condition.value) == wanted else []
     if type(condition) is p.Not:
         return holds(condition.a, not wanted)
-    if type(condition) in (p.And, p.Or):
-        return _junction(condition, wanted)  # type: ignore[arg-type]  # one of these two
+    if isinstance(condition, (p.And, p.Or)):
+        return _junction(condition, wanted)
     if isinstance(condition, p.Comparison) and condition.a.dtype.kind == condition.b.dtype.kind == "int":
         kind = type(condition) if wanted else _OPPOSITE[type(condition)]
         return _COMPARED[kind](_value(condition.a), _value(condition.b))

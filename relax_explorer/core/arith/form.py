@@ -202,9 +202,9 @@ class Form:
             return exact
         return {(type(expr)(self.simple(expr.a), self.simple(expr.b)),): 1}
 
-    def _remainder(self, expr: Binary, quotient: Binary) -> Polynomial:
+    def _remainder(self, expr: Binary, quotient: FloorDiv | Div) -> Polynomial:
         """`a - b * quotient`."""
-        divided = (self.floor_div if type(quotient) is FloorDiv else self.div)(quotient)  # type: ignore[arg-type]  # one of these two
+        divided = self.floor_div(quotient) if isinstance(quotient, FloorDiv) else self.div(quotient)
         if len(divided) * len(self.known(expr.b)) > TERM_LIMIT:
             return {(expr,): 1}
         return combine(self.known(expr.a), multiply(self.known(expr.b), divided), -1)
@@ -250,8 +250,8 @@ class Form:
         return self._conditions[id(expr)] or expr
 
     def _condition(self, expr: PrimExpr) -> PrimExpr:
-        if type(expr) in (And, Or):
-            return self._junction(expr)  # type: ignore[arg-type]  # one of these two
+        if isinstance(expr, (And, Or)):
+            return self._junction(expr)
         if type(expr) is Not:
             inner = self.condition(expr.a)
             return IntImm(not inner.value, BOOL) if isinstance(inner, IntImm) else Not(inner)
@@ -306,9 +306,9 @@ def _parts(expr: PrimExpr) -> list[tuple[int, PrimExpr]]:
     stack = [(1, expr)]
     while stack:
         sign, node = stack.pop()
-        if type(node) in (Add, Sub) and node.dtype is expr.dtype:
-            stack.append((sign if type(node) is Add else -sign, node.b))  # type: ignore[attr-defined]  # as just seen
-            stack.append((sign, node.a))  # type: ignore[attr-defined]  # as just seen
+        if isinstance(node, (Add, Sub)) and node.dtype is expr.dtype:
+            stack.append((sign if type(node) is Add else -sign, node.b))
+            stack.append((sign, node.a))
         else:
             found.append((sign, node))
     return found

@@ -36,15 +36,14 @@ def mentioned(fn: e.Function) -> tuple[str, ...]:
     stack: list[e.Expr] = [fn.body]
     while stack:
         item = stack.pop()
-        kind = type(item)
         parts: Iterable[e.Expr]
-        if kind is e.Call:
-            parts = item.args if type(item.op) is e.OpRef else (item.op, *item.args)  # type: ignore[attr-defined]  # as `kind` says
-        elif kind is e.GlobalVar:
-            found[item.name] = None  # type: ignore[attr-defined]  # as above
+        if type(item) is e.Call:
+            parts = item.args if type(item.op) is e.OpRef else (item.op, *item.args)
+        elif type(item) is e.GlobalVar:
+            found[item.name] = None
             continue
         else:
-            parts = _PARTS.get(kind, operands)(item)
+            parts = _PARTS.get(type(item), operands)(item)
         for part in parts:
             if type(part) not in _NAMELESS:  # most operands are names, and a turn for each costs more
                 stack.append(part)

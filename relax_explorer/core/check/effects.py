@@ -75,7 +75,6 @@ class Effects:
 
     def of(self, value: e.Expr) -> Effect:
         """The effect of the value of a binding; that of an If is the effects of its branches."""
-        kind = type(value)
         if type(value) is e.Call:
             return self._call(value)
         if type(value) is e.Function:

@@ -203,11 +203,11 @@ class Inferrer:
         info = self.info(expr)
         if not holds_function(info):
             return info
-        fields = self.callees.fields(expr) if type(info) is s.TupleStructInfo else None
-        if fields is None or len(fields) != len(info.fields):  # type: ignore[attr-defined]  # a tuple, having fields
+        fields = self.callees.fields(expr) if isinstance(info, s.TupleStructInfo) else None
+        if fields is None or not isinstance(info, s.TupleStructInfo) or len(fields) != len(info.fields):
             return pinned(info, self._outer_dims(expr))
         around = self.captured.get(expr, _NO_DIMS)
-        known = zip(fields, info.fields, strict=True)  # type: ignore[attr-defined]  # as above
+        known = zip(fields, info.fields, strict=True)
         return s.TupleStructInfo(
             tuple([self.pinned(a) if self.info(a) is b else pinned(b, around) for a, b in known])
         )

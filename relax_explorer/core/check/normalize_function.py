@@ -152,11 +152,11 @@ class FunctionNormalizer:
         """One binding in normal form, after those of its sub-expressions."""
         if id(binding) in self.known and self._stands(binding):
             return
-        if type(binding) is e.MatchCast:
+        if not isinstance(binding, e.VarBinding):
             self._match_cast(binding)
             return
         if type(binding.value) is e.Function:
-            self._nested(binding)  # type: ignore[arg-type]  # a MatchCast returned above
+            self._nested(binding)
             return
         value = self.value(binding.value)
         if binding.annotation is not None:
@@ -165,8 +165,8 @@ class FunctionNormalizer:
                 binding = replace(binding, annotation=wanted)
         derived = self.infer.info(value)
         poisoned = value in self.infer.poisoned
-        info = derived if binding.annotation in (None, derived) else self._annotated(binding, value, derived)  # type: ignore[arg-type]  # as above
-        var = self._var(binding.var, info)  # type: ignore[arg-type]  # a VarBinding has a variable
+        info = derived if binding.annotation in (None, derived) else self._annotated(binding, value, derived)
+        var = self._var(binding.var, info)
         self.infer.definitions[var] = value
         if poisoned:
             self.infer.poisoned.add(var)
@@ -190,7 +190,7 @@ class FunctionNormalizer:
             return False
         if not self.has_effect:
             self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
-        var = self._var(binding.var, binding.var.struct_info)  # type: ignore[arg-type]  # a known binding has one
+        var = self._var(binding.var, binding.var.struct_info or s.OBJECT)  # a known binding has one
         self.infer.definitions[var] = binding.value
         self.infer.callees.note(binding)
         self.open.bindings.append(binding)
@@ -206,8 +206,8 @@ class FunctionNormalizer:
             if isinstance(part, e.Var):
                 same = self.vars.get(part, part) is part
             else:
-                named = type(part) is e.GlobalVar and part.struct_info is not None
-                same = not named or self._global(part) is part  # type: ignore[arg-type]  # as `named` says
+                named = part if type(part) is e.GlobalVar and part.struct_info is not None else None
+                same = named is None or self._global(named) is named
                 parts.extend(operands(part))
             if not same:
                 return False
@@ -316,9 +316,8 @@ class FunctionNormalizer:
         """Whether an operand is itself computed, or a tuple that holds more than leaves."""
         parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
         for operand in parts:
-            kind = type(operand)
-            if kind in _NESTING and (
-                kind is not e.Tuple or any(type(field) in _NESTING for field in operand.fields)  # type: ignore[attr-defined]
+            if type(operand) in _NESTING and (
+                not isinstance(operand, e.Tuple) or any(type(field) in _NESTING for field in operand.fields)
             ):
                 return True
         return False
@@ -407,10 +406,9 @@ class FunctionNormalizer:
         return expr
 
     def _callee(self, op: e.Expr) -> e.Expr:
-        kind = type(op)
-        if kind is e.OpRef or kind is e.ExternFunc:
-            return op if kind is e.OpRef else self._informed(op)
-        return self._global(op) if kind is e.GlobalVar else self.leaf(op)  # type: ignore[arg-type]  # as `kind` says
+        if type(op) is e.OpRef or type(op) is e.ExternFunc:
+            return op if type(op) is e.OpRef else self._informed(op)
+        return self._global(op) if type(op) is e.GlobalVar else self.leaf(op)
 
     def _global(self, var: e.GlobalVar) -> e.GlobalVar:
         """The reference with the signature of its function."""

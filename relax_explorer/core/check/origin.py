@@ -31,7 +31,9 @@ def origin(binding: e.Binding) -> str:
         return "its signature"
     if isinstance(value, e.Var):
         return f"that of {value.name}"
-    return f"a field of {value.tuple.name}" if _field(value) else "what is written"  # type: ignore[attr-defined]  # as `_field` says
+    if isinstance(value, e.TupleGetItem) and isinstance(value.tuple, e.Var):
+        return f"a field of {value.tuple.name}"
+    return "what is written"
 
 
 def _field(value: e.Expr) -> bool:

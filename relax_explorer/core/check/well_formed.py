@@ -252,8 +252,8 @@ class _Scopes:
 
     def _branches(self, value: e.If) -> None:
         info = value.condition.struct_info
-        scalar = isinstance(info, s.TensorStructInfo) and info.ndim == 0
-        if not (scalar and info.dtype is not None and info.dtype.is_bool):  # type: ignore[union-attr]  # a tensor, as `scalar` says
+        element = info.dtype if isinstance(info, s.TensorStructInfo) and info.ndim == 0 else None
+        if element is None or not element.is_bool:
             self._say(codes.BAD_CONDITION, f"the condition is {info}", value, spec_only=True)
         for seq in sequences(value):
             with self._scope():
@@ -285,18 +285,17 @@ class _Scopes:
         stack, vars_, depth = [expr], self.vars, self.depth
         while stack:
             item = stack.pop()
-            kind = type(item)
-            if kind is e.Var or kind is e.DataflowVar:
-                if self.vars.get(item, -1) < self.depth:  # type: ignore[call-overload]  # a Var, as `kind` says
-                    self._use(item, place)  # type: ignore[arg-type]  # a Var, as `kind` says
+            if type(item) is e.Var or type(item) is e.DataflowVar:
+                if self.vars.get(item, -1) < self.depth:
+                    self._use(item, place)
                 continue
-            if kind is e.Call and type(item.op) is e.OpRef:  # type: ignore[attr-defined]  # as `kind` says
-                rest = [arg for arg in item.args if vars_.get(arg, -1) < depth]  # type: ignore[attr-defined]  # as above
+            if type(item) is e.Call and type(item.op) is e.OpRef:
+                rest = [arg for arg in item.args if not isinstance(arg, e.Var) or vars_.get(arg, -1) < depth]
                 if rest:
-                    self._tensor_operands(item, place)  # type: ignore[arg-type]  # as above
+                    self._tensor_operands(item, item.op.name, place)
                     stack.extend(rest)
                 continue
-            rule = _RULES.get(kind)
+            rule = _RULES.get(type(item))
             if rule is not None:
                 rule(self, item, place)
             stack.extend(operands(item))
@@ -306,15 +305,16 @@ class _Scopes:
             text = f"the module has no function {var.name!r}"
             self._say(codes.UNDEFINED_GLOBAL, text, var if var.span else place)
 
-    def _tensor_operands(self, call: e.Call, place: object) -> None:
+    def _tensor_operands(self, call: e.Call, name: str, place: object) -> None:
         """A length is no tensor (errata E-46)."""
-        scalars = [number for number, arg in enumerate(call.args) if type(arg) is e.PrimValue]
-        declared = find(call.op.name) if scalars else None  # type: ignore[attr-defined]  # the caller looked
-        for number in scalars if declared is not None else ():
-            value = call.args[number].value  # type: ignore[attr-defined]  # as above
-            kinds = [q.kind for q in declared.operands[number : number + 1]]  # type: ignore[union-attr]  # as above
+        scalars = [(number, arg.value) for number, arg in enumerate(call.args) if type(arg) is e.PrimValue]
+        declared = find(name) if scalars else None
+        if declared is None:
+            return
+        for number, value in scalars:
+            kinds = [q.kind for q in declared.operands[number : number + 1]]
             if kinds and kinds[0].startswith("Tensor") and p.free_vars(value):
-                text = f"{value} is a scalar made of shape variables, where {call.op.name} takes a tensor"  # type: ignore[attr-defined]  # as above
+                text = f"{value} is a scalar made of shape variables, where {name} takes a tensor"
                 self._say(codes.SHAPE_VAR_AS_TENSOR, text, place, spec_only=True)
 
     def _operator(self, op: e.OpRef, place: object) -> None:

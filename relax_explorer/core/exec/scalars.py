@@ -32,22 +32,21 @@ class Undefined(Exception):
 
 def evaluate(expr: p.PrimExpr, dims: Dims) -> Any:
     """The number that `expr` is, None when a variable that is needed has no value; raises Undefined."""
-    kind = type(expr)
-    if kind is p.IntImm or kind is p.FloatImm:
-        return expr.value  # type: ignore[attr-defined]  # as just seen
-    if kind is p.PrimVar:
-        return dims.get(expr)  # type: ignore[call-overload]  # as just seen
-    if kind in _OPERATORS:
-        return _operator(expr, dims)  # type: ignore[arg-type]  # the keys are binary operators
-    rule = _RULES.get(kind)
+    if type(expr) is p.IntImm or type(expr) is p.FloatImm:
+        return expr.value
+    if type(expr) is p.PrimVar:
+        return dims.get(expr)
+    if isinstance(expr, p.Binary) and type(expr) in _OPERATORS:
+        return _operator(expr, dims)
+    rule = _RULES.get(type(expr))
     return None if rule is None else rule(expr, dims)
 
 
 def _operator(expr: p.Binary, dims: Dims) -> Any:
     chain = [expr]  # no recursion along `a + b + c + …`
     left = expr.a
-    while type(left) in _OPERATORS:
-        chain.append(left)  # type: ignore[arg-type]  # the keys are binary operators
+    while isinstance(left, p.Binary) and type(left) in _OPERATORS:
+        chain.append(left)
         left = chain[-1].a
     value = evaluate(left, dims)
     for node in reversed(chain):

@@ -67,7 +67,8 @@ class DType:
         """The numpy dtype of arrays of this type; raises TypeError for handles and vectors."""
         if self._numpy is None:
             self._numpy = _numpy_dtype(self)
-        return self._numpy  # type: ignore[no-any-return]  # numpy border
+        known: np.dtype[Any] = self._numpy
+        return known
 
     def with_lanes(self, lanes: int) -> DType:
         """The vector type of this element type."""
@@ -89,7 +90,8 @@ def _numpy_dtype(wanted: DType) -> np.dtype[Any]:
     if wanted.kind == "bfloat" or wanted.name in _SMALL_FLOATS:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, wanted.name))  # type: ignore[no-any-return]  # typed by the table it comes from
+        narrow: np.dtype[Any] = np.dtype(getattr(ml_dtypes, wanted.name))
+        return narrow
     if wanted.is_int and wanted.bits < 8:
         import ml_dtypes
 

@@ -50,7 +50,6 @@ def variables(expr: e.Expr) -> list[e.Var]:
     stack = [expr]
     while stack:
         item = stack.pop()
-        kind = type(item)
         if type(item) is e.Var or type(item) is e.DataflowVar:
             found[item] = None
             continue

@@ -137,7 +137,7 @@ class TensorStructInfo(StructInfo):
         if type(shape) is tuple:
             ndim = _rank(shape, ndim)
         elif shape is not None and ndim == -1:
-            ndim = getattr(shape.struct_info, "ndim", -1)  # type: ignore[union-attr]  # a variable, being no tuple
+            ndim = getattr(getattr(shape, "struct_info", None), "ndim", -1)
         key = (cls, shape, dtype, ndim, vdevice)
         entry = _TABLE.get(key)
         hit: TensorStructInfo | None = None if entry is None else entry()
@@ -159,9 +159,9 @@ class TensorStructInfo(StructInfo):
     def lengths(self) -> tuple[PrimExpr, ...] | None:
         """The dimensions, also those known of the variable that holds the shape; else None."""
         shape = self.shape
-        if shape is None or type(shape) is tuple:
+        if shape is None or isinstance(shape, tuple):
             return shape
-        held = shape.struct_info  # type: ignore[union-attr]  # a variable, being no tuple
+        held = shape.struct_info
         return held.values if isinstance(held, ShapeStructInfo) else None
 
     def text(self, out: StructInfoText) -> str:
@@ -194,7 +194,9 @@ class TupleStructInfo(StructInfo):
     def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
         key = (cls, fields)
         hit = _TABLE.find(key)
-        unique: TupleStructInfo = hit or _interned(key, fields=fields, size=1 + sum([field.size for field in fields]))
+        unique: TupleStructInfo = hit or _interned(
+            key, fields=fields, size=1 + sum([field.size for field in fields])
+        )
         return unique
 
     def text(self, out: StructInfoText) -> str:
@@ -224,7 +226,9 @@ class FuncStructInfo(StructInfo):
         hit = _TABLE.find(key)
         if hit is None and params is not None and derive_func is not None:
             raise ValueError("a function has parameters or a derive function, not both")
-        unique: FuncStructInfo = hit or _interned(key, params=params, ret=ret, pure=pure, derive_func=derive_func)
+        unique: FuncStructInfo = hit or _interned(
+            key, params=params, ret=ret, pure=pure, derive_func=derive_func
+        )
         return unique
 
     def text(self, out: StructInfoText) -> str:
@@ -243,7 +247,6 @@ def is_too_large(info: StructInfo) -> bool:
     """Whether a StructInfo is beyond what can be written out: one that doubles with each binding soon is."""
     if info.size > MOST_WRITTEN:
         return True
-    kind = type(info)
     dims: tuple[PrimExpr, ...] | None = None
     if type(info) is TensorStructInfo:
         dims = info.dims

@@ -27,7 +27,6 @@ class Substitution:
 
     def expr(self, expr: e.Expr) -> e.Expr:
         """An operand or the value of a binding."""
-        kind = type(expr)
         if type(expr) is e.Var or type(expr) is e.DataflowVar:
             return self.variables.get(expr, expr)
         if type(expr) is e.Function:

@@ -159,7 +159,6 @@ def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
 
 def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
     """The variables that hold a shape which a StructInfo mentions, in order."""
-    kind = type(info)
     if type(info) is s.TupleStructInfo:
         return tuple([var for field in info.fields for var in info_holders(field)])
     shape = info.shape if type(info) is s.TensorStructInfo else None
@@ -173,7 +172,6 @@ def substitute_info(
 
     Literals that come in fold. A function info keeps apart what its parameters bind from what comes in.
     """
-    kind = type(info)
     if type(info) is s.TensorStructInfo:
         shape = info.shape
         if type(shape) is tuple:
@@ -267,5 +265,5 @@ def map_block(
         if new is not binding and made is None:
             made = list(block.bindings[:number])
         if made is not None:
-            made.extend(new) if type(new) is tuple else made.append(new)  # type: ignore[arg-type]  # a tuple of bindings or a binding
+            made.extend(new if isinstance(new, tuple) else (new,))
     return block if made is None else replace(block, bindings=tuple(made))

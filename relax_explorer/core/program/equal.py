@@ -91,7 +91,11 @@ class _Comparer:
             return a.dtype is b.dtype and self.shape_variable(a, b)
         if type(a) is not type(b) or a.dtype is not b.dtype:
             return False
-        if type(a) is p.PrimCall and (a.op, a.keywords) != (b.op, b.keywords):  # type: ignore[attr-defined]  # same type as a
+        if (
+            isinstance(a, p.PrimCall)
+            and isinstance(b, p.PrimCall)
+            and (a.op, a.keywords) != (b.op, b.keywords)
+        ):
             return False
         return bool(a.children()) or a is b or type(a) is p.AnyDim
 
@@ -246,7 +250,11 @@ class _Comparer:
             self.bind(a.var, b.var)
         if not self.expr(a.value, b.value):
             return False
-        if type(a) is e.MatchCast and not self.info(a.struct_info, b.struct_info):  # type: ignore[union-attr]  # same type as a
+        if (
+            isinstance(a, e.MatchCast)
+            and isinstance(b, e.MatchCast)
+            and not self.info(a.struct_info, b.struct_info)
+        ):
             return False
         if a.var is None or b.var is None:
             return a.var is b.var

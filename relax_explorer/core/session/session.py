@@ -10,7 +10,6 @@ from typing import Any
 from relax_explorer.core.check import checked, lenient
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger, debug
-from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.pipeline import Step, explain, run, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
@@ -129,10 +128,6 @@ class Session:
         return [n for n, line in enumerate(self.stages[stage].printed.lines) if text in line.text]
 
     # -- runs -----------------------------------------------------------------------------------------------------
-
-    def parameters(self, function: str, stage: int = 0) -> tuple[e.Var, ...]:
-        """The parameters of a function."""
-        return tuple(self.stages[stage].module.functions[function].params)  # type: ignore[arg-type,union-attr]  # narrowed by type() above
 
     def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
         """A debugger at the start of a call of `function` in a stage; raises Failure when the inputs don't fit."""

@@ -48,10 +48,13 @@ class Context:
         return guess(self.source.text)
 
     def span(self, node: ast.AST) -> Span:
-        """The place of an `ast` node."""
-        line = node.lineno + self.line_offset  # type: ignore[attr-defined]  # every node asked about has a place
-        end = node.end_lineno + self.line_offset  # type: ignore[attr-defined]
-        column, end_column = node.col_offset + self.column_offset, node.end_col_offset + self.column_offset  # type: ignore[attr-defined]
+        """The place of an `ast` node, which must have one."""
+        placed: Any = node  # the types of `ast` give places to some classes only
+        line, end = placed.lineno + self.line_offset, placed.end_lineno + self.line_offset
+        column, end_column = (
+            placed.col_offset + self.column_offset,
+            placed.end_col_offset + self.column_offset,
+        )
         if self.source.is_ascii:
             return Span(self.source, line, column, end, end_column)
         return Span(

@@ -239,14 +239,14 @@ class FunctionPrinter:
 
     def binding(self, binding: e.Binding, depth: int) -> None:
         """One binding, on one line unless it holds a function or an If."""
-        if type(binding) is e.MatchCast:
+        if not isinstance(binding, e.VarBinding):
             self._match_cast(binding, depth)
             return
         writer = _VALUE_WRITERS.get(type(binding.value))
         if writer is not None:
-            writer(self, binding, depth)  # type: ignore[arg-type]  # narrowed by type() above
+            writer(self, binding, depth)
         else:
-            self._line(depth, self._plain(binding), binding)  # type: ignore[arg-type]  # the other kind was handled above
+            self._line(depth, self._plain(binding), binding)
 
     def _plain(self, binding: e.VarBinding) -> str:
         var = binding.var

@@ -39,25 +39,27 @@ SMALLEST = (60, 16)
 class KeyCommands(Provider):
     """The palette: every action of the current pane."""
 
+    @property
+    def shell(self) -> Shell:
+        """The app, which is ours."""
+        assert isinstance(self.app, Shell)
+        return self.app
+
     async def discover(self) -> Hits:
         """All actions."""
-        for action in keys.actions_of(self.app.pane):  # type: ignore[attr-defined]  # the app is ours
-            yield DiscoveryHit(
-                action.description,
-                partial(self.app.press, action.key),  # type: ignore[attr-defined]  # narrowed by type() above
-                help=action.label,
-            )
+        for action in keys.actions_of(self.shell.pane):
+            yield DiscoveryHit(action.description, partial(self.shell.press, action.key), help=action.label)
 
     async def search(self, query: str) -> Hits:
         """Actions whose description matches."""
         matcher = self.matcher(query)
-        for action in keys.actions_of(self.app.pane):  # type: ignore[attr-defined]  # as above
+        for action in keys.actions_of(self.shell.pane):
             score = matcher.match(action.description)
             if score > 0:
                 yield Hit(
                     score,
                     matcher.highlight(action.description),
-                    partial(self.app.press, action.key),  # type: ignore[attr-defined]  # narrowed by type() above
+                    partial(self.shell.press, action.key),
                     help=action.label,
                 )
 

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import get
-from relax_explorer.core.ops.kit.decl import NotLowered
+from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.ops.kit.te import Te, Tensor, prim_func
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -98,6 +98,11 @@ def _variables(infos: Sequence[s.StructInfo], out: s.StructInfo) -> list[p.PrimV
     return list(dict.fromkeys(var for info in (*infos, out) for var in info_vars(info)))
 
 
+def _operator(call: e.Call) -> type[Op]:
+    assert isinstance(call.op, e.OpRef)  # the caller saw one
+    return get(call.op.name)  # looked up anew: users may give another operator the name
+
+
 def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     """Equal for calls that one PrimFunc serves: the same operator, attributes and StructInfo up to names of shape variables."""
     out = call.struct_info or s.OBJECT
@@ -106,13 +111,13 @@ def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     }
     canonical = tuple([substitute_info(info, renaming) for info in (*infos, out)])
     constants = tuple([arg.value for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))])
-    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef; users may give another operator its name
+    op = _operator(call)
     return (op, call.attrs, canonical, tuple(map(str, constants)))
 
 
 def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
     """The lowering of a call, whose operands are no tuples in variables; raises NotLowered where there is none."""
-    op, out = get(call.op.name), call.struct_info or s.OBJECT  # type: ignore[attr-defined]  # an OpRef
+    op, out = _operator(call), call.struct_info or s.OBJECT
     for n, info in enumerate(infos):
         need_known(info, op.operands[min(n, len(op.operands) - 1)].name)
     if isinstance(out, s.PrimStructInfo):
@@ -167,7 +172,7 @@ def need_known(info: s.StructInfo, name: str) -> None:
 
 
 def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar]) -> _Template:
-    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef
+    op = _operator(call)
     fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
     te = Te()
     inputs: list[Tensor] = []
