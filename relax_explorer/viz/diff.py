@@ -101,7 +101,7 @@ class _Text:
 
     def __call__(self, binding: Unit) -> str:
         if isinstance(binding, Line):
-            return f"    {binding.text}"
+            return binding.text
         printer = FunctionPrinter(ExprText(self.names, NEW, Constants()))
         printer.binding(binding, 1)
         return printer.lines[0].text + (" …" if len(printer.lines) > 1 else "")

@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.ir.node import collector_at_rest, replace
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align_kernel import align_lines, kernel_lines
 from relax_explorer.core.session.pairing import Pairing, increasing, name_of
+from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
+from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.printer import FunctionPrinter
+from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.tir.stmt import PrimFunc
 
 KINDS = ("added", "removed", "changed", "type", "renamed", "moved", "same")
@@ -89,13 +93,42 @@ def _function(name: str, a: Any, b: Any) -> FunctionDiff:
         return FunctionDiff(
             name, "removed", old, (), tuple([Pair("removed", i, None) for i in range(len(old))])
         )
-    params = dict(zip(b.params, a.params, strict=False)) if type(a) is type(b) is e.Function else {}
-    pairs = align(old, new, params)
     if type(a) is type(b) is e.Function:
-        unchanged = all(pair.kind == "same" for pair in pairs) and _heads_equal(a, b)
-    else:
-        unchanged = type(a) is type(b) and structural_equal(a, b)
-    return FunctionDiff(name, "same" if unchanged else "changed", old, new, tuple(pairs))
+        return _relax(name, a, b, old, new)
+    unchanged = type(a) is type(b) and structural_equal(a, b)
+    return FunctionDiff(name, "same" if unchanged else "changed", old, new, tuple(align(old, new)))
+
+
+def _relax(
+    name: str, a: e.Function, b: e.Function, old: tuple[e.Binding, ...], new: tuple[e.Binding, ...]
+) -> FunctionDiff:
+    """Bindings by alignment. Lines of the head and the result follow them in `old` and `new`, where they differ."""
+    pairs, kinds = _aligned(old, new, dict(zip(b.params, a.params, strict=False)))
+    left, right = outline(name, a), outline(name, b)
+    rows = [Pair(*row) for row in align_lines(left[:-1], right[:-1])]
+    head = _shifted(rows, len(old), len(new)) if any(row.kind != "same" for row in rows) else []
+    results: list[Pair] = []
+    if not kinds.same_value(a.body.body, b.body.body):
+        results = [Pair("changed", len(old) + len(left) - 1, len(new) + len(right) - 1)]
+    blocks = [type(block) for block in a.body.blocks] == [type(block) for block in b.body.blocks]
+    unchanged = blocks and not head and not results and all(pair.kind == "same" for pair in pairs)
+    status = "same" if unchanged else "changed"
+    return FunctionDiff(name, status, (*old, *left), (*new, *right), (*head, *pairs, *results))
+
+
+def _shifted(rows: Sequence[Pair], a: int, b: int) -> list[Pair]:
+    return [
+        Pair(row.kind, None if row.a is None else a + row.a, None if row.b is None else b + row.b, row.exact)
+        for row in rows
+    ]
+
+
+def outline(name: str, fn: e.Function) -> list[Line]:
+    """The lines of a function without its bindings: decorator, signature, attributes, result last."""
+    bare = replace(fn, body=replace(fn.body, blocks=()))
+    nodes = {bare: fn, bare.body: fn.body}
+    lines = FunctionPrinter(ExprText(Names(), NEW, Constants())).print(name, bare)
+    return [Line(line.text, nodes.get(line.node, line.node), name) for line in lines]
 
 
 def _kernel(name: str, a: PrimFunc, b: PrimFunc) -> FunctionDiff:
@@ -103,16 +136,6 @@ def _kernel(name: str, a: PrimFunc, b: PrimFunc) -> FunctionDiff:
         return FunctionDiff(name, "same", (), (), ())
     old, new = kernel_lines(name, a), kernel_lines(name, b)
     return FunctionDiff(name, "changed", old, new, tuple([Pair(*row) for row in align_lines(old, new)]))
-
-
-def _heads_equal(a: e.Function, b: e.Function) -> bool:
-    blocks = [type(block) for block in a.body.blocks] == [type(block) for block in b.body.blocks]
-    return (
-        blocks
-        and a.attrs is b.attrs
-        and len(a.params) == len(b.params)
-        and str(a.ret_struct_info) == str(b.ret_struct_info)
-    )
 
 
 def align(
@@ -123,12 +146,18 @@ def align(
 
     `params` maps parameters of the new side to those of the old.
     """
-    pairing = Pairing(old, new, params or {})
+    return _aligned(old, new, params or {})[0]
+
+
+def _aligned(
+    old: Sequence[e.Binding], new: Sequence[e.Binding], params: dict[e.Var, e.Var]
+) -> tuple[list[Pair], _Kinds]:
+    pairing = Pairing(old, new, params)
     match = pairing.match
     in_order = increasing(match)
     pairs: list[Pair] = []
     back = {j: i for i, j in match.items()}
-    kinds = _Kinds(pairing, params or {})
+    kinds = _Kinds(pairing, params)
     position = 0
     for j in range(len(new)):
         i = back.get(j)
@@ -145,7 +174,7 @@ def align(
             moved = kind in ("same", "renamed") and i not in in_order
             pairs.append(Pair("moved" if moved else kind, i, j, i in pairing.exact))
     pairs += [Pair("removed", i, None) for i in range(position, len(old)) if i not in match]
-    return pairs
+    return pairs, kinds
 
 
 class _Kinds:
@@ -165,7 +194,7 @@ class _Kinds:
         """What became of `a`, which is `b` now."""
         if a is b:
             return "same"
-        if not self._same_value(a.value, b.value):
+        if not self.same_value(a.value, b.value):
             return "changed"
         if not self._same_info(a.var, b.var) or type(a.var) is not type(b.var):
             return "type"
@@ -176,7 +205,8 @@ class _Kinds:
         left, right = (None if var is None else var.struct_info for var in (a, b))
         return left is right or self._text(left) == self._text(right)
 
-    def _same_value(self, a: e.Expr, b: e.Expr) -> bool:
+    def same_value(self, a: e.Expr, b: e.Expr) -> bool:
+        """Whether two values are the same operation on matched operands."""
         stack = [(a, b)]
         while stack:
             x, y = stack.pop()
