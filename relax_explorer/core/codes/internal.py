@@ -1,4 +1,4 @@
-"""RX09: faults of ours, which no program should be able to reach."""
+"""RX09: faults of the explorer itself. No program should be able to cause one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from relax_explorer.core.diagnostics import Code
 WRONG_VALUE = Code(
     "RX0901",
     "operator computed a value of another type",
-    "What an operator of this project computed, or failed to compute, is not what its own rule says for the operands; the "
-    "program is not to blame.",
-    "Please report it, with the operands that the message shows.",
+    "The evaluation of an operator contradicts the type that its own inference gave. This is a defect of the explorer, not of "
+    "the program.",
+    "Please report it, with the operands in the message.",
 )
 OWN_FAULT = Code(
     "RX0902",
-    "work of the explorer failed",
-    "The explorer came upon a case that nobody thought of. What was shown before stays, and the program is untouched.",
+    "internal error of the explorer",
+    "The explorer met a case that it does not handle. The view stays as it was, and the program is unchanged.",
     "Please report it.",
 )

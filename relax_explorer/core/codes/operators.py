@@ -10,27 +10,27 @@ WRONG_KIND = Code(
     "RX0201",
     "operand of another kind",
     "The operator needs a tensor (or a shape, a tuple) here.",
-    "Pass a value of that kind.",
+    "Pass a value of the kind that the message names.",
     _T.format("(2,)", "float32", "(2,)", "float32", "R.add(x, R.shape([2]))"),
 )
 DTYPES_DIFFER = Code(
     "RX0202",
     "dtypes differ",
-    "The operator needs operands of one dtype and converts none by itself.",
+    "All operands of the operator need the same dtype. Relax does not convert operands by itself.",
     "Convert one with R.astype.",
     _T.format("(2,)", "float32", "(2,)", "int32", "R.add(x, y)"),
 )
 INNER_LENGTHS = Code(
     "RX0203",
     "inner dimensions differ",
-    "A product needs equal inner lengths.",
+    "A matrix product needs equal inner lengths.",
     "Transpose or reshape an operand.",
     _T.format("(2, 3)", "float32", "(4, 5)", "float32", "R.matmul(x, y)"),
 )
 NOT_BROADCASTABLE = Code(
     "RX0204",
     "shapes don't broadcast",
-    "Aligned from the right, two dimensions must be equal or one of them 1.",
+    "The shapes are aligned from the right. Each pair of dimensions must be equal, or one of them must be 1.",
     "Reshape or broadcast an operand.",
     _T.format("(2,)", "float32", "(3,)", "float32", "R.add(x, y)"),
 )
@@ -51,8 +51,8 @@ AXIS_TWICE = Code(
 RANK_WRONG = Code(
     "RX0207",
     "wrong rank",
-    "The operator needs an operand of another number of dimensions.",
-    "Reshape it, or use the operator for that rank.",
+    "The operand has more or fewer dimensions than the operator takes.",
+    "Reshape the operand, or use the operator for its rank.",
     _T.format("(2,)", "float32", "(2,)", "float32", "R.nn.conv2d(x, y)"),
 )
 SIZE_MISMATCH = Code(
@@ -79,21 +79,21 @@ DTYPE_WRONG = Code(
 BAD_ATTRIBUTE = Code(
     "RX0211",
     "attribute out of range",
-    "The attribute's value has no meaning for this operator.",
+    "The operator does not accept this value of the attribute.",
     "See its page: relax-explorer explain OPERATOR.",
     _T.format("(4,)", "float32", "(2,)", "float32", "R.split(x, 0)"),
 )
 ARGUMENT_COUNT = Code(
     "RX0212",
     "wrong number of arguments",
-    "The callee takes another number of arguments.",
+    "The call passes more or fewer arguments than the callee takes.",
     "See the signature.",
 )
 ARGUMENT_INFO = Code(
     "RX0213",
     "argument does not fit the parameter",
-    "The argument's StructInfo can't be what the parameter says.",
-    "Pass a value that fits.",
+    "The argument's StructInfo contradicts the parameter's.",
+    "Pass a value that fits the parameter.",
 )
 NOT_CALLABLE = Code(
     "RX0214",
@@ -105,14 +105,14 @@ NOT_CALLABLE = Code(
 TUPLE_INDEX = Code(
     "RX0215",
     "tuple index out of range",
-    "The tuple has fewer fields.",
+    "The index is not below the number of fields.",
     "Use an index below the number of fields.",
     _T.format("(2,)", "float32", "(2,)", "float32", "(x, y)[2]"),
 )
 IMPOSSIBLE_CAST = Code(
     "RX0217",
     "match_cast can never succeed",
-    "The value can't have the StructInfo it is cast to.",
+    "The value's StructInfo contradicts the target of the match_cast.",
     "Correct the target.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor((3,), "float32"))\n    return y\n',
     Severity.WARNING,
@@ -120,8 +120,8 @@ IMPOSSIBLE_CAST = Code(
 MAYBE_ARGUMENT = Code(
     "RX0218",
     "argument not proven to fit",
-    "Whether the argument has the shape of the parameter is known only when the program runs.",
-    "Write a match_cast, which checks it then.",
+    "Inference can't prove that the argument has the shape of the parameter.",
+    "Write a match_cast, which checks the shape at run time.",
     '@R.function\ndef g(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):\n    return x\n\n'
     '@R.function\ndef f(x: R.Tensor(dtype="float32", ndim=1)):\n    y = g(x)\n    return y\n',
     Severity.WARNING,
@@ -129,7 +129,7 @@ MAYBE_ARGUMENT = Code(
 ARGUMENT_DIMS = Code(
     "RX0219",
     "dimensions of the arguments contradict each other",
-    "One argument gives a shape variable of the callee its value, and another needs a different one.",
+    "Two arguments give different values to one shape variable of the callee.",
     "Pass arguments whose shapes agree.",
     '@R.function\ndef g(x: R.Tensor(("n", "n"), "float32")) -> R.Tensor(("n",), "float32"):\n'
     "    y = R.sum(x, axis=[1])\n    return y\n\n"
@@ -138,16 +138,16 @@ ARGUMENT_DIMS = Code(
 OF_NOTHING = Code(
     "RX0220",
     "reduction of nothing",
-    "The axis has length 0, and the largest, smallest or mean of no elements has no value; TVM gives the dtype's limit, or NaN.",
-    "Look at where the length comes from.",
+    "The axis has length 0. The maximum, minimum or mean of no elements is undefined; TVM returns the dtype's limit, or NaN.",
+    "Check where the length comes from.",
     '@R.function\ndef f(x: R.Tensor((0, 3), "float32")):\n    y = R.max(x, axis=[0])\n    return y\n',
     Severity.WARNING,
 )
 MAYBE_RETURN = Code(
     "RX0240",
     "return value not proven to fit",
-    "Whether the value has the shape of the return annotation is known only when the function returns.",
-    "Write a match_cast, which checks it then.",
+    "Inference can't prove that the value has the shape of the return annotation.",
+    "Write a match_cast, which checks the shape at run time.",
     '@R.function\ndef f(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):\n'
     "    return x\n",
     Severity.WARNING,
@@ -155,15 +155,16 @@ MAYBE_RETURN = Code(
 NEEDLESS_CAST = Code(
     "RX0241",
     "match_cast always succeeds",
-    "The value is known to be what it is cast to; nothing is checked, and what was known beyond it is forgotten.",
-    "Remove it, or annotate the variable instead.",
+    "The value already fits the target, so the match_cast checks nothing. The result keeps only the StructInfo of the target, "
+    "which may be less precise.",
+    "Remove the match_cast, or annotate the variable instead.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = R.match_cast(x, R.Tensor(ndim=1))\n    return y\n',
     Severity.NOTE,
 )
 NO_INFERENCE = Code(
     "RX0222",
     "operator without inference",
-    "The operator's class has no `infer`, so that nothing is known of the result: it is taken as an object.",
+    "The operator's class has no `infer`, so the result has the StructInfo Object.",
     "Give the class an `infer`, or cast the result with R.match_cast.",
     "",
     Severity.WARNING,
@@ -171,8 +172,8 @@ NO_INFERENCE = Code(
 TOO_LARGE = Code(
     "RX0221",
     "StructInfo too large to be written out",
-    "What is known of this value doubles with each binding, and would take more text than any reader or program can use.",
-    "Give names to the lengths, with R.match_cast, or keep the values in variables of their own instead of tuples of tuples.",
+    "The StructInfo of this value doubles with each binding. Its text would be too long to read or to process.",
+    "Name the lengths with R.match_cast, or use separate variables instead of tuples of tuples.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    t0 = (x, x)\n'
     + "".join([f"    t{n} = (t{n - 1}, t{n - 1})\n" for n in range(1, 16)])
     + "    return x\n",

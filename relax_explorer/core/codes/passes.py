@@ -10,35 +10,35 @@ UNKNOWN_PASS = Code(
 UNMET_REQUIREMENT = Code(
     "RX0402",
     "requirement not met",
-    "The pass needs a property that nothing before it establishes.",
-    "Run the named pass before it.",
+    "The pass requires a property that the module does not have here, and no earlier pass establishes it.",
+    "Run the pass that the message names first.",
     "",
     Severity.WARNING,
 )
 BROKEN_CONTRACT = Code(
     "RX0403",
     "the pass broke its contract",
-    "A property that the pass keeps or establishes does not hold after it.",
-    "This is a defect of the pass; disable it.",
+    "The pass promises to keep or to establish a property, and the property does not hold after it.",
+    "This is a defect of the pass; disable the pass.",
 )
 BAD_OPTION = Code(
     "RX0404",
     "wrong option of a pass",
-    "The pass has no such option, or the value is of another type.",
+    "The pass has no such option, or the value has the wrong type.",
     "See `relax-explorer explain PASS`.",
 )
 STOPS_UNREAD = Code(
     "RX0406",
-    "a binding that nothing reads may stop the run",
-    "Outside a dataflow block a pass keeps errors: dropping such a binding would drop its error, too.",
-    'Drop it with DeadCodeElimination{errors="drop"}, as TVM does, or write it in a dataflow block.',
+    "an unused binding may stop the run",
+    "Outside a dataflow block a pass preserves errors. Removing this binding would remove its error, too.",
+    'Remove it with DeadCodeElimination{errors="drop"}, as TVM does, or move it into a dataflow block.',
     "",
     Severity.NOTE,
 )
 NO_LEGALIZATION = Code(
     "RX0405",
     "operator has no lowering",
-    "LegalizeOps leaves the call as it is.",
+    "LegalizeOps leaves the call unchanged.",
     "Skip the operator, or lower it by hand.",
     "",
     Severity.WARNING,

@@ -1,4 +1,4 @@
-"""RX00: what can be wrong with a text before it means anything."""
+"""RX00: problems of reading a text: files, syntax, names and literals."""
 
 from __future__ import annotations
 
@@ -7,62 +7,62 @@ from relax_explorer.core.diagnostics import Code, Severity
 UNREADABLE = Code(
     "RX0001",
     "the input can't be read",
-    "The path is no regular file, or the system refuses to open it.",
+    "The path is not a regular file, or the system refuses to open it.",
     "Name a file, or - for standard input.",
 )
 EMPTY = Code(
     "RX0002",
     "no module found",
-    "The text has no statement at all.",
+    "The text contains no statement.",
     "Write a class decorated with @I.ir_module.",
     "\n",
 )
 NOT_TEXT = Code(
     "RX0003",
     "the input is not text",
-    "Its first bytes are those of another format.",
-    "Open the TVMScript text; convert the model to it first.",
+    "The first bytes of the input belong to another file format.",
+    "Convert the model to TVMScript text and open that.",
 )
 NOT_UTF8 = Code("RX0004", "the text is not UTF-8", "TVMScript is UTF-8 text.", "Save the file as UTF-8.")
 BAD_SYNTAX = Code(
     "RX0005",
     "not valid Python syntax",
     "TVMScript is Python syntax, and Python's parser stopped here.",
-    "Mend the marked place.",
+    "Correct the text at the mark.",
     "def f(:\n",
 )
 TOO_DEEP = Code(
     "RX0006",
     "nested too deeply",
-    "Python's parser reads 200 nested parentheses and 100 levels of indentation.",
-    "Bind parts of the expression to variables of their own.",
+    "Python's parser accepts at most 200 nested parentheses and 100 levels of indentation.",
+    "Bind parts of the expression to separate variables.",
     "x = " + "(" * 300 + ")" * 300 + "\n",
 )
 TRUNCATED = Code(
     "RX0007",
     "the text ends too early",
     "A bracket, a string or a block is still open at the end.",
-    "Check that the file was copied whole.",
+    "Check that the file is complete.",
     "x = (1,\n",
 )
 NOT_TVMSCRIPT = Code(
     "RX0008",
     "Python, but not TVMScript",
-    "The statement is valid Python, but TVMScript has no such statement; nothing is ever executed.",
+    "The statement is valid Python, but not part of TVMScript. The explorer never executes a text.",
     "Write a class decorated with @I.ir_module, or a function decorated with @R.function or @T.prim_func.",
     "import os\nprint(os.getcwd())\n",
 )
 BAD_STATEMENT = Code(
     "RX0010",
     "not a statement of a Relax function",
-    "A Relax function has bindings, if/else, `with R.dataflow()`, nested functions and one return.",
-    "Write it with these.",
+    "A Relax function consists of bindings, if/else, `with R.dataflow()`, nested functions and one return.",
+    "Use only these statements.",
     "@R.function\ndef f():\n    for i in range(3):\n        pass\n",
 )
 BAD_EXPRESSION = Code(
     "RX0011",
     "not an expression of Relax",
-    "The text would have to be executed as Python to have a value; it never is.",
+    "Only running Python could give this text a value, and the explorer never executes a text.",
     "Write the value itself.",
     "@R.function\ndef f():\n    return [i for i in range(3)]\n",
 )
@@ -83,21 +83,21 @@ BAD_DTYPE = Code(
 UNDEFINED = Code(
     "RX0014",
     "undefined variable",
-    "The name is neither a parameter, nor bound before this place, nor a function of the module.",
+    "The name is not a parameter, not bound before this place, and not a function of the module.",
     "Bind it first, or correct the name.",
     "@R.function\ndef f():\n    return missing\n",
 )
 BAD_CALL = Code(
     "RX0015",
     "wrong arguments",
-    "The call has arguments that the operator or form does not take, or lacks some that it needs.",
+    "The call has an argument that the operator does not take, or lacks one that it needs.",
     "See the signature with `relax-explorer explain`.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.add(x)\n',
 )
 UNKNOWN_OPERATOR = Code(
     "RX0016",
     "unknown operator",
-    "No operator of this name is known; the call parses and prints, its StructInfo is Object.",
+    "No operator has this name. The call can be parsed and printed; its StructInfo is Object.",
     "Check the spelling.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.frobnicate(x)\n',
     Severity.WARNING,
@@ -105,7 +105,7 @@ UNKNOWN_OPERATOR = Code(
 BAD_NAME = Code(
     "RX0017",
     "not a usable name",
-    "A name must be a Python identifier, no keyword, and without control characters.",
+    "A name must be a Python identifier. Keywords and control characters are not allowed.",
     "Rename it.",
     "@R.function\ndef f(class):\n    return class\n",
 )
@@ -147,7 +147,7 @@ DUPLICATE = Code(
 BAD_METADATA = Code(
     "RX0023",
     "unreadable metadata",
-    "The JSON block with the constants is damaged or of an unknown form.",
+    "The JSON block with the constants is damaged or has an unknown format.",
     "Print the module again with show_meta=True.",
 )
 MISSING_METADATA = Code(
@@ -168,26 +168,26 @@ BAD_LITERAL = Code(
 EXECUTES_PYTHON = Code(
     "RX0026",
     "would execute Python",
-    "The construct has a value only when Python runs, which reading a text never does.",
+    "Only running Python could give this construct a value, and the explorer never executes a text.",
     "Print the module with TVM (`mod.script(show_meta=True)`) and open that text.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.emit_te(topi.add, x, x)\n',
 )
 BAD_DUMP = Code(
     "RX0027",
     "not a dump of a module",
-    "The JSON text was not written by this program, or by another version of it, or it is damaged.",
+    "The JSON text is damaged, or this version of the explorer did not write it.",
     "Write it again with to_json, or open the TVMScript text instead.",
 )
 EXPERIMENTAL = Code(
     "RX0028",
     "experimental construct",
-    "The construct is reserved: no TVM has it, and what it means may change.",
+    "The construct is reserved. No version of TVM has it, and its meaning may change.",
     "Read the text with experimental=True.",
     '@R.function\ndef f(x: R.Tensor((2, R.any_dim), "float32")):\n    return x\n',
 )
 TOO_LONG = Code(
     "RX0029",
     "statement too long",
-    "A statement, with the lines that its brackets join to it, has at most 1,000,000 characters beside its strings.",
-    "Keep data out of the text: in a constant of the metadata, or as an input of the run.",
+    "A statement may have at most 1,000,000 characters, not counting its strings. Lines inside its brackets count.",
+    "Move the data out of the text: into a constant of the metadata, or into an input of the run.",
 )

@@ -1,4 +1,4 @@
-"""RX0060 to RX0089: what can be wrong with the text of a PrimFunc."""
+"""RX0060 to RX0089: problems in the text of a PrimFunc."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from relax_explorer.core.diagnostics import Code, Severity
 TIR_STATEMENT = Code(
     "RX0060",
     "not a statement of a PrimFunc",
-    "A PrimFunc has loops, blocks, stores, lets, conditions and calls for effect.",
-    "Write it with these.",
+    "A PrimFunc consists of loops, blocks, stores, lets, conditions and calls with an effect.",
+    "Use only these statements.",
     "@T.prim_func\ndef f():\n    import os\n",
 )
 TIR_EXPRESSION = Code(
     "RX0061",
     "not an expression of a PrimFunc",
-    "The text would have to be executed as Python to have a value; it never is.",
+    "Only running Python could give this text a value, and the explorer never executes a text.",
     "Write the value itself.",
     '@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    A[0] = [1]\n',
 )
 TIR_PARAMETER = Code(
     "RX0062",
     "not a parameter of a PrimFunc",
-    "A parameter is a T.Buffer, a T.handle that T.match_buffer names, or a scalar such as T.int64.",
-    "Annotate it so.",
+    "A parameter is a T.Buffer, a T.handle with a T.match_buffer, or a scalar such as T.int64.",
+    "Use one of these annotations.",
     "@T.prim_func\ndef f(A: int):\n    pass\n",
 )
 WRITE_RACE = Code(
     "RX0063",
-    "iterations that run at once write one element",
-    "The iterations of a parallel loop, or of a loop bound to threads, run at the same time. Where a store's index does not depend "
-    "on the loop variable, all of them write the same element, and which one comes last is open. This does not look at reductions "
-    "over an axis of the block, nor at buffers that each iteration or thread has for itself.",
+    "parallel iterations write the same element",
+    "The iterations of a parallel loop, or of a loop bound to threads, run at the same time. The index of this store does not "
+    "depend on the loop variable, so all iterations write the same element, in no fixed order. Reductions over an axis of the "
+    "block, and buffers private to an iteration or thread, are not checked.",
     "Let the index depend on the loop variable, or make the loop serial.",
     '@T.prim_func\ndef f(A: T.Buffer((4,), "int32"), B: T.Buffer((1,), "int32")):\n    for i in T.parallel(4):\n        B[0] = A[i]\n',
     severity=Severity.WARNING,
@@ -38,9 +38,9 @@ WRITE_RACE = Code(
 BOUND_TWICE = Code(
     "RX0064",
     "axis or loop variable bound twice",
-    "Two axes of a block have one name or follow the same loop variable, so that only a diagonal is reached; or a loop is inside another "
-    "one whose variable has its name, which the body then can't see.",
-    "Give each axis a name and a loop of its own.",
+    "Two axes of a block share a name or a loop variable, so the block reaches only a diagonal. Or a loop variable has the name "
+    "of an outer loop variable and hides it.",
+    "Give each axis its own name and its own loop.",
     '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4, 4), "int32")):\n    for i in range(4):\n        with T.sblock("b"):\n'
     '            v, w = T.axis.remap("SS", [i, i])\n            A[v, w] = 1\n',
     severity=Severity.WARNING,

@@ -7,79 +7,79 @@ from relax_explorer.core.diagnostics import Code, Severity
 NOT_NORMAL = Code(
     "RX0101",
     "not in normal form",
-    "An operand is itself a computation; in normal form each has a variable of its own.",
+    "An operand is a computation. In normal form, every computation is bound to a variable first.",
     "Run Normalize.",
 )
 UNBOUND_VAR = Code(
     "RX0102",
     "variable used outside its scope",
     "The variable is not bound where it is used.",
-    "Bind it before, or pass it as a parameter.",
+    "Bind it before the use, or pass it as a parameter.",
 )
 UNBOUND_DATAFLOW_VAR = Code(
     "RX0103",
     "dataflow variable used outside its block",
-    "A DataflowVar can be seen only inside its dataflow block.",
-    "Name it in R.output.",
+    "A DataflowVar is visible only inside its dataflow block.",
+    "List it in R.output.",
 )
 BOUND_TWICE = Code(
     "RX0104",
     "variable bound twice",
-    "Each variable is bound once (single assignment).",
-    "Give the second binding a variable of its own.",
+    "Each variable is bound exactly once (single assignment).",
+    "Use a new variable for the second binding.",
 )
 UNBOUND_SHAPE_VAR = Code(
     "RX0105",
     "shape variable has no value",
-    "A shape variable is bound where it stands alone as a dimension of a parameter or of a match_cast.",
+    "A shape variable gets its value where it is a whole dimension of a parameter or of a match_cast.",
     "Add a parameter or a match_cast that binds it.",
     '@R.function\ndef f(x: R.Tensor(("n * 2",), "float32")):\n    return x\n',
 )
 UNDEFINED_GLOBAL = Code(
     "RX0106",
     "function is not in the module",
-    "The name of a global function has no definition.",
-    "Define it, or correct the name.",
+    "The module defines no function of this name.",
+    "Define the function, or correct the name.",
     "@I.ir_module\nclass M:\n    @R.function\n    def f():\n        return M.g()\n",
 )
 IF_IN_DATAFLOW = Code(
     "RX0107",
     "control flow in a dataflow block",
-    "A dataflow block is a graph: it has no If.",
+    "A dataflow block is a graph without control flow, so it can't contain an If.",
     "Move the If outside the block.",
 )
 GLOBAL_SYMBOL = Code(
     "RX0108",
     "global_symbol differs from the name",
-    "A public function's global_symbol is its name in the module.",
-    "Make them equal.",
+    "The global_symbol of a public function must be its name in the module.",
+    "Use the same name for both.",
 )
 BAD_ANNOTATION_INFO = Code(
     "RX0109",
     "annotation contradicts the value",
-    "The value's StructInfo can't be what the annotation says.",
+    "The inferred StructInfo of the value contradicts the annotation.",
     "Correct the annotation, or remove it.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y: R.Tensor((3,), "float32") = R.add(x, x)\n    return y\n',
 )
 MAYBE_ANNOTATION = Code(
     "RX0110",
     "annotation not proven",
-    "Whether the value is what the annotation says is known only when the program runs.",
-    "Write a match_cast, which checks it then.",
+    "Inference can't prove that the value fits the annotation.",
+    "Write a match_cast, which checks the value at run time.",
     '@R.function\ndef f(x: R.Tensor(("n",), "float32")):\n    n = T.int64()\n    y: R.Tensor((3,), "float32") = R.add(x, x)\n    return y\n',
     Severity.WARNING,
 )
 BAD_RETURN = Code(
     "RX0111",
     "return value contradicts the annotation",
-    "The function's value can't be what its return annotation says.",
+    "The StructInfo of the returned value contradicts the return annotation.",
     "Correct the annotation.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")) -> R.Tensor((3,), "float32"):\n    return x\n',
 )
 IMPURE_IN_DATAFLOW = Code(
     "RX0112",
     "impure call in a dataflow block",
-    "A dataflow block has no side effects.",
+    "A dataflow block must not have side effects.",
     "Move the call outside the block.",
 )
 IMPURE_IN_PURE = Code(
@@ -98,21 +98,21 @@ DATAFLOW_VAR_PLACE = Code(
 BAD_CONDITION = Code(
     "RX0115",
     "condition is not a scalar bool",
-    "The condition of an If is a bool tensor of rank 0, or a scalar bool.",
-    "Reduce or compare it to one bool.",
+    "The condition of an If must be a bool tensor of rank 0, or a scalar bool.",
+    "Compare or reduce the value to a single bool.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    if x:\n        y = x\n    else:\n        y = R.add(x, x)\n    return y\n',
 )
 NARROW_ANNOTATION = Code(
     "RX0116",
-    "annotation says more than is known",
-    "The annotation names a kind, rank or dtype that the value is not known to have; only a match_cast may claim it.",
+    "annotation is more precise than the value",
+    "The annotation claims a kind, rank or dtype that inference can't derive. Only a match_cast may claim it.",
     "Write a match_cast.",
     '@R.function\ndef f(x: R.Object):\n    y: R.Tensor((2,), "float32") = x\n    return y\n',
 )
 INFERRED_IMPURE = Code(
     "RX0117",
     "function is inferred impure",
-    "The function does not say whether it is pure, and something in it may have a side effect. TVM takes it for pure.",
+    "The function does not declare whether it is pure, and something in it may have a side effect. TVM assumes that it is pure.",
     "Write @R.function(pure=False).",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    R.print(x, format="")\n    return x\n',
     Severity.NOTE,
@@ -127,22 +127,22 @@ FORCE_PURE_MIXED = Code(
 FORCED_PURE = Code(
     "RX0119",
     "function is forced to be pure",
-    "Something in the function may have a side effect; relax.force_pure says that nobody outside can tell.",
-    "Remove relax.force_pure unless that is so.",
+    "Something in the function may have a side effect. relax.force_pure promises that no caller can observe it.",
+    "Remove relax.force_pure unless this is true.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    R.func_attr({"relax.force_pure": True})\n    R.print(x, format="")\n    return x\n',
     Severity.NOTE,
 )
 RECURSION_UNANNOTATED = Code(
     "RX0140",
     "recursive function without return annotation",
-    "What a recursive call returns must be known before the body is read.",
+    "Inference needs the StructInfo of a recursive call before it has read the body.",
     "Write the return annotation.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    y = f(x)\n    return y\n',
 )
 RECURSION_IN_DATAFLOW = Code(
     "RX0141",
     "recursive call in a dataflow block",
-    "A dataflow block is a graph without control flow, so it can't call back into its own function.",
+    "A dataflow block is a graph without control flow, so it can't call the function that contains it.",
     "Move the call outside the block.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n'
     "    with R.dataflow():\n        y = f(x)\n        R.output(y)\n    return y\n",
@@ -150,13 +150,13 @@ RECURSION_IN_DATAFLOW = Code(
 OP_AS_VALUE = Code(
     "RX0142",
     "operator used as a value",
-    "An operator can only be called; it is no value.",
+    "An operator can be called, but not bound, passed or returned.",
     "Wrap it in a function.",
 )
 CAPTURED_DATAFLOW_VAR = Code(
     "RX0143",
     "closure captures a dataflow variable",
-    "The closure may outlive the dataflow block, whose variables nobody sees afterwards.",
+    "The closure may outlive the dataflow block, and the variables of the block end with it.",
     "Pass the value as an argument.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    with R.dataflow():\n        lv = R.add(x, x)\n'
     '        @R.function\n        def g(y: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n'
@@ -165,14 +165,14 @@ CAPTURED_DATAFLOW_VAR = Code(
 NO_PUBLIC_FUNCTION = Code(
     "RX0144",
     "module has no public function",
-    "Nothing outside can call a function of this module.",
-    "Make one public: remove private=True.",
+    "No function of this module can be called from outside.",
+    "Make one function public: remove private=True.",
     '@R.function(private=True)\ndef f(x: R.Tensor((2,), "float32")):\n    return x\n',
 )
 SYMBOLIC_PRIM_VALUE = Code(
     "RX0146",
-    "scalar value made of shape variables",
-    "The specification allows literals only; TVM allows any expression.",
+    "scalar value computed from shape variables",
+    "The specification allows only a literal here. TVM allows any expression.",
     "Pass R.shape([...]) instead.",
     '@R.function(pure=False)\ndef f(x: R.Tensor(("n",), "float32")):\n    n = T.int64()\n'
     '    y = R.call_packed("g", R.prim_value(n), sinfo_args=R.Object)\n    return y\n',
@@ -181,50 +181,50 @@ SYMBOLIC_PRIM_VALUE = Code(
 BAD_SCALAR_TYPE = Code(
     "RX0147",
     "not the dtype of a scalar",
-    "A scalar is an integer, a float or a bool; void and handle are no scalars.",
+    "A scalar is an integer, a float or a bool. void and handle are not scalars.",
     "Name an integer or float dtype.",
     '@R.function\ndef f(p: R.Prim("handle")):\n    return p\n',
 )
 UNTYPED_PARAM = Code(
     "RX0148",
     "parameter without StructInfo",
-    "Nothing is known of the parameter, so it is taken as Object.",
-    "Annotate it.",
+    "A parameter without annotation has the StructInfo Object.",
+    "Annotate the parameter.",
     severity=Severity.WARNING,
 )
 ORDINARY_IN_DATAFLOW = Code(
     "RX0149",
     "ordinary block inside a dataflow block",
-    "A sequence inside a dataflow block may have dataflow blocks only; an ordinary one could have side effects.",
+    "A sequence inside a dataflow block may contain only dataflow blocks. An ordinary block could have side effects.",
     "Move the sequence before the dataflow block.",
 )
 BAD_ELEMENT = Code(
     "RX0150",
     "not the dtype of a tensor's elements",
-    "The elements of a tensor are scalars: no vectors of several lanes, and no handles. TVM allows both in annotations.",
-    "Name a scalar dtype; lanes become a dimension of their own.",
+    "The elements of a tensor are scalars, not vectors of several lanes or handles. TVM allows both in annotations.",
+    "Use a scalar dtype, and a further dimension for the lanes.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32x4")):\n    return x\n',
 )
 SHAPE_VAR_AS_TENSOR = Code(
     "RX0152",
     "shape variable in place of a tensor",
-    "A shape variable stands in dimensions and in scalars; the specification has no tensor made of it. TVM takes the scalar.",
-    "Make it a tensor: R.shape_to_tensor(R.shape([...])).",
+    "A shape variable may be used in dimensions and in scalars. The specification does not allow it as a tensor operand; TVM does.",
+    "Convert it to a tensor: R.shape_to_tensor(R.shape([...])).",
     '@R.function\ndef f(x: R.Tensor(("n",), "int64")):\n    n = T.int64()\n    y = R.add(x, n)\n    return y\n',
 )
 NO_SHAPE_HELD = Code(
     "RX0120",
-    "shape taken from a variable that holds none",
-    "The shape of a tensor may be given by a variable, which then has to hold a shape.",
-    "Use R.shape_of(x), or another value that is a shape.",
+    "shape of a tensor is not a shape value",
+    "A variable that gives the shape of a tensor must hold a shape.",
+    "Use R.shape_of(x), or another shape value.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32"), y: R.Tensor("float32")):\n'
     '    z = R.match_cast(y, R.Tensor(x, "float32"))\n    return z\n',
 )
 DIRECT_KERNEL_CALL = Code(
     "RX0121",
     "PrimFunc called directly",
-    "A PrimFunc is no function of the language: it fills arrays that it is given. Only lowered programs, which allocate "
-    "these themselves, call it.",
+    "A PrimFunc writes its results into arrays that the caller passes. Only a lowered program allocates these arrays and may "
+    "call it directly.",
     "Use R.call_tir, which allocates the result.",
     "@I.ir_module\nclass M:\n    @T.prim_func\n"
     '    def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n'
@@ -235,23 +235,23 @@ DIRECT_KERNEL_CALL = Code(
 )
 BAD_WIDTH = Code(
     "RX0154",
-    "width that the specification does not have",
-    "Integers have 8, 16, 32 or 64 bits, floats 16, 32 or 64. TVM allows others.",
+    "bit width outside the specification",
+    "The specification has integers of 8, 16, 32 or 64 bits and floats of 16, 32 or 64 bits. TVM allows other widths.",
     "Use a wider dtype.",
     '@R.function\ndef f(x: R.Tensor((2,), "uint4")):\n    return x\n',
 )
 YOUNG_DTYPE = Code(
     "RX0153",
-    "dtype younger than the specification",
-    "bfloat16 and the floats of 8 bits and less are not in the specification; TVM has them, and they run here.",
-    "Nothing, if TVM is what runs the program: check with the profile tvm.",
+    "dtype newer than the specification",
+    "The specification has neither bfloat16 nor floats of 8 bits or less. TVM has them, and they run here.",
+    "If the program is for TVM, nothing needs to change; check it with the profile tvm.",
     '@R.function\ndef f(x: R.Tensor((2,), "bfloat16")):\n    return x\n',
     Severity.NOTE,
 )
 NEGATIVE_LENGTH = Code(
     "RX0155",
     "negative length",
-    "No tensor has fewer elements than none along an axis; only R.reshape takes -1, for what is left over.",
-    "Write the length, a shape variable, or leave the shape out.",
+    "A length can't be negative. Only R.reshape accepts -1, for a length that it computes.",
+    "Write the length or a shape variable, or omit the shape.",
     '@R.function\ndef f(x: R.Tensor((-1,), "float32")):\n    return x\n',
 )
