@@ -1,4 +1,4 @@
-"""The vocabulary of operators: decl (the class of an operator), rules (inference), te and loops (lowering), legalize, page.
+"""The vocabulary of operators: decl (declaration), rules (inference), te, loops and legalize (lowering), page (documentation).
 
-The other modules hold terms that several families share: broadcasting, windows, data_layout, devices, binary_math, special.
+The other modules are shared by several families: broadcasting, windows, data_layout, devices, binary_math, special.
 """

@@ -1,4 +1,4 @@
-"""The numpy arrays that evaluation takes and gives: of any dtype and any rank, which inference has checked."""
+"""Types of numpy arrays in evaluation. Inference has checked dtype and rank, so these types leave both open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What binary operators do to two elements, with numpy and in kernels; both have TVM's division, wrapping and NaN."""
+"""Binary operations on elements, for numpy and for kernels. Both follow TVM in division, wrap-around and NaN."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Function = Callable[[Any, Any], Any]
 
 
 def subtract(a: Array, b: Array) -> Array:
-    """The difference; truth values have none, as numpy has it."""
+    """The difference. As in numpy, bool operands are refused."""
     if a.dtype.kind == "b":
         raise NotDefined(
-            "x1 is bool, and truth values have no difference",
-            "R.not_equal says where they differ; convert them with R.astype to subtract numbers",
+            "x1 is bool, and bool values can't be subtracted",
+            "use R.not_equal to compare them, or convert them with R.astype to subtract numbers",
         )
     return np.subtract(a, b)
 
@@ -31,17 +31,17 @@ def subtract(a: Array, b: Array) -> Array:
 def difference(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     """`subtract` in a kernel."""
     if a.dtype.is_bool:
-        raise NotLowered("truth values have no difference")
+        raise NotLowered("bool values can't be subtracted")
     return p.Sub(a, b)
 
 
 def _gives_none(a: Array, b: Array) -> bool:
-    """Whether the result has no elements: then nothing is computed, and nothing is wrong with an element of either."""
+    """True if the result has no elements. Then no element is read, so none can be invalid."""
     return not np.broadcast(a, b).size
 
 
 def divide(a: Array, b: Array) -> Array:
-    """True division of floats; integers are cut off towards zero, and wrap."""
+    """True division of floats. Integers are truncated towards zero and wrap around."""
     if a.dtype.kind not in "iu":
         return np.divide(a, b)
     if not np.all(b) and not _gives_none(a, b):
@@ -53,7 +53,7 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def checked(function: Function) -> Function:
-    """`function`, refusing integers divided by 0; of floats IEEE 754 says what comes out."""
+    """`function`, but integer division by 0 is refused. Floats follow IEEE 754."""
 
     def divide(a: Array, b: Array) -> Array:
         if a.dtype.kind in "iu" and not np.all(b) and not _gives_none(a, b):
@@ -65,7 +65,7 @@ def checked(function: Function) -> Function:
 
 
 def of_bits(function: Function) -> Function:
-    """`function` of integers and truth values only."""
+    """`function`, restricted to integers and bool."""
 
     def combine(a: Array, b: Array) -> Array:
         need_bits("x1", a)
@@ -76,7 +76,7 @@ def of_bits(function: Function) -> Function:
 
 
 def shifted(function: Function) -> Function:
-    """`function` by less than the width; what processors make of more differs."""
+    """`function`, restricted to shifts by less than the bit width. Processors disagree about larger shifts."""
 
     def shift(a: Array, b: Array) -> Array:
         need_bits("x1", a, "iu")
@@ -90,19 +90,19 @@ def shifted(function: Function) -> Function:
 
 
 def power(a: Array, b: Array) -> Array:
-    """Floats by numpy; integers as float64 and then as int64, as TVM has it."""
+    """The power. Floats use numpy; integers are computed as float64 and converted to int64, as in TVM."""
     if a.dtype.kind not in "iub":
         return np.power(a, b)
     return np.power(a.astype(np.float64), b).astype(np.int64).astype(a.dtype)  # wraps as integers do
 
 
 def floor_quotient(a: Array, b: Array) -> Array:
-    """The quotient rounded down; of floats after the division, as TVM has it, so that infinite ones stay infinite."""
+    """The quotient rounded down. Floats are rounded after the division, as in TVM, so an infinite quotient stays infinite."""
     return np.floor_divide(a, b) if a.dtype.kind in "iub" else np.floor(np.divide(wide(a), wide(b)))
 
 
 def floor_rest(a: Array, b: Array) -> Array:
-    """What the quotient rounded down leaves; no number where the quotient is infinite or b is."""
+    """The remainder of `floor_quotient`; NaN where the quotient or b is infinite."""
     if a.dtype.kind in "iub":
         return np.mod(a, b)
     left, right = wide(a), wide(b)
@@ -111,7 +111,7 @@ def floor_rest(a: Array, b: Array) -> Array:
 
 
 def as_floats(function: Function) -> Function:
-    """`function` of integers as float64, of narrow floats as float32; the result cut off to the dtype of the operands."""
+    """`function`, computed in float64 for integers and float32 for narrow floats, then converted back to the operands' dtype."""
 
     def evaluate(a: Array, b: Array) -> Array:
         if a.dtype.kind in "iub":
@@ -124,20 +124,20 @@ def as_floats(function: Function) -> Function:
 
 
 def floated(element: Element) -> Element:
-    """`element` of integers as float64, cut off to their dtype."""
+    """`element`, computed in float64 for integers and truncated to their dtype."""
 
     def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         if a.dtype.is_float:
             return element(a, b)
         made = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
-        cut = p.Cast(INT64, made) if a.dtype.is_bool else made  # 0.8 is cut off to 0, not true
+        cut = p.Cast(INT64, made) if a.dtype.is_bool else made  # 0.8 is truncated to 0, not converted to true
         return p.Cast(a.dtype, cut)
 
     return combined
 
 
 def log_add_exp(a: Array, b: Array) -> Array:
-    """Of integers from 0 on the larger one is left when what the other adds is cut off: less than 1."""
+    """log(exp(a) + exp(b)). For integers from 0 on this is the larger one: the other adds less than 1, which is truncated."""
     if a.dtype.kind not in "iub":
         result: Array = as_floats(np.logaddexp)(a, b)
         return result
@@ -156,7 +156,7 @@ def log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 
 
 def _log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    """The larger one, and what the smaller one adds to it; equal ones apart, since they may be infinite."""
+    """max(a, b) + log(1 + exp(-|a - b|)). Equal operands are handled apart, since they may be infinite."""
     one = p.as_prim(1, a.dtype)
     apart = call("fabs", p.Sub(a, b))
     more = call("log", p.Add(one, call("exp", p.Sub(p.as_prim(0, a.dtype), apart))))
@@ -169,7 +169,7 @@ def floor_divide(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 
 
 def raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    """A power in a kernel, of integers as `power` has it."""
+    """`power` in a kernel."""
     if a.dtype.is_float:
         return p.PrimCall("pow", (a, b), a.dtype)
     made = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
@@ -177,17 +177,17 @@ def raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 
 
 def floor_mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    """What the quotient rounded down leaves, in a kernel."""
+    """The remainder of `floor_divide`, in a kernel."""
     return p.Sub(a, p.Mul(call("floor", p.Div(a, b)), b)) if a.dtype.is_float else p.FloorMod(a, b)
 
 
 def bits(name: str) -> Element:
-    """An intrinsic of TIR of two integers."""
+    """A TIR intrinsic of two integers, such as a bitwise operation."""
     return lambda a, b: p.PrimCall(name, (a, b), a.dtype)
 
 
 def truth(element: Element) -> Element:
-    """`element` of whether numbers differ from 0, in their dtype."""
+    """`element`, applied to the conditions `x != 0`; the result has the operands' dtype."""
 
     def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         if a.dtype.is_bool:
@@ -199,10 +199,10 @@ def truth(element: Element) -> Element:
 
 
 def larger(a: Array, b: Array) -> Array:
-    """The larger one; the second where either is no number, as TIR's max has it."""
+    """The larger one; b where either is NaN, like TIR's max."""
     return np.where(a > b, a, b)
 
 
 def smaller(a: Array, b: Array) -> Array:
-    """The smaller one; the second where either is no number, as TIR's min has it."""
+    """The smaller one; b where either is NaN, like TIR's min."""
     return np.where(a < b, a, b)

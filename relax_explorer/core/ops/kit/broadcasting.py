@@ -1,4 +1,4 @@
-"""Kernels that broadcast: the shape of the result, and which element of an operand is paired with each of it."""
+"""Broadcasting in kernels: the shape of the result, and the index of the operand's element for each element of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_explorer.core.ops.kit.te import Tensor, where
 
 
 def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) -> p.PrimExpr:
-    """The element of `x` that broadcasting pairs with element `i` of a result of `shape`."""
+    """The element of `x` for element `i` of a result of `shape`."""
     if isinstance(x, p.PrimExpr):
         return x
     offset = len(shape) - x.ndim
@@ -18,7 +18,7 @@ def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) 
 
 
 def repeated(own: p.PrimExpr, length: p.PrimExpr, place: p.PrimExpr) -> p.PrimExpr:
-    """The index into an axis of `own` elements that broadcasts to `length`; whether it is repeated may be known at run time only."""
+    """The index into an axis of length `own`, broadcast to `length`. If it is unknown whether `own` is 1, the kernel tests it."""
     if own is rules.ONE:
         return place if length is rules.ONE else p.IntImm(0)
     if isinstance(own, p.IntImm) or equal(own, length) is Answer.YES:

@@ -1,7 +1,7 @@
-"""Layouts: the order of the axes of a tensor, where an axis may be split into tiles.
+"""Layouts: the order of the axes of a tensor. An axis may be split into tiles.
 
-NCHW4c has channels in tiles of four: C counts the tiles, c the channels within one. A length that the tile does not divide
-is rounded up; what is behind its end is 0.
+NCHW4c has channels in tiles of four: C counts the tiles, c the channels within one. A length that is no multiple of the tile
+is rounded up, and the padding is 0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AXIS = re.compile(r"([A-Z])|([1-9]\d*)([a-z])")
 
 @cache
 def axes_of(layout: str) -> tuple[tuple[str, int], ...] | None:
-    """For each axis of the tensor its letter in capitals and its tile, 0 for an axis itself; None for what is no layout."""
+    """The capital letter and the tile of each axis of the tensor; tile 0 marks an untiled axis. None if it is no layout."""
     found: list[tuple[str, int]] = []
     place = 0
     while place < len(layout):
@@ -44,7 +44,7 @@ def axes_of(layout: str) -> tuple[tuple[str, int], ...] | None:
 
 
 def need_layout(at: Site, axes: str, **layouts: str) -> None:
-    """Refuse layouts that are no order of `axes`, tiles aside."""
+    """Refuse layouts that are not a permutation of `axes`, tiles aside."""
     for name, layout in layouts.items():
         found = axes_of(layout)
         if found is None or sorted(letter for letter, tile in found if not tile) != sorted(axes):
@@ -53,7 +53,7 @@ def need_layout(at: Site, axes: str, **layouts: str) -> None:
 
 
 def need_layout_rank(at: Site, layout: str, x: s.TensorStructInfo, name: str) -> None:
-    """Refuse a tensor that has not the axes of a layout, or other tiles."""
+    """Refuse a tensor whose rank or tile lengths do not fit the layout."""
     axes = axes_of(layout) or ()
     rules.need_rank(at, x, len(axes), name)
     for (letter, tile), dim in zip(axes, x.dims or (), strict=False):
@@ -63,7 +63,7 @@ def need_layout_rank(at: Site, layout: str, x: s.TensorStructInfo, name: str) ->
 
 
 def rank_of(layout: str) -> int:
-    """How many axes a tensor of a layout has."""
+    """The number of axes of a tensor in this layout."""
     return len(axes_of(layout) or ())
 
 
@@ -73,7 +73,7 @@ def is_plain(layout: str) -> bool:
 
 
 def by_axis(layout: str, found: Sequence[Any]) -> dict[str, Any]:
-    """What stands at each axis of a layout without tiles."""
+    """The entry of each axis, by its letter; the layout has no tiles."""
     return dict(zip(layout, found, strict=True))
 
 
@@ -83,7 +83,7 @@ def ordered(layout: str, found: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def lengths_of(layout: str, dims: Sequence[p.PrimExpr]) -> dict[str, p.PrimExpr]:
-    """The length of each axis, its tiles put together."""
+    """The length of each axis, by its letter, with tiles merged."""
     made: dict[str, p.PrimExpr] = {}
     for (letter, tile), dim in zip(axes_of(layout) or (), dims, strict=True):
         factor = p.IntImm(tile) if tile else dim
@@ -92,7 +92,7 @@ def lengths_of(layout: str, dims: Sequence[p.PrimExpr]) -> dict[str, p.PrimExpr]
 
 
 def dims_of(layout: str, lengths: Mapping[str, p.PrimExpr]) -> tuple[p.PrimExpr, ...]:
-    """The lengths of a tensor's axes, from those of whole axes."""
+    """The dimensions of a tensor in this layout, from the lengths of whole axes."""
     axes = axes_of(layout) or ()
     tiles = {letter: tile for letter, tile in axes if tile}
     return tuple(
@@ -107,7 +107,7 @@ def _tiles(length: p.PrimExpr, tile: int) -> p.PrimExpr:
 
 
 def plain_stage(te: Te, x: Tensor, layout: str, axes: str) -> tuple[Tensor, str]:
-    """A tensor without tiles and its layout: itself where it has none, else one whose axes are in the order of `axes`."""
+    """A tensor without tiles, and its layout. A tiled tensor is transposed to the order of `axes`; others are unchanged."""
     if is_plain(layout):
         return x, layout
 
@@ -118,7 +118,7 @@ def plain_stage(te: Te, x: Tensor, layout: str, axes: str) -> tuple[Tensor, str]
 
 
 def tiled_stage(te: Te, x: Tensor, axes: str, layout: str) -> Tensor:
-    """A tensor, its axes in the order of `axes`, in a layout; itself where that is the same."""
+    """`x`, whose axes are in the order of `axes`, converted to `layout`; `x` itself if the layout is the same."""
     if axes == layout:
         return x
     lengths, tiles = by_axis(axes, x.shape), {a: tile for a, tile in axes_of(layout) or () if tile}
@@ -141,7 +141,7 @@ def tiled_stage(te: Te, x: Tensor, axes: str, layout: str) -> Tensor:
 
 
 def _within(layout: str, place: Mapping[str, p.PrimExpr]) -> list[p.PrimExpr]:
-    """The indices of an element in a layout, from its place in whole axes."""
+    """The indices of an element in this layout, from its indices in whole axes."""
     axes = axes_of(layout) or ()
     tiles = {letter: p.IntImm(tile) for letter, tile in axes if tile}
     found: list[p.PrimExpr] = []
@@ -155,7 +155,7 @@ def _within(layout: str, place: Mapping[str, p.PrimExpr]) -> list[p.PrimExpr]:
 
 
 def plain(x: Array, layout: str, axes: str) -> Array:
-    """An array with its axes in the order of `axes`, tiles put together."""
+    """An array with its axes in the order of `axes` and its tiles merged."""
     found = axes_of(layout) or ()
     order = [
         n
@@ -172,7 +172,7 @@ def plain(x: Array, layout: str, axes: str) -> Array:
 
 
 def tiled(x: Array, axes: str, layout: str) -> Array:
-    """An array, its axes in the order of `axes`, in a layout; zeros fill the last tiles."""
+    """`x`, whose axes are in the order of `axes`, converted to `layout`; zeros pad the last tiles."""
     found = axes_of(layout) or ()
     tiles = {letter: tile for letter, tile in found if tile}
     ends = [(0, -length % tiles.get(axis, 1)) for axis, length in zip(axes, x.shape, strict=True)]

@@ -1,4 +1,4 @@
-"""How an operator is declared: one class with its operands, attributes, inference, evaluation and lowering.
+"""The declaration of an operator: one class with its operands, attributes, inference, evaluation and lowering.
 
     class Matmul(Op, name="relax.matmul"):
         x1: Tensor = operand("left matrix")
@@ -26,9 +26,9 @@ from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructI
 
 REQUIRED: Any = object()
 ANY_OPERAND = ("*",)
-"""What `shares` and `writes` say of a call that takes any operands, and may use each."""
-_RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # of one operand to others
-# The kinds of operands and attributes. The reader of text goes by these names.
+"""The value of `shares` and `writes` that means all operands."""
+_RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # between operands
+# The kinds of operands and attributes. The parser reads arguments by these names.
 Prim = Any
 Prims = Any
 Shape = Any
@@ -43,7 +43,7 @@ Numbers = tuple[float, ...]
 
 
 class Phase(StrEnum):
-    """The phases of a program on its way to the virtual machine, in order; `core/passes` tells which one it has reached."""
+    """The phases of lowering, in order. `core/passes` computes the phase of a program."""
 
     PARSED = "parsed"
     HIGH = "high"
@@ -52,17 +52,17 @@ class Phase(StrEnum):
     VM = "vm"
 
     def includes(self, other: Phase) -> bool:
-        """Whether a program of this phase has gone through the other one, or is in it."""
+        """True if `other` is this phase or an earlier one."""
         order = list(Phase)
         return order.index(self) >= order.index(other)
 
 
 CALLING_PHASES = tuple([phase for phase in Phase if phase is not Phase.PARSED])
-"""The phases that operators belong to."""
+"""The phases that an operator may belong to."""
 
 
 class Fusion(IntEnum):
-    """How a kernel may be fused with its neighbours; the numbers are TVM's operator patterns."""
+    """How a kernel may be fused with its neighbours. The numbers are TVM's operator patterns."""
 
     ELEMENTWISE = 0
     BROADCAST = 1
@@ -74,23 +74,25 @@ class Fusion(IntEnum):
 
 
 class Stops(Enum):
-    """What may stop the run at a call that inference accepted; each entry includes those above it."""
+    """The run-time errors that a call may raise after inference accepted it. Each entry includes the entries above it."""
 
     NEVER = "nothing stops it"
-    RELATIONS = "stops where lengths that inference could not compare differ"
-    FLOATS = "as before for floats; other dtypes stop at some values of elements, such as a divisor 0"
+    RELATIONS = "stops if lengths differ that inference could not compare"
+    FLOATS = "floats: as before; other dtypes: may stop at some elements, such as a divisor 0"
     LENGTHS = "may stop at some lengths"
-    VALUES = "may stop at some values of elements"
+    VALUES = "may stop at some elements"
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One argument of an operator: an operand (a value) or an attribute (a constant of the program).
 
-    `kind` is the annotation as written: for operands Tensor, Tensors (a tuple), Shape, Prim, Prims, DType, str, Function,
-    Arguments (a tuple of any values, one value stands for a tuple of it), Value; for attributes a Python type, DType, Axes,
-    Ints, IntList (never one number), `int | Ints` (where one number is no list), Numbers, IndexMap, Expr. Each may
-    end in `| None`, and does where None is the default. The words for each stand in page.py.
+    `kind` is the annotation as written.
+    Operands: Tensor, Tensors (a tuple), Shape, Prim, Prims, DType, str, Function, Arguments (a tuple of any values; a single
+    value means a tuple of one), Value.
+    Attributes: a Python type, DType, Axes, Ints, IntList (never a single number), `int | Ints` (a single number stays a
+    number), Numbers, IndexMap, Expr.
+    A kind may end in `| None`; it must if None is the default. page.py has the words for each kind.
     """
 
     name: str
@@ -107,7 +109,7 @@ class Parameter:
 
 
 def _written(parameter: Parameter) -> str:
-    """A parameter of a signature."""
+    """A parameter as the signature shows it."""
     if parameter.required:
         return parameter.name
     default = None if parameter.is_operand and parameter.default == () else parameter.default
@@ -117,21 +119,21 @@ def _written(parameter: Parameter) -> str:
 
 
 def operand(doc: str, *, default: Any = REQUIRED) -> Any:
-    """A value that the operator takes.
+    """Declare an operand.
 
-    A default is what stands for an operand that is left out; None leaves it out of the call, so do `()`, which stands for
-    it only when a later one is given.
+    `default` replaces an omitted operand. With None the operand is dropped from the call. With `()` it is dropped too, unless
+    a later operand is given; then `()` is passed.
     """
     return Parameter("", "", doc, True, default)
 
 
 def attr(default: Any, doc: str, *, unit: str = "") -> Any:
-    """A compile-time constant that the operator takes; REQUIRED as default makes it necessary."""
+    """Declare an attribute, a compile-time constant. With the default REQUIRED it must be given."""
     return Parameter("", "", doc, False, default, unit)
 
 
 class InferFailure(Exception):
-    """A call whose StructInfo can't be derived because the program is wrong; carries the diagnostic."""
+    """Inference refuses a call. Carries the diagnostic."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
@@ -139,21 +141,21 @@ class InferFailure(Exception):
 
 
 class NotLowered(Exception):
-    """A call that has no lowering though calls of its operator have; says why."""
+    """This call has no lowering, although its operator has one. The message gives the reason."""
 
 
 @dataclass(slots=True)
 class Site:
-    """The call that an operator's rule is asked about: makes diagnostics with labels on operands, collects obligations."""
+    """The call that a rule is applied to. Builds diagnostics with labels on operands, and collects obligations."""
 
-    call: Any  # the Call; None when a lowering asks again what inference accepted
+    call: Any  # the Call; None when a lowering repeats the inference of an accepted call
     op: type[Op] | None = None
     report: Report = field(default_factory=Report)
-    obligations: list[tuple[PrimExpr, PrimExpr]] = field(default_factory=list)  # what the run finds equal
-    definitions: Mapping[Any, Expr] = field(default_factory=dict)  # what variables are bound to, where known
-    places: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # the devices and meshes of the module, where known
+    obligations: list[tuple[PrimExpr, PrimExpr]] = field(
+        default_factory=list
+    )  # pairs that must be equal at run time
+    definitions: Mapping[Any, Expr] = field(default_factory=dict)  # values of variables, where known
+    places: Mapping[str, Any] = field(default_factory=dict)  # devices and meshes of the module, where known
 
     def arg(self, name: str) -> Expr | None:
         """The operand called `name`, as an expression."""
@@ -166,15 +168,15 @@ class Site:
         return self.call.args[index] if 0 <= index < len(self.call.args) else None
 
     def fail(self, code: Code, message: str, **labels: str) -> InferFailure:
-        """What a rule raises: a diagnostic whose labels are keyed by operand or attribute name."""
+        """The exception that a rule raises. `labels` maps names of operands or attributes to remarks."""
         return InferFailure(self._diagnostic(code, message, labels))
 
     def warn(self, code: Code, message: str, **labels: str) -> None:
-        """Report something that does not stop the inference."""
+        """Report a problem and continue the inference."""
         self.report.add(self._diagnostic(code, message, labels))
 
     def refuse_by_spec(self, code: Code, message: str, **labels: str) -> None:
-        """Report what the specification refuses and TVM 0.27 takes; the inference goes on."""
+        """Report a problem that the specification refuses and TVM 0.27 accepts; the inference continues."""
         self.report.add(replace(self._diagnostic(code, message, labels), spec_only=True))
 
     def _diagnostic(self, code: Code, message: str, labels: dict[str, str]) -> Diagnostic:
@@ -191,7 +193,7 @@ class Site:
         )
 
     def _others(self, named: Collection[str]) -> list[Label]:
-        """What the other tensors are, for a problem between operands of which either may be meant otherwise."""
+        """Labels with the StructInfo of the other tensors. In a mismatch between operands, either may be the wrong one."""
         found = []
         for q in self.op.operands if self.op is not None else ():
             arg = self.arg(q.name)
@@ -201,9 +203,9 @@ class Site:
         return found
 
     def equal(self, a: PrimExpr, b: PrimExpr, or_one: tuple[PrimExpr, ...] = ()) -> Answer:
-        """Whether two lengths are equal: yes, no, or unknown, which becomes an obligation that the run checks.
+        """Compare two lengths. If the answer is unknown, the equality becomes an obligation, checked at run time.
 
-        Where a length of `or_one` is 1 the two may differ, as lengths that broadcast.
+        The obligation also holds if a length of `or_one` is 1, as in broadcasting.
         """
         answer = equal(a, b)
         if answer is Answer.UNKNOWN and or_one:
@@ -217,58 +219,58 @@ class Site:
 
 
 class Op:
-    """Base of all operators; a subclass is a declaration and is never instantiated."""
+    """Base of all operators. A subclass is a declaration and is never instantiated."""
 
     name: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     operands: ClassVar[tuple[Parameter, ...]] = ()
     attributes: ClassVar[tuple[Parameter, ...]] = ()
     pure: ClassVar[bool] = True
-    pure_in_spec: ClassVar[bool] = True  # whether the specification, too, calls a pure operator pure
-    shares: ClassVar[tuple[str, ...]] = ()  # operands whose memory the result may be; ANY_OPERAND for all
+    pure_in_spec: ClassVar[bool] = True  # False if the operator is pure in TVM but not in the specification
+    shares: ClassVar[tuple[str, ...]] = ()  # operands whose memory the result may alias; ANY_OPERAND for all
     writes: ClassVar[tuple[str, ...] | None] = (
-        None  # operands it may overwrite; None: all if impure, else none
+        None  # operands that a call may overwrite; None: all if impure, else none
     )
-    allocates: ClassVar[bool] = False  # two equal calls give two pieces of memory, each to be filled
+    allocates: ClassVar[bool] = (
+        False  # each call returns new memory to be filled, so equal calls are not interchangeable
+    )
     stops: ClassVar[Stops] = Stops.VALUES
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = ()
     source: ClassVar[str] = ""  # the document that defines the operator; subclasses name their own
     raises: ClassVar[
         tuple[Code, ...]
-    ] = ()  # what its rules refuse or warn of, beside counts and kinds of arguments
+    ] = ()  # codes of its rules, beyond the checks of counts and kinds of arguments
     kernel: ClassVar[str] = (
-        ""  # what TVM calls the PrimFunc of a lowered call; the last part of the name when empty
+        ""  # TVM's name for the PrimFunc of a lowered call; when empty, the last part of the operator's name
     )
-    no_evaluate: ClassVar[str] = ""  # why the operator has no evaluation, when it has none
-    no_legalize: ClassVar[str] = ""  # why it has no lowering
+    no_evaluate: ClassVar[str] = ""  # why the operator has no evaluation
+    no_legalize: ClassVar[str] = ""  # why the operator has no lowering
     printed_order: ClassVar[
         tuple[str, ...]
-    ] = ()  # attributes that are printed first, where that is not the order above
+    ] = ()  # attributes that are printed first, if the order differs from the declaration
     variadic: ClassVar[bool] = False  # takes any number of operands after the declared ones
     by_info: ClassVar[bool] = (
         True  # the result depends on the operands' StructInfo alone, not on the operands themselves
     )
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
-    types: ClassVar[str] = ""  # what the signature calls them; empty where they are hardly ever given
-    phase: ClassVar[Phase] = Phase.HIGH  # the first one whose programs may call the operator
-    says_place: ClassVar[bool] = False  # the rule itself says on which device, or mesh, the result lies
+    types: ClassVar[str] = ""  # their name in the signature; empty if they are rarely given
+    phase: ClassVar[Phase] = Phase.HIGH  # the first phase whose programs may call the operator
+    says_place: ClassVar[bool] = False  # `infer` itself sets the device or mesh of the result
 
     by_machine: ClassVar[bool] = (
-        False  # the machine runs it itself (calls, closures, effects), not `evaluate`
+        False  # the machine runs the operator itself (calls, closures, effects), without `evaluate`
     )
 
     evaluate: ClassVar[Callable[..., Any] | None] = None
     doubt: ClassVar[Callable[..., str] | None] = (
-        None  # takes what `evaluate` does, and says why the value is hardly meant; empty when nothing is odd
+        None  # takes the arguments of `evaluate`; returns a warning about a suspicious value, or ""
     )
-    legalize: ClassVar[Callable[..., Any] | None] = None  # raises NotLowered for a call that has none
-    packed: ClassVar[str] = (
-        ""  # the function of the runtime that a lowered call is a call of, where it is no kernel
-    )
+    legalize: ClassVar[Callable[..., Any] | None] = None  # raises NotLowered for a call without a lowering
+    packed: ClassVar[str] = ""  # the runtime function that a lowered call calls, if it is not a kernel
     unfolds_to: ClassVar[str] = "several bindings"
     unfold: ClassVar[Callable[..., Any] | None] = (
-        None  # (emitter, call, infos) -> the value after several bindings: lowers a result whose shape is not known
+        None  # (emitter, call, infos) -> value: lowers to several bindings, for a result of unknown shape
     )
     refine: ClassVar[Callable[..., Any] | None] = (
         None  # (call, infos) -> call: completes arguments, as reshape does with -1
@@ -278,15 +280,14 @@ class Op:
         super().__init_subclass__(**more)
         if name:
             cls.name = name
-        found: dict[str, Parameter] = {p.name: p for p in cls.parameters}
+        parameters: dict[str, Parameter] = {p.name: p for p in cls.parameters}
         for field_name, kind in inspect.get_annotations(cls).items():
             value = cls.__dict__.get(field_name)
             if isinstance(value, Parameter):
-                made = Parameter(
+                parameters[field_name] = Parameter(
                     field_name, str(kind).strip("'\""), value.doc, value.is_operand, value.default, value.unit
                 )
-                found[field_name] = made
-        cls.parameters = tuple(found.values())
+        cls.parameters = tuple(parameters.values())
         cls.operands = tuple(p for p in cls.parameters if p.is_operand)
         attributes = [p for p in cls.parameters if not p.is_operand]
         place = {name: n for n, name in enumerate(cls.printed_order)}
@@ -294,27 +295,27 @@ class Op:
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> StructInfo:
-        """StructInfo of the result; raises `at.fail(…)` for a call that can't be right."""
+        """StructInfo of the result. Raises `at.fail(…)` for a wrong call."""
         return OBJECT
 
     @classmethod
     def overwritten(cls) -> tuple[str, ...]:
-        """The operands whose memory a call may overwrite; ANY_OPERAND for an impure operator that does not say."""
+        """The operands whose memory a call may overwrite; ANY_OPERAND for an impure operator without `writes`."""
         return cls.writes if cls.writes is not None else () if cls.pure else ANY_OPERAND
 
     @classmethod
     def calls_first(cls) -> bool:
-        """Whether the first operand is the function that a call of the operator calls."""
+        """True if the first operand is a function, which the operator calls."""
         return bool(cls.operands) and cls.operands[0].kind == "Function"
 
     @classmethod
     def is_lowered(cls) -> bool:
-        """Whether calls of it have a lowering: a kernel, a function of the runtime, or several bindings."""
+        """True if the operator has a lowering: a kernel, a runtime function, or several bindings."""
         return cls.legalize is not None or cls.unfold is not None or bool(cls.packed)
 
     @classmethod
     def kernel_name(cls) -> str:
-        """How the PrimFunc of a lowered call is called, before it is numbered."""
+        """The name of the PrimFunc of a lowered call, before a number is added."""
         return cls.kernel or cls.name.rsplit(".", 1)[-1]
 
     @classmethod

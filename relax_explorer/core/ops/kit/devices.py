@@ -1,4 +1,4 @@
-"""Where tensors lie: the devices and meshes of the module that a call names."""
+"""Devices and meshes: the placement of tensors, and lookup in the module."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _KIND = re.compile(r"""I\.vdevice\(\s*(?:["']([\w-]+)|\{.*?["']kind["']:\s*["'](
 
 
 def spread(info: s.StructInfo) -> Sharding | None:
-    """Where a distributed tensor lies, None for any other."""
+    """The sharding of a distributed tensor; None for any other StructInfo."""
     where = info.vdevice if isinstance(info, s.TensorStructInfo) else None
     return where if isinstance(where, Sharding) else None
 
 
 def is_spread(info: s.StructInfo) -> bool:
-    """Whether it is a distributed tensor's."""
+    """True for the StructInfo of a distributed tensor."""
     return spread(info) is not None
 
 
 def mesh_of(at: Site, mesh: object) -> str:
-    """A mesh as it is written out; `mesh[0]` is looked up in the module, where there is one."""
+    """The text of a mesh. A reference such as `mesh[0]` is looked up in the module, if there is one."""
     named = _NAMED.fullmatch(str(mesh))
     if named is None or not at.places:
         return str(mesh)
@@ -39,7 +39,7 @@ def mesh_of(at: Site, mesh: object) -> str:
 
 
 def need_device(at: Site, device: VDevice) -> None:
-    """Refuse a device that is not among those of the module; a module that names none may have any."""
+    """Refuse a device that the module does not declare. A module without devices accepts any."""
     devices = at.places.get("vdevice", ())
     if not isinstance(devices, tuple) or not devices or not device.is_reference:
         return

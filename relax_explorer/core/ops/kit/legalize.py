@@ -1,4 +1,4 @@
-"""Lowering of calls to PrimFuncs: from an operator's `legalize` rule to the function and the arguments of its call_tir."""
+"""Lowering of calls to PrimFuncs: an operator's `legalize` rule becomes a PrimFunc and the arguments of its call_tir."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Lowered:
 
 
 KernelRule = Callable[..., Tensor | Sequence[Tensor]]
-"""Computes with `te`, its first argument, what a kernel makes of operands: tensors, or scalars of known value."""
+"""A rule that describes a kernel. It takes `te`, then the operands: tensors, or scalars of known value."""
 
 
 class Emitter(Protocol):
-    """What an `unfold` rule writes its bindings with: the builder of `core/build`."""
+    """The builder that an `unfold` rule emits bindings with; `core/build` implements it."""
 
     def emit(self, value: e.Expr, hint: str = "") -> e.Var:
         """Bind a value to a new variable."""
 
     def emit_lengths(self, lengths: e.Expr, ndim: int) -> tuple[p.PrimVar, ...]:
-        """Shape variables for the numbers that a kernel fills a tensor with."""
+        """Bind a shape variable to each of the `ndim` numbers that the tensor `lengths` holds."""
 
     def call_te(
         self,
@@ -48,16 +48,16 @@ class Emitter(Protocol):
         infos: Sequence[s.StructInfo],
         out: s.StructInfo,
     ) -> e.Call:
-        """A call of the PrimFunc of `rule(te, *operands, out)`, which is added to the module under a name like this."""
+        """A call of the PrimFunc of `rule(te, *operands, out)`. The PrimFunc is added to the module under a name like `name`."""
 
     def call_function(self, name: str, fn: PrimFunc, args: Sequence[e.Expr]) -> e.Call:
-        """A call of a function, which is added to the module under a name like this."""
+        """A call of `fn`, which is added to the module under a name like `name`."""
 
 
 def kernel(
     rule: KernelRule, args: Sequence[e.Expr], infos: Sequence[s.StructInfo], out: s.StructInfo
 ) -> tuple[PrimFunc, tuple[e.Expr, ...]]:
-    """The PrimFunc of `rule(te, *operands, out)`, in variables of its own, and the arguments of its call."""
+    """The PrimFunc of `rule(te, *operands, out)` with fresh variables, and the arguments of its call."""
     variables = _variables(infos, out)
     fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
     te = Te()
@@ -78,14 +78,14 @@ def kernel(
 @dataclass(frozen=True, slots=True)
 class _Template:
     prim_func: PrimFunc
-    scalars: tuple[int, ...]  # numbers of the shape variables that are passed as scalars
+    scalars: tuple[int, ...]  # indices of the shape variables that are passed as scalars
 
 
 _CANONICAL: list[
     p.PrimVar
-] = []  # stand-ins for shape variables, so that calls which differ in names share a template
-KNOWN_TEMPLATES = 512  # so many stay, the ones used last
-_TEMPLATES: OrderedDict[Any, _Template | str] = OrderedDict()  # or why there is none
+] = []  # placeholders for shape variables, so that calls share a template whatever the names of their variables
+KNOWN_TEMPLATES = 512  # size of the cache; the least recently used template goes first
+_TEMPLATES: OrderedDict[Any, _Template | str] = OrderedDict()  # a text is the reason why there is none
 
 
 def _stand_in(number: int) -> p.PrimVar:
@@ -104,7 +104,7 @@ def _operator(call: e.Call) -> type[Op]:
 
 
 def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
-    """Equal for calls that one PrimFunc serves: the same operator, attributes and StructInfo up to names of shape variables."""
+    """The cache key of a call. Two keys are equal if operator, attributes and StructInfo agree up to names of shape variables."""
     out = call.struct_info or s.OBJECT
     renaming: dict[p.PrimVar, p.PrimExpr] = {
         var: _stand_in(n) for n, var in enumerate(_variables(infos, out))
@@ -116,7 +116,7 @@ def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
 
 
 def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
-    """The lowering of a call, whose operands are no tuples in variables; raises NotLowered where there is none."""
+    """The lowering of a call. A tuple operand must be written out, not a variable. Raises NotLowered if there is none."""
     op, out = _operator(call), call.struct_info or s.OBJECT
     for n, info in enumerate(infos):
         need_known(info, op.operands[min(n, len(op.operands) - 1)].name)
@@ -146,7 +146,7 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
 
 
 def _flat_operands(call: e.Call) -> list[e.Expr]:
-    """The tensor operands, those of tuples one by one."""
+    """The tensor operands; tuples are flattened."""
     found: list[e.Expr] = []
     for arg in call.args:
         if type(arg) is e.Tuple:
@@ -157,7 +157,7 @@ def _flat_operands(call: e.Call) -> list[e.Expr]:
 
 
 def need_known(info: s.StructInfo, name: str) -> None:
-    """Raise NotLowered for a value of which a kernel would have to know more."""
+    """Raise NotLowered for a value without the dtype, shape or type that a kernel needs."""
     if isinstance(info, s.TupleStructInfo):
         for field in info.fields:
             need_known(field, name)
@@ -181,7 +181,7 @@ def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar
         for arg, info in zip(call.args, infos, strict=True)
     ]
     operands += [None] * (len(op.operands) - len(operands))
-    assert op.legalize is not None  # the caller asked
+    assert op.legalize is not None  # the caller checked
     result = op.legalize(te, *operands, **call.attrs)
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
     bound = {dim for tensor in (*inputs, *outputs) for dim in tensor.shape if type(dim) is p.PrimVar}
@@ -195,7 +195,7 @@ def _operand(arg: e.Expr, info: s.StructInfo, inputs: list[Tensor]) -> Any:
         fields = arg.fields if type(arg) is e.Tuple else ()
         return [_operand(field, part, inputs) for field, part in zip(fields, info.fields, strict=True)]
     if isinstance(info, s.TensorStructInfo):
-        assert info.dims is not None  # the caller looked
+        assert info.dims is not None  # the caller checked
         assert info.dtype is not None
         hint = arg.name if isinstance(arg, e.Var) else chr(ord("A") + len(inputs) % 26)
         tensor = Tensor(Buffer(hint, info.dims, info.dtype))

@@ -1,4 +1,4 @@
-"""Stages that no expression of an element's own place can say: statements, run in order for each place of some outer axes.
+"""Stages made of statements, for kernels that no index expression describes. They run in order for each index of outer axes.
 
 def row(i):
     return loop(n, lambda k: store(out, (i, k), x[i, k]))
@@ -27,9 +27,9 @@ def tensor(te: Te, name: str, shape: Sequence[p.PrimExpr], dtype: DType) -> Tens
 def ordered(
     te: Te, outer: Sequence[p.PrimExpr], filled: Sequence[Tensor], body: Callable[..., t.Stmt]
 ) -> None:
-    """A stage that runs `body(*i)` for each place `i` of the outer axes; it fills the tensors `filled`.
+    """A stage that runs `body(*i)` for each index `i` of the outer axes; it fills the tensors `filled`.
 
-    Places must not disturb one another: what one writes no other one reads or writes.
+    The iterations must be independent: no iteration reads or writes an element that another one writes.
     """
     loops = [p.PrimVar(f"ax{n}") for n in range(len(outer))]
     axes = [p.PrimVar(f"v_ax{n}") for n in range(len(outer))]
@@ -66,7 +66,7 @@ def loop(length: p.PrimExpr | int, body: Callable[[p.PrimVar], t.Stmt], name: st
 
 
 def grid(lengths: Sequence[p.PrimExpr], body: Callable[..., t.Stmt], name: str = "k") -> t.Stmt:
-    """`body(*k)` for each place in a box, the last axis fastest."""
+    """`body(*k)` for each index of a box, the last axis fastest."""
     places = [p.PrimVar(f"{name}{n}") for n in range(len(lengths))]
     nest = body(*places)
     for var, length in zip(reversed(places), reversed(lengths), strict=True):
@@ -75,15 +75,15 @@ def grid(lengths: Sequence[p.PrimExpr], body: Callable[..., t.Stmt], name: str =
 
 
 def check(condition: p.PrimExpr, message: str) -> t.Stmt:
-    """A run stops with the message where the condition doesn't hold."""
+    """A statement that stops the run with `message` if the condition is false."""
     return t.AssertStmt(condition, (message,))
 
 
 def check_index(index: p.PrimExpr, length: p.PrimExpr) -> t.Stmt:
-    """A run stops where an index counted from 0 is outside, as memory of others is never written."""
+    """A statement that stops the run if an index (counted from 0) is out of bounds, so that no other memory is written."""
     return check(is_inside(index, length), "an index is outside the tensor")
 
 
 def when(condition: p.PrimExpr, then: t.Stmt, otherwise: t.Stmt | None = None) -> t.Stmt:
-    """A statement where the condition holds."""
+    """`then` if the condition holds, else `otherwise`."""
     return t.IfThenElse(condition, then, otherwise)

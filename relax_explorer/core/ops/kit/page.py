@@ -1,4 +1,4 @@
-"""What there is to say about an operator, all of it read from its class: the pages and tables are made of this."""
+"""The documentation of an operator, read from its class. Pages and tables are made of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FUSIONS = {
 
 
 def kind_words(parameter: Parameter) -> str:
-    """What a parameter may be, in words that a user knows; each kind has its own."""
+    """The kind of a parameter in plain words."""
     kind = parameter.kind.removesuffix(" | None")
     if parameter.is_operand:
         return _OPERANDS[kind]
@@ -57,7 +57,7 @@ def kind_words(parameter: Parameter) -> str:
 
 
 def kind_phrase(parameter: Parameter) -> str:
-    """What a parameter may be, as it stands in a sentence: an integer, a list of integers, True or False."""
+    """The kind of a parameter as part of a sentence: an integer, a list of integers, True or False."""
     return " or ".join(map(_with_article, kind_words(parameter).split(" or ")))
 
 
@@ -71,7 +71,7 @@ def _with_article(words: str) -> str:
 
 
 def problems(op: type[Op]) -> list[str]:
-    """What keeps a class from being a usable operator, each in a phrase."""
+    """The mistakes in an operator's class, each as a phrase."""
     found = []
     for q in op.parameters:
         known = _OPERANDS if q.is_operand else _ATTRIBUTES
@@ -99,12 +99,12 @@ def problems(op: type[Op]) -> list[str]:
     return found
 
 
-# The rules of an operator, with what they are given before the operands.
+# The rules of an operator, with the arguments that come before the operands.
 _RULES: dict[str, tuple[str, ...]] = {"infer": ("at",), "evaluate": (), "legalize": ("te",)}
 
 
 def default_words(parameter: Parameter) -> str:
-    """The default as TVMScript has it; empty when there is none."""
+    """The default as TVMScript; empty when there is none."""
     if parameter.required:
         return ""
     value = parameter.default
@@ -122,7 +122,7 @@ def sentence(op: type[Op]) -> str:
 
 
 def details(op: type[Op]) -> str:
-    """What the documentation says beyond its first line."""
+    """The documentation after its first line."""
     return _doc(op).partition("\n")[2].strip()
 
 
@@ -145,12 +145,12 @@ def place(op: type[Op]) -> str:
 
 
 def inference(op: type[Op]) -> str:
-    """What the result is, in a sentence."""
+    """The result's StructInfo, in a sentence."""
     return " ".join((op.infer.__doc__ or "").split()) if op.infer is not Op.infer else "An object."
 
 
 def errors(op: type[Op]) -> tuple[Code, ...]:
-    """The codes that a call of the operator can be refused with, or warned of: those of every operator, and its own."""
+    """The codes of errors and warnings for a call: those of every operator, then the operator's own."""
     possible = {codes.ARGUMENT_COUNT, *op.raises}
     if op.attributes:
         possible.add(codes.BAD_ATTRIBUTE)
@@ -160,14 +160,14 @@ def errors(op: type[Op]) -> tuple[Code, ...]:
 
 
 def evaluation(op: type[Op]) -> str:
-    """Whether the operator runs here, and by what."""
+    """Whether and how the operator runs here."""
     if op.evaluate is not None:
         return "runs: evaluated with numpy"
     return "runs: by the machine" if op.by_machine else f"does not run here: {op.no_evaluate}"
 
 
 def lowering(op: type[Op]) -> str:
-    """Whether LegalizeOps lowers the operator, and to what."""
+    """Whether LegalizeOps lowers the operator, and into what."""
     if op.legalize is not None:
         other = f", to {op.unfolds_to} where the shape is not known" if op.unfold is not None else ""
         return f"lowered by LegalizeOps to a PrimFunc called {op.kernel_name()}{other}"
@@ -191,7 +191,7 @@ def purity(op: type[Op]) -> str:
 
 
 def memory(op: type[Op]) -> str:
-    """Where the result lies, and which operands a call may overwrite."""
+    """The memory of the result, and the operands that a call may overwrite."""
     shared, written = map(_listed, (op.shares, op.overwritten()))
     where = "the result is new memory"
     if op.shares:
@@ -206,12 +206,12 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def stops(op: type[Op]) -> str:
-    """What may stop the run at a call that inference accepted."""
+    """The run-time errors of a call that inference accepted."""
     return f"at run time: {op.stops.value}"
 
 
 def describe(op: type[Op]) -> dict[str, Any]:
-    """Everything, as data."""
+    """All of the documentation, as data."""
     return {
         "name": op.name,
         "signature": op.signature(),

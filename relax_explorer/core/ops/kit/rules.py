@@ -21,14 +21,14 @@ ZERO = p.IntImm(0)
 
 
 def tensor(at: Site, info: s.StructInfo | None, name: str) -> s.TensorStructInfo:
-    """`info` as a tensor's; anything else is an error, an Object too, since conversions are written in Relax."""
+    """`info` as the StructInfo of a tensor. Anything else is refused, even Object: Relax needs an explicit match_cast."""
     if isinstance(info, s.TensorStructInfo):
         return info
     raise _other_kind(at, info, name, f"{name} is not known to be a tensor", "R.Tensor(…)")
 
 
 def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStructInfo]:
-    """The fields of a tuple of tensors."""
+    """The StructInfo of the fields of a tuple of tensors."""
     if not isinstance(info, s.TupleStructInfo):
         raise at.fail(
             codes.WRONG_KIND, f"{name} is {info}, a tuple of tensors is needed", **{name: f"this is {info}"}
@@ -37,14 +37,14 @@ def tensors(at: Site, info: s.StructInfo | None, name: str) -> list[s.TensorStru
 
 
 def shape(at: Site, info: s.StructInfo | None, name: str) -> s.ShapeStructInfo:
-    """The StructInfo of an operand that has to be a shape; raises InferFailure otherwise."""
+    """`info` as the StructInfo of a shape; raises InferFailure otherwise."""
     if isinstance(info, s.ShapeStructInfo):
         return info
     raise _other_kind(at, info, name, f"{name} is not known to be a shape", "R.Shape(…)")
 
 
 def of_shape(at: Site, name: str, dtype: DType | None) -> s.TensorStructInfo:
-    """A tensor of the shape that operand `name` is: its lengths where they are known, else the variable that holds them."""
+    """A tensor whose shape is operand `name`: its lengths if they are known, else the variable that holds the shape."""
     held = at.arg(name)
     info = shape(at, None if held is None else held.struct_info, name)
     if info.values is None and isinstance(held, e.Var):
@@ -60,7 +60,7 @@ def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, wante
 
 
 def axis(at: Site, value: int, ndim: int, name: str = "axis") -> int:
-    """An axis counted from 0; `ndim` is the rank (-1 unknown: the axis as it is)."""
+    """The axis counted from 0. `ndim` is the rank; if it is -1 (unknown), the axis is returned unchanged."""
     if ndim < 0:
         return value
     if not -ndim <= value < ndim:
@@ -85,7 +85,7 @@ def _of_rank(at: Site, ndim: int) -> dict[str, str]:
 
 
 def axes(at: Site, values: int | tuple[int, ...] | None, ndim: int, name: str = "axes") -> list[int]:
-    """Several different axes counted from 0; None is all of them."""
+    """Distinct axes counted from 0. None means all axes."""
     if values is None:
         return list(range(ndim))
     named = values if isinstance(values, tuple) else (values,)
@@ -96,7 +96,7 @@ def axes(at: Site, values: int | tuple[int, ...] | None, ndim: int, name: str = 
 
 
 def common_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
-    """As `same_dtype`, but bool goes with any dtype, and the first operand's is the result's, as TVM has it."""
+    """Like `same_dtype`, but bool goes with any dtype, and the result has the first operand's dtype, as in TVM."""
     kinds = [info.dtype for info in infos.values()]
     if None not in kinds and any(kind is BOOL for kind in kinds):
         return kinds[0]
@@ -104,7 +104,7 @@ def common_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
 
 
 def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
-    """The common dtype of operands, None when one is unknown; different ones are an error."""
+    """The common dtype of operands; None if one is unknown. Different dtypes are refused."""
     found: DType | None = None
     unknown = False
     for info in infos.values():
@@ -123,7 +123,7 @@ def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
 
 
 def write_scalar(kind: DType | None) -> str:
-    """What to do about a scalar of another dtype, which R.astype does not take."""
+    """The hint for a scalar of the wrong dtype. R.astype does not take scalars."""
     return f"write the scalar in that dtype: T.{kind}(…)"
 
 
@@ -133,7 +133,7 @@ def _is_scalar(at: Site, name: str) -> bool:
 
 
 def same_rank(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> int:
-    """The rank of the fields of the tuple that is called `name`, -1 when none is known; different ones are an error."""
+    """The common rank of the fields of tuple `name`; -1 if none is known. Different ranks are refused."""
     known = list(dict.fromkeys(info.ndim for info in infos if info.ndim >= 0))
     if len(known) > 1:
         text = f"the fields of {name} have the ranks {' and '.join(map(str, known))}, one rank is needed"
@@ -142,7 +142,7 @@ def same_rank(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> int:
 
 
 def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> DType | None:
-    """As `same_dtype`, of the fields of the tuple that is called `name`."""
+    """Like `same_dtype`, for the fields of tuple `name`."""
     known = list(dict.fromkeys(str(info.dtype) for info in infos if info.dtype is not None))
     if len(known) > 1:
         text = f"the fields of {name} are {' and '.join(known)}, one dtype is needed"
@@ -151,7 +151,7 @@ def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -
 
 
 def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1", "x2")) -> Dims | None:
-    """The broadcast shape; None when that depends on the values of shape variables (decided from the right, as TVM does)."""
+    """The broadcast shape; None if it depends on the values of shape variables. Compares from the right, as TVM does."""
     long, short = (left, right) if len(left) >= len(right) else (right, left)
     offset = len(long) - len(short)
     result: list[p.PrimExpr] = []
@@ -190,12 +190,12 @@ def broadcast_info(
 
 
 def like(x: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
-    """A tensor of the shape of `x`."""
+    """A tensor with the shape of `x`."""
     return x if x.dtype is dtype else s.TensorStructInfo(x.shape, dtype, x.ndim, x.vdevice)
 
 
 def on_device(result: s.StructInfo, operands: Sequence[s.StructInfo]) -> s.StructInfo:
-    """A result placed where the tensors among the operands are; nowhere when these are in several places."""
+    """`result` on the device of the operands; on no device if the operands are on several."""
     found = {device for info in operands for device in _devices(info)}
     return _placed(result, found.pop() if len(found) == 1 else None) if found else result
 
@@ -219,7 +219,7 @@ def _placed(info: s.StructInfo, device: TensorPlace | None) -> s.StructInfo:
 
 
 def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) -> None:
-    """Refuse a tensor whose dtype is known and no floating point type; with `known` also one of unknown dtype."""
+    """Refuse a tensor with a dtype other than floating point. With `known`, refuse an unknown dtype, too."""
     if x.dtype is None:
         if known:
             raise at.fail(
@@ -235,7 +235,7 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) 
 
 
 def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
-    """Refuse a tensor whose rank is known and another one."""
+    """Refuse a tensor of another rank; accept an unknown rank."""
     if x.ndim not in (-1, ndim):
         raise at.fail(
             codes.RANK_WRONG, f"{name} has rank {x.ndim}, {ndim} is needed", **{name: f"this is {x}"}
@@ -243,7 +243,7 @@ def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
 
 
 def need_known_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:
-    """Refuse a tensor whose rank is another one, or not known."""
+    """Refuse a tensor of another or an unknown rank."""
     need_rank(at, x, ndim, name)
     if x.ndim < 0:
         hint = f"state it with R.match_cast(…, R.Tensor(ndim={ndim}))"
@@ -252,7 +252,7 @@ def need_known_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> No
 
 
 def need_shape(at: Site, x: s.TensorStructInfo, name: str) -> None:
-    """Refuse a tensor whose lengths are not known."""
+    """Refuse a tensor of unknown shape."""
     if x.shape is None:
         hint = "state it with R.match_cast(…, R.Tensor((n, m), …))"
         raise at.fail(
@@ -261,7 +261,7 @@ def need_shape(at: Site, x: s.TensorStructInfo, name: str) -> None:
 
 
 def volume(dims: Sequence[p.PrimExpr]) -> p.PrimExpr:
-    """The product of lengths in the order given; literals that meet are multiplied, factors of 1 left out."""
+    """The product of lengths, in order. Adjacent literals are multiplied, factors of 1 omitted."""
     total: p.PrimExpr = ONE
     for dim in dims:
         if isinstance(total, p.IntImm) and isinstance(dim, p.IntImm):
@@ -274,7 +274,7 @@ def volume(dims: Sequence[p.PrimExpr]) -> p.PrimExpr:
 
 
 def bounded(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
-    """A position in an axis moved into [0, length]."""
+    """A position clamped to [0, length]."""
     if isinstance(place, p.IntImm):
         if isinstance(length, p.IntImm):
             return p.IntImm(max(0, min(place.value, length.value)))
@@ -286,13 +286,13 @@ def bounded(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
 
 
 def _never_negative(expr: p.PrimExpr) -> bool:
-    """Whether bounds alone say so: a proof by cases would give shorter lengths than TVM derives and prints."""
+    """True if bounds prove it. A proof by cases is not tried: it would give shorter lengths than TVM derives and prints."""
     least = bounds(expr)[0]
     return least is not None and least >= 0
 
 
 def extent(start: p.PrimExpr, end: p.PrimExpr) -> p.PrimExpr:
-    """How many positions there are from `start` to `end`, none when the end comes first."""
+    """The number of positions from `start` to `end`; 0 if `end` comes first."""
     if isinstance(start, p.IntImm) and isinstance(end, p.IntImm):
         return p.IntImm(max(0, end.value - start.value))
     if start is ZERO:

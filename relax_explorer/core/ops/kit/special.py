@@ -1,4 +1,4 @@
-"""Functions that numpy lacks, and what keeps a dtype on the way through float64 or float32."""
+"""Functions that numpy lacks, and wrappers that restore the dtype after a computation in float64 or float32."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_explorer.core.ir.dtype import FLOAT64, INT64
 from relax_explorer.core.ops.kit.array_types import Array
 
 # Coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23
-# (1969), as netlib's specfun has them, the highest power first: x * P(x^2) / Q(x^2) for erf near 0, and
+# (1969), as in netlib's specfun, the highest power first: x * P(x^2) / Q(x^2) for erf near 0, and
 # exp(-x^2) * P(x) / Q(x) for 1 - erf farther out.
 _NEAR = 0.46875
 _NEAR_OVER = (
@@ -32,13 +32,13 @@ _FAR_UNDER = (
     3.29079923573345963e03, 4.36261909014324716e03, 3.43936767414372164e03, 1.23033935480374942e03,
 )  # fmt: skip
 _END = 6.0
-"""From here on erf is 1 in float64. Cody has a third form from 4 on; what the second loses there is below 1 - erf(4) = 2e-8."""
+"""From here on erf is 1 in float64. Cody has a third form from 4 on; the second form is off by less than 1 - erf(4) = 2e-8 there."""
 _BLOCK = 8192
-"""Elements that are computed at once: 64 KiB of float64, so that what a block needs stays in the cache."""
+"""Elements computed at once: 64 KiB of float64, so that a block stays in the cache."""
 
 
 def scalar_value(literal: p.IntImm | p.FloatImm) -> Any:
-    """A scalar literal as a Python number; of another dtype than int64 and float64 as a numpy scalar, which keeps it."""
+    """A scalar literal as a Python number. Dtypes other than int64 and float64 give a numpy scalar, which keeps the dtype."""
     if literal.dtype.is_bool:
         return bool(literal.value)
     if literal.dtype not in (INT64, FLOAT64):
@@ -47,7 +47,7 @@ def scalar_value(literal: p.IntImm | p.FloatImm) -> Any:
 
 
 class NotDefined(TypeError):
-    """What an operator does not compute on elements of a dtype; carries what to do instead."""
+    """An operator is not defined for a dtype. Carries the advice for the user."""
 
     def __init__(self, text: str, hint: str) -> None:
         super().__init__(text)
@@ -55,18 +55,18 @@ class NotDefined(TypeError):
 
 
 class BadValue(ValueError):
-    """What an operator can't do with the value of an operand, whose type is right."""
+    """An operand has the right type but a value that the operator refuses."""
 
 
 def need_bits(name: str, x: Array, kinds: str = "iub") -> None:
-    """Refuse elements that are no integers (or truth values): those of floats have no bits to speak of."""
+    """Refuse elements that are neither integers nor bool, because bitwise operations are not defined for floats."""
     if x.dtype.kind not in kinds:
         text = f"{name} is {x.dtype.name}, and bits are those of integers"
         raise NotDefined(text, "convert it with R.astype first, or use R.logical_and and its like")
 
 
 def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`function` with its result in the dtype of the operand; narrow floats are computed as float32."""
+    """`function` with its result converted to the operand's dtype. Narrow floats are computed as float32."""
 
     def wrapped(x: Array) -> Array:
         narrow = x.dtype.itemsize < 4 and x.dtype.kind not in "iub"
@@ -76,7 +76,7 @@ def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def as_array(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` with an array as its result where numpy gives a scalar."""
+    """`function`, returning an array where numpy returns a scalar."""
 
     def wrapped(*args: Array) -> Array:
         return np.asarray(function(*args))
@@ -85,7 +85,7 @@ def as_array(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)); 0 where exp overflows."""
+    """1 / (1 + exp(-x)), which is 0 where exp overflows."""
     return 1 / (1 + np.exp(-x))
 
 
@@ -101,7 +101,7 @@ def erf(x: Array) -> Array:
 
 
 def _erf_block(x: Array) -> Array:
-    """The error function of a vector of float64."""
+    """The error function of a float64 vector."""
     size = np.abs(x)
     bound = np.minimum(size, _NEAR)
     near = size * _quotient(np.square(bound, out=bound), _NEAR_OVER, _NEAR_UNDER)
@@ -111,7 +111,7 @@ def _erf_block(x: Array) -> Array:
 
 
 def _quotient(x: Array, over: Sequence[float], under: Sequence[float]) -> Array:
-    """The value of one polynomial divided by another's, by Horner's rule."""
+    """The quotient of two polynomials at `x`, by Horner's rule."""
     parts = []
     for coefficients in (over, under):
         total = np.full_like(x, coefficients[0])
@@ -123,5 +123,5 @@ def _quotient(x: Array, over: Sequence[float], under: Sequence[float]) -> Array:
 
 
 def wide(x: Array) -> Array:
-    """A copy of a narrow float tensor as float32; others as they are."""
+    """A narrow float array converted to float32; other arrays unchanged."""
     return x.astype(np.float32) if x.dtype.itemsize < 4 and x.dtype.kind not in "iub" else x

@@ -1,4 +1,4 @@
-"""Index expressions: how an operator's `legalize` says what its result is, element by element, and the PrimFunc made of it.
+"""Index expressions: an operator's `legalize` rule describes its result element by element, and a PrimFunc is made of it.
 
 def legalize(te, x, y):
     return te.compute("T_add", shape, lambda *i: x[i] + y[i])
@@ -28,17 +28,17 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[p.PrimExpr, ...]:
-        """The lengths of its axes."""
+        """The lengths of the axes."""
         return self.buffer.shape
 
     @property
     def dtype(self) -> DType:
-        """Its element type."""
+        """The element type."""
         return self.buffer.dtype
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.buffer.shape)
 
     def __getitem__(self, index: p.PrimExpr | int | Sequence[p.PrimExpr | int]) -> p.PrimExpr:
@@ -51,7 +51,7 @@ class Te:
 
     def __init__(self) -> None:
         self.nests: list[t.Stmt] = []
-        self.filled: dict[Buffer, None] = {}  # what the stages fill, in order
+        self.filled: dict[Buffer, None] = {}  # the buffers that stages fill, in order
         self._names: dict[str, int] = {}
 
     def add(self, nest: t.Stmt, *filled: Buffer) -> None:
@@ -60,7 +60,7 @@ class Te:
         self.filled.update(dict.fromkeys(filled))
 
     def fresh(self, hint: str) -> str:
-        """A name for a buffer or a block that no other has."""
+        """An unused name for a buffer or a block."""
         count = self._names.get(hint, 0)
         self._names[hint] = count + 1
         return f"{hint}_{count}" if count else hint
@@ -73,7 +73,7 @@ class Te:
         dtype: DType | None = None,
         annotations: dict[str, Any] | None = None,
     ) -> Tensor:
-        """The tensor whose element at `i` is `body(*i)`; `annotations` are the block's."""
+        """The tensor whose element at `i` is `body(*i)`. `annotations` go to the block."""
         axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))]
         inner = [p.PrimVar(f"v_{axis.name}") for axis in axes]
         value = body(*inner)
@@ -86,7 +86,7 @@ class Te:
         self, name: str, shape: Sequence[p.PrimExpr], over: Sequence[p.PrimExpr], body: Body,
         combine: Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr], start: p.PrimExpr, dtype: DType | None = None,
     ) -> Tensor:  # fmt: skip
-        """The tensor whose element at `i` combines `body(*i, *k)` over all `k` in the lengths `over`, from `start` on."""
+        """The tensor whose element at `i` reduces `body(*i, *k)` over all `k` below `over` with `combine`, beginning with `start`."""
         axes = [p.PrimVar(f"ax{n}") for n in range(len(shape))] + [
             p.PrimVar(f"k{n}") for n in range(len(over))
         ]
@@ -146,7 +146,7 @@ class Te:
 
 
 def _regions(value: p.PrimExpr, own: Buffer) -> tuple[BufferRegion, ...]:
-    """What a block reads: points where an element is read at one place, the whole buffer where the place is computed."""
+    """The regions that a block reads: a point for a plain index, the whole buffer for a computed one."""
     seen: dict[Buffer, tuple[p.PrimExpr, ...] | None] = {}
     for item in subexpressions(value):
         if isinstance(item, BufferLoad) and item.buffer is not own:
@@ -166,7 +166,7 @@ def _regions(value: p.PrimExpr, own: Buffer) -> tuple[BufferRegion, ...]:
 
 
 def cast(value: p.PrimExpr, dtype: DType) -> p.PrimExpr:
-    """`value` as `dtype`; literals are converted at once, and wrap as a conversion that runs does."""
+    """`value` converted to `dtype`. Literals are converted at once and wrap around, as at run time."""
     if value.dtype is dtype:
         return value
     if isinstance(value, (p.IntImm, p.FloatImm)) and dtype.is_float:
@@ -182,7 +182,7 @@ _OF_TRUTH: dict[type, type[p.Binary]] = {p.Add: p.Or, p.Max: p.Or, p.Mul: p.And,
 
 
 def stored(value: p.PrimExpr, dtype: DType) -> p.PrimExpr:
-    """`value` as it is written to a tensor of a dtype; truth values are combined by `or` and `and`: TVM adds up none."""
+    """`value` as stored into a tensor of `dtype`. Bool sums become `or`, bool products `and`, because TVM does not add bools."""
     return _logical(value) if value.dtype is dtype and dtype.is_bool else cast(value, dtype)
 
 
@@ -196,29 +196,29 @@ def _logical(value: p.PrimExpr) -> p.PrimExpr:
 
 
 def wrapped(value: int, dtype: DType) -> p.IntImm:
-    """An integer as a literal of an integer dtype, which keeps its last bits."""
+    """An integer as a literal of an integer dtype, wrapped around to its width."""
     rest = value & ((1 << dtype.bits) - 1)
     negative = dtype.kind == "int" and rest >> (dtype.bits - 1)
     return p.IntImm(rest - (1 << dtype.bits) if negative else rest, dtype)
 
 
 def call(name: str, *args: p.PrimExpr) -> p.PrimExpr:
-    """An intrinsic such as exp, of the dtype of its first argument."""
+    """A call of an intrinsic such as exp, with the dtype of its first argument."""
     return p.PrimCall(name, args, args[0].dtype)
 
 
 def erf(value: p.PrimExpr) -> p.PrimExpr:
-    """The error function; that of float16, which TVM has not, by way of float32."""
+    """The error function. float16 is computed in float32, because TVM has no erf for float16."""
     return cast(call("erf", cast(value, FLOAT32)), FLOAT16) if value.dtype is FLOAT16 else call("erf", value)
 
 
 def where(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr) -> p.PrimExpr:
-    """`yes` where the condition holds, else `no`; only the taken one is evaluated."""
+    """`yes` if the condition holds, else `no`. Only the chosen one is evaluated."""
     return p.PrimCall("if_then_else", (condition, yes, no), yes.dtype)
 
 
 def is_inside(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
-    """Whether an index that is counted from 0 lies inside an axis."""
+    """The condition that an index lies in [0, length)."""
     return p.And(p.LE(p.IntImm(0), index), p.LT(index, length))
 
 
@@ -235,7 +235,7 @@ def highest(dtype: DType) -> p.PrimExpr:
 def prim_func(
     te: Te, inputs: Sequence[Tensor], scalars: Sequence[p.PrimVar], outputs: Sequence[Tensor]
 ) -> t.PrimFunc:
-    """The PrimFunc of the collected stages: inputs, scalars, then outputs; other stages are allocated in the root block."""
+    """The PrimFunc of the collected stages. Its parameters are inputs, scalars, outputs; the root block allocates the other tensors."""
     made = {tensor.buffer for tensor in outputs}
     inner = tuple([buffer for buffer in te.filled if buffer not in made])
     nests = tuple(te.nests)

@@ -1,4 +1,4 @@
-"""Windows over the spatial axes of images and signals: what convolution and pooling have in common."""
+"""Windows over the spatial axes of images and signals, shared by convolution and pooling."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _CALLED = {"W": "signals", "HW": "images", "DHW": "volumes"}
 class Spatial(Op):
     """Base of the operators of signals, images and volumes; `spatial` names their axes: W, HW or DHW.
 
-    What depends on these is written once: a default that is a function is asked with their names, and a documentation's
-    IMAGES becomes what is so called.
+    One declaration serves all three: a default that is a function is called with the names of the axes, and IMAGES in the
+    documentation becomes signals, images or volumes.
     """
 
     spatial: ClassVar[str] = ""
-    left_out: ClassVar[tuple[str, ...]] = ()  # parameters of the base that the operator has not
+    left_out: ClassVar[tuple[str, ...]] = ()  # parameters of the base class that the operator lacks
 
     def __init_subclass__(cls, name: str = "", spatial: str = "", **more: object) -> None:
         if spatial:
@@ -46,10 +46,10 @@ class Spatial(Op):
 
 
 class Windowed(Spatial):
-    """Base of the operators that move windows along their axes: their numbers are written out for each axis."""
+    """Base of the operators that move windows along their axes. Their attributes are expanded to one number for each axis."""
 
-    same_layout: ClassVar[str] = "layout"  # the attribute that out_layout is like when it is None
-    takes_lists: ClassVar[bool] = False  # whether one number does not stand for a list of it
+    same_layout: ClassVar[str] = "layout"  # the attribute that replaces out_layout if it is None
+    takes_lists: ClassVar[bool] = False  # True if a single number is refused where a list is needed
 
     def __init_subclass__(cls, name: str = "", spatial: str = "", **more: object) -> None:
         if spatial:
@@ -73,13 +73,13 @@ def in_order(before: str) -> Callable[[str], str]:
 
 
 def each(value: int | Ints, rank: int) -> tuple[int, ...]:
-    """One number for all `rank` spatial axes, or one for each."""
+    """One number for each of the `rank` spatial axes; a single number is repeated."""
     items = value if isinstance(value, tuple) else (value,)
     return tuple(items * rank if len(items) == 1 else items)
 
 
 def pads(value: int | Ints, rank: int) -> Pads:
-    """Before and after each axis, from one number, one for each axis, or all of those before and then all after."""
+    """The padding (before, after) of each axis. `value` is one number, one for each axis, or all before and then all after."""
     items = value if isinstance(value, tuple) else (value,)
     items = items * rank if len(items) == 1 else items
     items = items * 2 if len(items) == rank else items
@@ -87,9 +87,10 @@ def pads(value: int | Ints, rank: int) -> Pads:
 
 
 def completed(rank: int, lists: bool = False, **same: str) -> Callable[[e.Call, list[s.StructInfo]], e.Call]:
-    """A `refine` that writes window attributes out for each axis, and attributes of `same` that are None as another one's.
+    """A `refine` rule that expands window attributes to one number for each axis.
 
-    With `lists` a number that is no list stays as it is, to be refused.
+    `same` maps an attribute to the attribute that replaces it if it is None. With `lists` a single number is not expanded, so
+    that inference refuses it.
     """
 
     def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
@@ -121,7 +122,7 @@ _ONE_EACH = "write one number for all axes, or one for each"
 
 
 def need_window(at: Site, rank: int, padding: int | Ints, **positive: int | Ints) -> None:
-    """Refuse paddings that don't say what is around each axis or cut something off, and numbers below 1."""
+    """Refuse paddings that are negative or have the wrong length, and other attributes with numbers below 1."""
     for name, value in positive.items():
         items = value if isinstance(value, tuple) else (value,)
         if any(item <= 0 for item in items) or len(items) not in (1, rank):
@@ -141,7 +142,7 @@ def need_window(at: Site, rank: int, padding: int | Ints, **positive: int | Ints
 def need_fit(
     at: Site, spatial: str, size: Mapping[str, p.PrimExpr], made: Mapping[str, p.PrimExpr], **labels: str
 ) -> None:
-    """Refuse windows that are known to be larger than an axis: the result would have a negative length."""
+    """Refuse windows that are certainly larger than an axis; the result would have a negative length."""
     numbers = "this pool_size, with these strides, padding and dilation,"
     if at.op is not None and not any(q.name == "pool_size" for q in at.op.attributes):
         numbers = "these strides, padding and dilation"
@@ -163,9 +164,9 @@ def window_count(
     pad: tuple[int, int],
     ceil: bool = False,
 ) -> p.PrimExpr:
-    """How many windows fit: (length + pad - dilation * (kernel - 1) - 1) / stride + 1, rounded down, or up for `ceil`.
+    """The number of windows: (length + pad - dilation * (kernel - 1) - 1) / stride + 1, rounded down, or up with `ceil`.
 
-    Rounded up, a last window that would start behind the operand is left out, as PyTorch does.
+    With `ceil`, a last window that would start behind the operand is dropped, as in PyTorch.
     """
     span = p.Add(p.Mul(p.Sub(kernel, rules.ONE), p.IntImm(dilation)), rules.ONE)
     room = simplify(p.Sub(p.Add(length, p.IntImm(sum(pad) + (stride - 1 if ceil else 0))), span))
@@ -184,7 +185,7 @@ def window_count(
 
 
 def padded(x: Array, axes: Sequence[int], pad: Pads, value: Number | Array) -> Array:
-    """An array with a border of `value` around axes; what is negative is cut off, from the other border where it must be."""
+    """An array with a border of `value` around `axes`. Negative padding crops, and may crop into the opposite border."""
     if not any(map(any, pad)):
         return x
     shape, taken, place = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
@@ -200,11 +201,11 @@ def padded(x: Array, axes: Sequence[int], pad: Pads, value: Number | Array) -> A
 
 
 def windows(x: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Array:
-    """Views of all windows over the last axes: the axes of x, counting windows there, then those of a window."""
+    """Views of all windows over the last axes. The last axes of x become window counts; the axes of a window follow."""
     rank = len(kernel)
     outer, inner = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
-    if any(length < span for length, span in zip(inner, spans, strict=True)):  # there numpy refuses to count
+    if any(length < span for length, span in zip(inner, spans, strict=True)):  # numpy refuses such windows
         room = [max(0, length - span + 1) for length, span in zip(inner, spans, strict=True)]
         counts = [-(-places // step) for places, step in zip(room, strides, strict=True)]
         return np.zeros((*outer, *counts, *kernel), x.dtype)
@@ -216,15 +217,15 @@ def windows(x: Array, kernel: Sequence[int], strides: Sequence[int], dilation: S
 
 
 def all_of(tests: Sequence[p.PrimExpr]) -> p.PrimExpr:
-    """Whether all tests hold; there is one at least."""
-    made = tests[0]
+    """The conjunction of the tests, at least one."""
+    conjunction = tests[0]
     for test in tests[1:]:
-        made = p.And(made, test)
-    return made
+        conjunction = p.And(conjunction, test)
+    return conjunction
 
 
 def pad_stage(te: Te, x: Tensor, axes: Sequence[int], pad: Pads, value: p.PrimExpr) -> Tensor:
-    """A tensor with a border of `value` around axes; what is negative is cut off."""
+    """A tensor with a border of `value` around `axes`. Negative padding crops."""
     if not any(map(any, pad)):
         return x
     ends = dict(zip(axes, pad, strict=True))
