@@ -1,4 +1,4 @@
-"""What follows from conditions that are assumed to hold (entailment), and what a variable must be for an equation to hold."""
+"""Proofs from assumed conditions (entailment), and solving an equation for a variable."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from relax_explorer.core.ir.prim import EQ, PrimExpr, PrimVar, free_vars, substi
 
 
 def prove(condition: PrimExpr) -> Answer:
-    """Whether `condition` holds for all values of the variables, for none, or is not known."""
+    """YES if `condition` holds for all values of the variables, NO if for none, else UNKNOWN."""
     return prove_under((), condition)
 
 
 def prove_under(facts: Sequence[PrimExpr], condition: PrimExpr) -> Answer:
-    """Whether `condition` holds always, or never, wherever all of `facts` hold; contradictory facts prove everything.
+    """YES if `condition` holds wherever all of `facts` hold, NO if it never does, else UNKNOWN.
 
-    Facts and condition are bools, as `n > 2` is (`GT(n, IntImm(2))`). A value that can't be computed makes no counterexample.
+    Facts and condition are bools, for example `n > 2` (`GT(n, IntImm(2))`). Contradictory facts prove everything. Values for
+    which an expression can't be computed are no counterexamples.
     """
     facts, condition = _with_values(list(facts), condition)
     given = [holds(fact, True) for fact in facts]
@@ -33,7 +34,7 @@ def prove_under(facts: Sequence[PrimExpr], condition: PrimExpr) -> Answer:
 
 
 def _with_values(facts: list[PrimExpr], condition: PrimExpr) -> tuple[list[PrimExpr], PrimExpr]:
-    """Replace variables that a fact says to be equal to something else, so that products of them are known too."""
+    """Substitute variables that a fact equates with an expression, so that their products are known, too."""
     exprs = [*facts, condition]
     if any(size(expr) > ATOM_LIMIT for expr in exprs):
         return facts, condition
@@ -53,7 +54,7 @@ def _definition(fact: PrimExpr) -> tuple[PrimVar, PrimExpr] | None:
 
 
 def solve(equation: EQ, var: PrimVar) -> PrimExpr | Answer:
-    """The value of `var` for which an equation holds; NO when there is none, UNKNOWN when it is not found."""
+    """The value of `var` that solves an equation; NO if there is none, UNKNOWN if none was found."""
     if equal(equation.a, equation.b) is Answer.NO:
         return Answer.NO
     difference = combine(CANONICAL.polynomial(equation.a), CANONICAL.polynomial(equation.b), -1)

@@ -1,4 +1,4 @@
-"""Between which numbers an integer expression lies, wherever it has a value; shape variables are at least 0."""
+"""Lower and upper bounds of integer expressions, wherever they have a value. Shape variables are at least 0."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from relax_explorer.core.ir.prim import Cast, Div, FloorDiv, Max, Min, PrimExpr,
 
 Bounds = tuple[int | None, int | None]  # None: no bound is known
 ANY: Bounds = (None, None)
-ATOM_LIMIT = 200  # nodes; nothing is said about a larger atom
+ATOM_LIMIT = 200  # nodes; a larger atom gets no bounds
 _ATOMS: PerNode[Bounds] = PerNode()
 
 
 def bounds(expr: PrimExpr) -> Bounds:
-    """The least and the greatest value that `expr` may have, each None where it is not known."""
+    """The least and the greatest value of `expr`; None where unknown."""
     return polynomial_bounds(CANONICAL.polynomial(expr))
 
 
@@ -54,7 +54,7 @@ def _times(a: Bounds, b: Bounds) -> Bounds:
 
 
 def atom_bounds(atom: PrimExpr) -> Bounds:
-    """The bounds of what a polynomial leaves whole."""
+    """The bounds of an atom."""
     if type(atom) is PrimVar:
         return (0, None) if atom.dtype is INT64 else ANY  # in Relax each shape variable is a length
     hit = _ATOMS.get(id(atom))
@@ -82,8 +82,8 @@ def _quotient_by_unknown(atom: FloorDiv | Div, low: int | None, high: int | None
     if least is None or least < 0:
         return ANY
     divide = _floored if type(atom) is FloorDiv else truncated
-    least = max(least, 1)  # where there is a quotient, the divisor is not 0
-    nearest_zero = -1 if type(atom) is FloorDiv else 0  # of the quotients of negative numbers
+    least = max(least, 1)  # a quotient exists only if the divisor is not 0
+    nearest_zero = -1 if type(atom) is FloorDiv else 0  # for quotients of negative numbers
     return (
         None if low is None else 0 if low >= 0 else divide(low, least),
         None if high is None else divide(high, least) if high >= 0 else nearest_zero,

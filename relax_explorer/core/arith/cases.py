@@ -1,4 +1,4 @@
-"""What quotients, minima, maxima and selections mean, as linear constraints: case by case, whether all of them can hold."""
+"""Quotients, minima, maxima and selections as linear constraints, and a proof by cases that the constraints can't all hold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALTERNATIVE_LIMIT = 12
 
 
 class Case(NamedTuple):
-    """Constraints that hold together: polynomials that are at least 0, and polynomials that are 0."""
+    """A conjunction of constraints: polynomials that are at least 0, and polynomials that equal 0."""
 
     at_least_zero: tuple[Polynomial, ...] = ()
     zero: tuple[Polynomial, ...] = ()
@@ -36,7 +36,7 @@ ALWAYS = Case()
 
 
 def impossible(case: Case) -> bool:
-    """Whether it is certain that no values of the variables satisfy the constraints."""
+    """True if certainly no values of the variables satisfy the constraints."""
     stack: list[tuple[Case, frozenset[p.PrimExpr]]] = [(case, frozenset())]
     for _ in range(CASE_LIMIT):
         if not stack:
@@ -55,7 +55,7 @@ def impossible(case: Case) -> bool:
 
 
 def _next(case: Case, known: frozenset[p.PrimExpr]) -> p.PrimExpr | None:
-    """An atom whose meaning has not been used; those that need no distinction of cases come first."""
+    """The next atom whose definition was not used yet. Atoms that need no case split come first."""
     splitting = None
     for poly in case.at_least_zero + case.zero:
         for monomial in poly:
@@ -88,12 +88,12 @@ def _value(expr: p.PrimExpr) -> Polynomial:
 
 
 def literal(value: int) -> Polynomial:
-    """The polynomial of a number."""
+    """A number as a polynomial."""
     return {(): value} if value else {}
 
 
 def whole(atom: p.PrimExpr) -> Polynomial:
-    """The polynomial of an atom."""
+    """An atom as a polynomial."""
     return {(atom,): 1}
 
 
@@ -120,7 +120,7 @@ def _floor_div(atom: p.FloorDiv) -> list[Case]:
 
 
 def _sign(divisor: Polynomial) -> int:
-    """1 or -1, or 0 where it is not known; where there is a quotient, the divisor is not 0."""
+    """The sign of a divisor: 1, -1, or 0 if unknown. A divisor is never 0, since the quotient exists."""
     low, high = polynomial_bounds(divisor)
     if not divisor or (low is None and high is None):
         return 0
@@ -132,7 +132,9 @@ def _div(atom: p.Div) -> list[Case]:
     if not divisor:
         return [ALWAYS]
     width = literal(abs(divisor))
-    quotient = combine({}, whole(atom), 1 if divisor > 0 else -1)  # of `a` by the positive width
+    quotient = combine(
+        {}, whole(atom), 1 if divisor > 0 else -1
+    )  # `a` divided by the absolute value of the divisor
     product = multiply(quotient, width)
     positive = at_least(a, {}) & at_least(a, product) & at_least(combine(product, width), a, 1)
     negative = at_least({}, a, 1) & at_least(product, a) & at_least(a, combine(product, width, -1), 1)
@@ -153,7 +155,7 @@ def _max(atom: p.Max) -> list[Case]:
 
 
 def _select(atom: p.Select) -> list[Case]:
-    """The branch that is not taken is not evaluated, so nothing follows from it."""
+    """One case for each branch. The other branch is not evaluated, so it gives no constraint."""
     value = whole(atom)
     return [
         *[case & equals(value, _value(atom.true_value)) for case in holds(atom.condition, True)],
@@ -172,7 +174,7 @@ _SPLITS = (p.Div, p.Min, p.Max, p.Select)
 
 
 def holds(condition: p.PrimExpr, wanted: bool) -> list[Case]:
-    """The cases in which `condition` is `wanted`; ALWAYS stands for what is not understood."""
+    """The cases in which `condition` equals `wanted`; ALWAYS if the condition is not understood."""
     if size(condition) > ATOM_LIMIT:
         return [ALWAYS]
     if isinstance(condition, p.IntImm):
@@ -188,7 +190,7 @@ def holds(condition: p.PrimExpr, wanted: bool) -> list[Case]:
 
 
 def _junction(condition: p.Binary, wanted: bool) -> list[Case]:
-    """`b` is evaluated only if `a` does not decide."""
+    """The cases of `a and b` or `a or b`. `b` is evaluated only if `a` does not decide the result."""
     deciding = type(condition) is p.Or
     if wanted is deciding:
         return holds(condition.a, deciding) + both(
@@ -198,7 +200,7 @@ def _junction(condition: p.Binary, wanted: bool) -> list[Case]:
 
 
 def both(parts: Iterable[list[Case]]) -> list[Case]:
-    """The cases in which each of several alternatives holds; a part that makes them too many is left out."""
+    """The conjunction of several disjunctions. A part that would make too many cases is dropped."""
     found = [ALWAYS]
     for part in parts:
         if not part or len(found) * len(part) <= ALTERNATIVE_LIMIT:

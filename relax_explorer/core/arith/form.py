@@ -57,16 +57,16 @@ from relax_explorer.core.ir.prim import (
     Sub,
 )  # fmt: skip
 
-CONDITION_LIMIT = 200  # nodes; a larger condition stays as it is
+CONDITION_LIMIT = 200  # nodes; a larger condition is not simplified
 
 
 class Form:
-    """One way to read expressions as polynomials, with its memo tables."""
+    """A way of reading expressions as polynomials, with its caches."""
 
     def __init__(self, canonical: bool) -> None:
         self.canonical = canonical
         self._known: PerNode[Polynomial | None] = PerNode()  # None: the expression is an atom
-        self._conditions: PerNode[PrimExpr | None] = PerNode()  # None: the condition stays as it is
+        self._conditions: PerNode[PrimExpr | None] = PerNode()  # None: the condition is unchanged
 
     def polynomial(self, expr: PrimExpr) -> Polynomial:
         """The polynomial of an integer expression; its terms are in order of first appearance."""
@@ -91,7 +91,7 @@ class Form:
         return self.known(expr)
 
     def known(self, expr: PrimExpr) -> Polynomial:
-        """The polynomial of an expression that was read before."""
+        """The cached polynomial of an expression."""
         hit = self._known[id(expr)]
         return {(expr,): 1} if hit is None else hit
 
@@ -110,7 +110,7 @@ class Form:
         largest = (1 << (expr.dtype.bits - 1)) - 1
         for coefficient in poly.values():
             if not -largest <= coefficient <= largest:
-                return {(expr,): 1}  # a coefficient that no literal of this dtype can hold
+                return {(expr,): 1}  # the coefficient does not fit the dtype
         for monomial in poly:
             for atom in monomial:
                 if type(atom) not in LEAVES and size(atom) > SIZE_LIMIT:
@@ -133,7 +133,7 @@ class Form:
         return multiply(a, b)
 
     def simple(self, expr: PrimExpr) -> PrimExpr:
-        """The expression of the polynomial of `expr`, as it stands in atoms."""
+        """`expr` simplified by way of its polynomial, for use inside an atom."""
         if type(expr) in (PrimVar, IntImm):
             return expr
         poly = self.polynomial(expr)
@@ -146,7 +146,7 @@ class Form:
         return dict(sorted(poly.items(), key=lambda term: [order(atom) for atom in term[0]]))
 
     def floor_div(self, expr: FloorDiv) -> Polynomial:
-        """`a // b`: multiples of a literal divisor are taken out; a common factor is cancelled."""
+        """`a // b`: multiples of a literal divisor are split off, and a common factor is cancelled."""
         numerator, denominator = self.known(expr.a), self.known(expr.b)
         divisor = constant(denominator)
         if divisor is None or divisor <= 0:
@@ -176,7 +176,7 @@ class Form:
         return {(FloorMod(inner, IntImm(divisor, expr.dtype)),): 1}
 
     def div(self, expr: Div) -> Polynomial:
-        """`truncdiv(a, b)`: only exact quotients, for the rounding depends on the sign."""
+        """`truncdiv(a, b)`: only exact quotients are folded, because rounding depends on the sign."""
         numerator, denominator = self.known(expr.a), self.known(expr.b)
         divisor, value = constant(denominator), constant(numerator)
         if divisor and value is not None:
@@ -185,7 +185,7 @@ class Form:
         return self._exact_or_atom(expr, numerator, denominator)
 
     def mod(self, expr: Mod) -> Polynomial:
-        """`truncmod(a, b)`: 0 where the quotient is exact."""
+        """`truncmod(a, b)`: 0 if the quotient is exact."""
         if self.canonical and constant(self.known(expr.b)) != 0:
             return self._remainder(expr, Div(expr.a, expr.b))
         exact = self.div(Div(expr.a, expr.b))
@@ -210,7 +210,7 @@ class Form:
         return combine(self.known(expr.a), multiply(self.known(expr.b), divided), -1)
 
     def extreme(self, expr: Binary) -> Polynomial:
-        """Min and Max: decided where the operands differ by a literal."""
+        """Min and Max: decided if the operands differ by a literal."""
         difference = constant(combine(self.known(expr.a), self.known(expr.b), -1))
         if difference is not None:
             take_a = difference >= 0 if type(expr) is Max else difference <= 0
@@ -222,7 +222,7 @@ class Form:
         return {atom: 1}
 
     def select(self, expr: Select) -> Polynomial:
-        """Decided where the condition is, or where both values are the same."""
+        """Select: decided if the condition is, or if both values are the same."""
         condition = self.condition(expr.condition)
         if isinstance(condition, IntImm):
             return self.known(expr.true_value if condition.value else expr.false_value)
@@ -231,7 +231,7 @@ class Form:
         return {(Select(condition, self.simple(expr.true_value), self.simple(expr.false_value)),): 1}
 
     def cast(self, expr: Cast) -> Polynomial:
-        """A conversion to the same dtype, or of a literal; widening keeps the value."""
+        """Cast: folded for the same dtype and for literals. Widening keeps the value."""
         inner = expr.value
         poly = self.known(inner)
         if inner.dtype.kind != "int" or expr.dtype.bits < inner.dtype.bits:
@@ -241,7 +241,7 @@ class Form:
         return {(Cast(expr.dtype, self.simple(inner)),): 1}
 
     def condition(self, expr: PrimExpr) -> PrimExpr:
-        """A truth value with its decided parts folded (recursion over nesting depth)."""
+        """A condition with its decided parts folded. Recursion is as deep as the nesting."""
         if id(expr) not in self._conditions:
             if size(expr) > CONDITION_LIMIT:
                 return expr
@@ -297,7 +297,7 @@ _NOTHING: list[tuple[int, PrimExpr]] = []
 
 
 def _parts(expr: PrimExpr) -> list[tuple[int, PrimExpr]]:
-    """What the polynomial of `expr` is made of; the terms, with their signs, of a whole chain of additions."""
+    """The signed terms of a chain of additions; for any other expression, its operands."""
     if type(expr) not in (Add, Sub):
         if type(expr) is Select:
             return [(1, expr.true_value), (1, expr.false_value)]

@@ -1,7 +1,7 @@
-"""Whether integers satisfy linear constraints, each monomial taken as a number of its own.
+"""Satisfiability of linear integer constraints; every monomial counts as an independent variable.
 
-Equations are solved for a term of coefficient 1, the inequalities that are left are combined pairwise (Fourier and Motzkin's
-method), rounded to integers on the way. Only "no" is certain, and within a limit: that is all a proof needs.
+Equations are solved for a term of coefficient 1. The remaining inequalities are combined pairwise (Fourier-Motzkin
+elimination) and rounded to integers. Only the answer "unsatisfiable" is certain, and the work is limited; a proof needs no more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Contradiction(Exception):
 
 
 def impossible(at_least_zero: Iterable[Polynomial], zero: Iterable[Polynomial]) -> bool:
-    """Whether it is certain that no integers satisfy `p >= 0` and `q == 0` for all of these polynomials."""
+    """True if certainly no integers satisfy `p >= 0` and `q == 0` for all of these polynomials."""
     try:
         system = _System(_solved(list(at_least_zero), list(zero)))
         while system.rows and len(system.rows) <= CONSTRAINT_LIMIT and system.eliminate():
@@ -45,7 +45,7 @@ def _equation(poly: Polynomial) -> Polynomial:
 
 
 def _solved(inequalities: list[Polynomial], equations: list[Polynomial]) -> list[Polynomial]:
-    """The inequalities after every equation has been used up."""
+    """The inequalities after every equation was solved and substituted."""
     while equations:
         equation = _equation(equations.pop())
         unit = next((monomial for monomial, c in equation.items() if monomial and abs(c) == 1), None)
@@ -63,7 +63,7 @@ def _without(poly: Polynomial, monomial: Monomial, equation: Polynomial) -> Poly
 
 
 class _System:
-    """Inequalities `terms + rest >= 0`, for each left side the strictest."""
+    """Inequalities `terms + rest >= 0`. For equal `terms` only the strictest is kept."""
 
     def __init__(self, inequalities: Iterable[Polynomial]) -> None:
         self.rows: dict[frozenset[tuple[Monomial, int]], int] = {}
@@ -71,7 +71,7 @@ class _System:
             self.add(poly)
 
     def add(self, poly: Polynomial) -> None:
-        """Take in one inequality; raises Contradiction when it can't hold."""
+        """Add an inequality. Raises Contradiction if it can't hold."""
         common, rest = _divisor(poly), poly.get((), 0)
         if common == 0:
             if rest < 0:
@@ -82,7 +82,7 @@ class _System:
         self.rows[left] = min(rest, self.rows.get(left, rest))
 
     def eliminate(self) -> bool:
-        """Combine away the monomial that makes the fewest new inequalities; False when there is none."""
+        """Eliminate the monomial that causes the fewest new inequalities; False if none is left."""
         signs: dict[Monomial, list[int]] = {}
         for left in self.rows:
             for monomial, c in left:

@@ -1,6 +1,6 @@
 """Integer expressions as polynomials: a mapping from monomials (sorted tuples of atoms) to integer coefficients.
 
-An atom is a variable, or an expression that is not taken apart. How an expression becomes a polynomial is said in `form`.
+An atom is a variable, or an expression that is not split further. `form` turns expressions into polynomials.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Monomial = tuple[PrimExpr, ...]
 Polynomial = dict[Monomial, int]
 SIZE_LIMIT = 1000  # nodes; a larger expression is one atom
 TERM_LIMIT = 400  # a larger product stays an atom: canonical forms grow exponentially with nested products
-DEGREE_LIMIT = 24  # likewise a product of more factors
+DEGREE_LIMIT = 24  # a product of more factors stays an atom, too
 
 LEAVES = frozenset([PrimVar, IntImm])
 _ORDER: PerNode[int] = PerNode()
@@ -25,7 +25,7 @@ _SIZES: PerNode[int] = PerNode()
 
 
 def order(atom: PrimExpr) -> int:
-    """A total order on atoms: by first appearance, which is stable within a process."""
+    """A total order on atoms, by first appearance. It is stable within a process."""
     hit = _ORDER.get(id(atom))
     return _ORDER.add(atom, next(_NUMBERS)) if hit is None else hit
 
@@ -62,7 +62,7 @@ def constant(poly: Polynomial) -> int | None:
 
 
 def accumulate(into: Polynomial, poly: Polynomial, factor: int) -> None:
-    """Add `factor * poly` to a polynomial that is being made."""
+    """Add `factor * poly` to `into`, in place."""
     for monomial, coefficient in poly.items():
         total = into.get(monomial, 0) + factor * coefficient
         if total:
@@ -105,9 +105,9 @@ def split(poly: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial]:
 
 
 def divide_exactly(numerator: Polynomial, denominator: Polynomial) -> Polynomial | None:
-    """The quotient by a single term, or where it is a literal; None when there is a remainder, or none was found.
+    """The exact quotient, if the denominator is a single term or the quotient is a literal; else None.
 
-    The denominator is not zero where the division has a value.
+    The denominator is taken to be nonzero, since the division has a value.
     """
     if denominator and numerator.keys() <= denominator.keys():
         one, coefficient = next(iter(denominator.items()))
@@ -131,7 +131,7 @@ def divide_exactly(numerator: Polynomial, denominator: Polynomial) -> Polynomial
 
 
 def rebuild(poly: Polynomial, dtype: DType = INT64, source: PrimExpr | None = None) -> PrimExpr:
-    """An expression of a polynomial: terms in their order, the constant last; factors in order of appearance in `source`."""
+    """The expression of a polynomial. Terms keep their order, the constant comes last; factors follow the order in `source`."""
     total: PrimExpr | None = None
     rest = poly.get((), 0)
     if rest > 0 and len(poly) > 1 and all(c < 0 for monomial, c in poly.items() if monomial):
@@ -169,7 +169,7 @@ def _in_source_order(poly: Polynomial, source: PrimExpr | None) -> Iterator[tupl
 
 
 def _place(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> tuple[int, tuple[str, ...]]:
-    """The place of an atom; of one that was made on the way that of its first variable, and then how it is built."""
+    """The sort key of an atom: its rank. An atom that is not in the source gets its first variable's rank, then its structure."""
     own = ranks.get(atom)
     if own is not None:
         return own, ()
@@ -177,7 +177,7 @@ def _place(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> tuple[int, tuple[str, 
 
 
 def _build(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> Iterator[str]:
-    """What tells an expression from any other, by the places of its variables rather than by what was seen before."""
+    """The structure of an expression, with variables named by rank, so that it does not depend on earlier work."""
     stack = [atom]
     while stack:
         node = stack.pop()
@@ -188,7 +188,7 @@ def _build(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> Iterator[str]:
 
 
 def _ranks(source: PrimExpr) -> dict[PrimExpr, int]:
-    """The place of every node of an expression, from left to right."""
+    """The rank of every node of an expression, from left to right."""
     ranks: dict[PrimExpr, int] = {}
     stack = [source]
     while stack:

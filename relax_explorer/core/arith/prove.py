@@ -1,7 +1,7 @@
 """Questions about dimensions, answered yes, no or unknown. Dimensions are at least 0.
 
-An answer is about every assignment for which evaluation succeeds: one that overflows int64 or divides by zero is an error of
-the running program, and no counterexample. So `n * 4 // 4` is `n`.
+An answer covers every assignment for which evaluation succeeds. An assignment that overflows int64 or divides by zero is an
+error at run time, not a counterexample. So `n * 4 // 4` is `n`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Answer(Enum):
 
 @contextmanager
 def proving(prover: str) -> Iterator[None]:
-    """Within it, `equal` uses `arithmetic`, or `alpha`: only what is written alike is equal. Raises ValueError for another."""
+    """Choose the prover of `equal` inside the `with`: `arithmetic`, or `alpha` (syntactic equality). Raises ValueError for others."""
     if prover not in PROVERS:
         raise ValueError(f"no prover {prover!r}; there are {' and '.join(PROVERS)}")
     token = _PROVER.set(prover)
@@ -52,13 +52,13 @@ def prover_in_use() -> str:
 
 
 def alike(a: PrimExpr, b: PrimExpr, names: Mapping[PrimVar, PrimVar] | None = None) -> Answer:
-    """Whether `a`, its variables renamed by `names`, is written as `b` is; literals that differ are a certain no."""
+    """YES if `a`, with its variables renamed by `names`, is written like `b`; NO for different literals; else UNKNOWN."""
     with proving("alpha"):
         return equal(substitute(a, dict(names or {})), b)
 
 
 def equal(a: PrimExpr, b: PrimExpr) -> Answer:
-    """Whether `a == b` for all, for no, or for some values of the variables."""
+    """YES if `a == b` for all values of the variables, NO if for none, else UNKNOWN."""
     if a is b:
         return Answer.YES
     if type(a) is IntImm and type(b) is IntImm:
@@ -91,13 +91,13 @@ def _never_zero(poly: Polynomial) -> bool:
     if value is not None:
         return value != 0
     if poly.get((), 0) % gcd(*[c for monomial, c in poly.items() if monomial]):
-        return True  # 4n - 4m + 1: no integers make it zero
+        return True  # such as 4n - 4m + 1: never zero for integers
     low, high = polynomial_bounds(poly)
     return (low is not None and low > 0) or (high is not None and high < 0)
 
 
 def at_least(a: PrimExpr, bound: int) -> Answer:
-    """Whether `a >= bound`, taking shape variables to be at least 0."""
+    """Whether `a >= bound`. Shape variables are at least 0."""
     poly = CANONICAL.polynomial(a)
     low, high = polynomial_bounds(poly)
     if low is not None and low >= bound:
@@ -126,7 +126,7 @@ def shapes_equal(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> Answer:
 
 
 def factors(dims: Sequence[PrimExpr]) -> list[PrimExpr]:
-    """What the lengths of a shape are products of, in order."""
+    """The factors of all lengths of a shape, in order."""
     found: list[PrimExpr] = []
     for dim in dims:
         found += factors((dim.a, dim.b)) if type(dim) is Mul else [dim]
@@ -134,7 +134,7 @@ def factors(dims: Sequence[PrimExpr]) -> list[PrimExpr]:
 
 
 def product(dims: Sequence[PrimExpr]) -> PrimExpr:
-    """The number of elements of a shape: literals multiplied out, symbols left in order."""
+    """The number of elements of a shape. Literals are multiplied; other factors keep their order."""
     literal, result = 1, None
     for dim in dims:
         if type(dim) is IntImm:

@@ -1,8 +1,7 @@
-"""Shorter expressions of the same value: like terms merged, literals folded, divisions taken apart where that is exact.
+"""Simplification: merge like terms, fold literals, and split divisions where the split is exact.
 
-What holds here holds wherever evaluation succeeds: numbers are taken as unbounded integers, because an evaluation that
-leaves its dtype, or divides by zero, is an error of the running program and has no value that could differ.
-Integers only: what contains unsigned numbers or floats keeps those parts as they are.
+Numbers are treated as unbounded integers. An evaluation that overflows its dtype, or divides by zero, is an error at run time
+and has no value that could differ. Subexpressions with unsigned numbers or floats stay unchanged.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.prim import IntImm, PrimExpr, PrimVar
 
 polynomial = DISPLAY.polynomial
-_SIMPLE: PerNode[PrimExpr | None] = PerNode()  # None: it is simple already
+_SIMPLE: PerNode[PrimExpr | None] = PerNode()  # None: the expression is simple already
 
 
 def simplify(expr: PrimExpr) -> PrimExpr:
-    """An expression equal to `expr` wherever `expr` has a value, shorter where that is found.
+    """An expression equal to `expr` wherever `expr` has a value, and shorter if a shorter one is found.
 
-    Operands keep the order in which they first appear. Beyond SIZE_LIMIT nodes the expression comes back as it is.
+    Operands keep the order of their first appearance. An expression of more than SIZE_LIMIT nodes is returned unchanged.
     """
     if type(expr) in (PrimVar, IntImm):
         return expr
@@ -50,7 +49,7 @@ def _simplify(expr: PrimExpr) -> PrimExpr:
 
 
 def _occurrences(expr: PrimExpr) -> int:
-    """How often variables are written in an expression."""
+    """The number of occurrences of variables in an expression."""
     count, stack = 0, [expr]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""An example against an equality: values of the shape variables for which two dimensions differ."""
+"""Counterexamples: values of shape variables for which two dimensions differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TRIED = (3, 1, 7, 2, 0)
 
 
 def disagreement(a: p.PrimExpr, b: p.PrimExpr) -> tuple[dict[p.PrimVar, int], int, int] | None:
-    """Lengths for which `a` and `b` differ, and what each is then; None when none was found among a few."""
+    """Values of the variables for which `a` and `b` differ, and both results. Tries a few assignments; None if all agree."""
     variables = list(dict.fromkeys(p.free_vars(a, b)))
     for values in _assignments(variables):
         known: dict[p.PrimVar, p.PrimExpr] = {
@@ -24,7 +24,7 @@ def disagreement(a: p.PrimExpr, b: p.PrimExpr) -> tuple[dict[p.PrimVar, int], in
 
 
 def _assignments(variables: list[p.PrimVar]) -> Iterator[dict[p.PrimVar, int]]:
-    """All alike, then each different from its neighbours."""
+    """Assignments to try: first equal values, then distinct ones."""
     for value in _TRIED:
         yield dict.fromkeys(variables, value)
     for shift in range(1, 4):
