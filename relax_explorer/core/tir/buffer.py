@@ -10,11 +10,11 @@ from relax_explorer.core.source import Span
 
 @node
 class Buffer:
-    """An array of `dtype` with `shape` (in elements); like a variable it is its identity.
+    """An array of `dtype` with `shape` (in elements). Like a variable, it is compared by identity.
 
-    `data` is the pointer to its memory when the text names one; the remaining fields are TVM's, None when they have their default.
-    `others` are further arguments of TVM's (`layout`, `axis_separators`, …) that mean nothing here, as they are written.
-    `is_scalar` is of a buffer of one element that the text calls by its name alone (`b: T.int32 = 0`).
+    `data` is the pointer to its memory, if the text names one. The other fields are TVM's; None means TVM's default.
+    `others` holds further arguments of TVM (`layout`, `axis_separators`, …) as written; they have no meaning here.
+    `is_scalar` marks a buffer of one element that is used by its name alone (`b: T.int32 = 0`).
     """
 
     name: str
@@ -33,7 +33,7 @@ class Buffer:
 
 @node
 class Range:
-    """`extent` values from `start`: an interval of an axis or of a buffer dimension."""
+    """The `extent` values from `start` on, along an axis or a buffer dimension."""
 
     start: PrimExpr
     extent: PrimExpr
@@ -41,7 +41,7 @@ class Range:
 
 @node
 class BufferRegion:
-    """A box of a buffer; `points` says which dimensions were written as a point (`A[i]`) rather than a slice (`A[i:j]`)."""
+    """A box of a buffer. `points` marks the dimensions written as a point (`A[i]`) instead of a slice (`A[i:j]`)."""
 
     buffer: Buffer
     ranges: tuple[Range, ...]

@@ -1,4 +1,4 @@
-"""Which fields of a TIR node hold other nodes: read off the declarations, so that a new field cannot be forgotten."""
+"""The fields of TIR nodes that hold other nodes. They are read from the declarations, so a new field can't be forgotten."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 
 PARTS = (Range, BufferRegion, t.IterVar, t.MatchBufferRegion)
-"""Nodes that are neither statements nor expressions nor buffers."""
+"""Nodes other than statements, expressions and buffers."""
 _HELD = re.compile(
     r"\b(Any|Attrs|PrimExpr|PrimVar|Stmt|Buffer|BufferRegion|Range|IterVar|MatchBufferRegion)\b"
 )
 
 
-_ATOMS = (PrimVar, AnyDim)  # nothing makes them anew
+_ATOMS = (PrimVar, AnyDim)  # never rebuilt
 _HOLDING: dict[type, tuple[str, ...]] = {}
 _PARAMETERS: dict[type, tuple[str, ...]] = {}
 _BESIDES: dict[type, tuple[str, ...]] = {}
 
 
 def holding(cls: type) -> tuple[str, ...]:
-    """The fields of a statement, a buffer, a function or a part of these that may hold nodes, in order of declaration."""
+    """The fields of a statement, buffer, function or part of these that may hold nodes, in order of declaration."""
     names = _HOLDING.get(cls)
     if names is None:
         names = tuple([field.name for field in fields(cls) if _HELD.search(str(field.type))])
@@ -35,7 +35,7 @@ def holding(cls: type) -> tuple[str, ...]:
 
 
 def parameters(cls: type[PrimExpr]) -> tuple[str, ...]:
-    """The arguments that an expression is made of; each is an attribute of the same name."""
+    """The constructor arguments of an expression class; each is also an attribute."""
     names = _PARAMETERS.get(cls)
     if names is None:
         names = _PARAMETERS[cls] = tuple(inspect.signature(cls.__new__).parameters)[1:]
@@ -43,7 +43,7 @@ def parameters(cls: type[PrimExpr]) -> tuple[str, ...]:
 
 
 def besides_operands(cls: type[PrimExpr]) -> tuple[str, ...]:
-    """The arguments of an expression that may hold nodes and are none of its operands (see `children`)."""
+    """The arguments of an expression that may hold nodes but are not operands (see `children`)."""
     names = _BESIDES.get(cls)
     if names is None:
         declared = inspect.signature(cls.__new__).parameters
@@ -61,7 +61,7 @@ def is_node(value: object) -> bool:
 
 
 def parts(node: Any) -> list[Any]:
-    """The nodes directly inside of a node, in order of declaration; those in tuples and attributes too."""
+    """The nodes directly inside a node, in order of declaration, including nodes in tuples and attributes."""
     if isinstance(node, PrimExpr):
         held = [getattr(node, name) for name in besides_operands(type(node))]
         return [*_nodes(held), *node.children()]

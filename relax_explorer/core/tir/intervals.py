@@ -1,7 +1,6 @@
-"""Between which numbers an integer expression lies, in the arithmetic of its dtype: what overflows wraps.
+"""Intervals of integer expressions in the arithmetic of their dtype, which wraps around.
 
-All bounds are numbers. Whoever wants to know about lengths that are variables gives them values (`Intervals(points)`), and asks
-again for other values.
+All bounds are numbers. For symbolic lengths, pass values (`Intervals(points)`), once for each assignment of interest.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Interval = tuple[int, int]
 
 
 def limits(dtype: DType) -> Interval:
-    """The numbers that integers of a dtype are computed as; less than 8 bits are computed as 8, a bool is 0 or 1."""
+    """The range of an integer dtype in computations. Dtypes below 8 bits are computed with 8 bits; a bool is 0 or 1."""
     if dtype.is_bool:
         return 0, 1
     bits = max(dtype.bits, 8)
@@ -30,7 +29,7 @@ def within(found: Interval, bounds: Interval) -> bool:
 
 
 def wrapped(found: Interval, dtype: DType) -> Interval:
-    """Where numbers of an interval come to lie when they are brought into a dtype."""
+    """The interval after conversion to a dtype, which wraps around."""
     low, high = limits(dtype)
     size = high - low + 1
     turn = (found[0] - low) // size
@@ -40,17 +39,17 @@ def wrapped(found: Interval, dtype: DType) -> Interval:
 
 
 class Intervals:
-    """The intervals of the variables in scope, and those of expressions over them; unknown variables are anything."""
+    """The intervals of the variables in scope and of expressions over them. An unknown variable may be anything."""
 
     def __init__(self, points: Mapping[p.PrimVar, int] | None = None) -> None:
         self.domains: dict[p.PrimVar, Interval] = {
             var: wrapped((value, value), var.dtype) for var, value in (points or {}).items()
         }
-        self.is_dead = False  # in a loop that is never entered: everything lies inside
+        self.is_dead = False  # True in a loop that is never entered; any bounds hold there
         self._known: dict[p.PrimExpr, Interval | None] = {}
 
     def bind(self, var: p.PrimVar, found: Interval | None) -> None:
-        """Let a variable lie in an interval from here on, anywhere when it is None."""
+        """Set the interval of a variable; None means anything."""
         if found is None:
             self.domains.pop(var, None)
         else:
@@ -58,7 +57,7 @@ class Intervals:
         self._known.clear()
 
     def of(self, expr: p.PrimExpr) -> Interval | None:
-        """The interval of an expression, None when it is no integer and no bool."""
+        """The interval of an expression; None if it is neither an integer nor a bool."""
         if not _is_whole(expr):
             return None
         if isinstance(expr, p.IntImm):
@@ -71,11 +70,11 @@ class Intervals:
         return self._known[expr]
 
     def _operands(self, expr: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
-        """The operands that are computed, other than those that are known at once."""
+        """The operands whose intervals must be computed first."""
         return tuple([part for part in expr.children() if part.children() and _is_whole(part)])
 
     def raw(self, expr: p.PrimExpr) -> Interval | None:
-        """Where the result of the outermost operation would lie if it did not wrap; None when nothing is known."""
+        """The interval of the outermost operation before wrap-around; None if unknown."""
         rule = _CALLS.get(expr.op) if isinstance(expr, p.PrimCall) else _RULES.get(type(expr))
         if isinstance(expr, Let):
             return self.of(p.substitute(expr.body, {expr.var: expr.value}))
@@ -88,12 +87,12 @@ class Intervals:
         return rule(*known) if len(known) == len(parts) else None
 
     def keeps(self, expr: p.PrimExpr) -> bool:
-        """Whether the outermost operation never wraps."""
+        """True if the outermost operation never wraps around."""
         raw = self.raw(expr)
         return raw is not None and within(raw, limits(expr.dtype))
 
     def lies(self, expr: p.PrimExpr, bounds: Interval) -> bool:
-        """Whether an expression always lies inside of bounds."""
+        """True if an expression always lies inside `bounds`."""
         found = self.of(expr)
         return self.is_dead or (found is not None and within(found, bounds))
 
@@ -103,7 +102,7 @@ def _is_whole(expr: p.PrimExpr) -> bool:
 
 
 def _truth(a: Interval) -> Interval:
-    """Whether a number is not 0: a cast to bool asks that, and does not wrap."""
+    """The interval of `a != 0`, which is the meaning of a cast to bool."""
     return int(not a[0] <= 0 <= a[1]), int(a != (0, 0))
 
 
@@ -116,7 +115,7 @@ def _mul(a: Interval, b: Interval) -> Interval:
 
 
 def _divisors(b: Interval) -> list[Interval]:
-    """The divisor without 0, which stops the program: below and above."""
+    """The negative and the positive part of a divisor. 0 is left out, because it stops the program."""
     below, above = (b[0], min(b[1], -1)), (max(b[0], 1), b[1])
     return [part for part in (below, above) if part[0] <= part[1]]
 
@@ -187,7 +186,7 @@ _RULES: dict[type, Callable[..., Interval | None]] = {
     p.Mod: _trunc_mod,
     p.Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     p.Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    p.Cast: lambda a: a,  # `of` brings it into the dtype
+    p.Cast: lambda a: a,  # `of` converts it to the dtype
     p.Select: _union,
 }
 _CALLS: dict[str, Callable[..., Interval | None]] = {

@@ -1,4 +1,4 @@
-"""Rewriting TIR: every field of every node is visited, and unchanged means the same object."""
+"""Rewriting TIR. Every field of every node is visited, and an unchanged node stays the same object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_explorer.core.tir.fields import PARTS, besides_operands, holding, par
 from relax_explorer.core.tir.prim_expr import Let
 
 _N = TypeVar("_N")
-# What is evaluated before the variable of the node is bound; everything else lies in its scope.
+# Fields that are evaluated before the node's variable is bound. All other fields are in its scope.
 _OUTSIDE: dict[type, tuple[str, ...]] = {
     t.For: ("start", "extent", "step", "annotations"),
     t.SBlock: ("iter_values",),
@@ -24,36 +24,36 @@ _OUTSIDE: dict[type, tuple[str, ...]] = {
     t.AttrStmt: ("value",),
     Let: ("value",),
 }
-_BINDS = frozenset({t.For, t.LetStmt, t.IterVar, Let})  # by their field `var`
+_BINDS = frozenset({t.For, t.LetStmt, t.IterVar, Let})  # nodes that bind the variable in their field `var`
 
 
 class Mutator:
-    """Rebuilds nodes from what its methods give for their parts. Override `var`, `binder`, `expr`, `stmt` or `buffer`.
+    """Rebuilds nodes from the results of its methods for their parts. Override `var`, `binder`, `expr`, `stmt` or `buffer`.
 
-    The recursion is as deep as statements and expressions are nested.
+    The recursion is as deep as the nesting of statements and expressions.
     """
 
     def __init__(self) -> None:
         self._buffers: dict[Buffer, Buffer] = {}
-        self._exprs: dict[p.PrimExpr, p.PrimExpr] = {}  # of the scope
+        self._exprs: dict[p.PrimExpr, p.PrimExpr] = {}  # results in the current scope
 
     def var(self, var: p.PrimVar) -> p.PrimExpr:
-        """A variable where it is used."""
+        """Rewrite a use of a variable."""
         return var
 
     def binder(self, var: p.PrimVar) -> p.PrimVar:
-        """A variable where it is bound; its scope begins."""
+        """Rewrite a variable at its binding, where its scope begins."""
         return var
 
     def scope(self) -> object:
-        """What `leave` needs to end the scopes that begin from here."""
+        """The current scope; `leave` restores it."""
         return None
 
     def leave(self, scope: object) -> None:
-        """End the scopes that began since."""
+        """End all scopes that began after `scope` was taken."""
 
     def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
-        """An expression."""
+        """Rewrite an expression."""
         if type(expr) is p.PrimVar:
             return self.var(expr)
         if type(expr) is p.IntImm:
@@ -66,7 +66,7 @@ class Mutator:
         old = expr.children()
         new = []
         for child in old:
-            new.append(self.expr(child))  # no frame for a comprehension: expressions nest deep
+            new.append(self.expr(child))  # a comprehension would cost a frame, and expressions nest deeply
         others = besides_operands(type(expr))
         made = expr if _same(old, new) else expr.with_children(tuple(new))
         if others:
@@ -84,7 +84,7 @@ class Mutator:
         return expr if same else Let(var, value, body)
 
     def stmt(self, node: t.Stmt) -> t.Stmt:
-        """A statement with all inside it."""
+        """Rewrite a statement and everything inside it."""
         if type(node) is t.LetStmt:
             return self.node(node)  # its scope is the rest of the sequence
         scope = self.scope()
@@ -93,7 +93,7 @@ class Mutator:
         return made
 
     def node(self, node: _N) -> _N:
-        """A statement, a buffer, or a part of these, field by field."""
+        """Rewrite a statement, a buffer, or a part of one, field by field."""
         kind = type(node)
         outside = _OUTSIDE.get(kind, ())
         changes = self.changes(node, outside)
@@ -109,7 +109,7 @@ class Mutator:
         return replace(node, **changes) if changes else node
 
     def changes(self, node: object, names: Iterable[str]) -> dict[str, Any]:
-        """The fields among `names` that change, with what they become."""
+        """The fields among `names` that change, with their new values."""
         found: dict[str, Any] = {}
         for name in names:
             old = getattr(node, name)
@@ -122,7 +122,7 @@ class Mutator:
         return found
 
     def value(self, value: Any) -> Any:
-        """Whatever a field may hold."""
+        """Rewrite the value of a field, of any type."""
         if isinstance(value, p.PrimExpr):
             return self.expr(value)
         if isinstance(value, t.Stmt):
@@ -138,7 +138,7 @@ class Mutator:
         return self.node(value) if type(value) in PARTS else value
 
     def buffer(self, buffer: Buffer) -> Buffer:
-        """A buffer, at its declaration and at each use."""
+        """Rewrite a buffer, at its declaration and at each use."""
         known = self._buffers.get(buffer)
         if known is None:
             known = self._buffers[buffer] = self.node(buffer)
@@ -152,7 +152,7 @@ class Mutator:
         return node.subject if new == (thread, var) else (new[1], new[0])
 
     def function(self, fn: t.PrimFunc) -> t.PrimFunc:
-        """A function; its parameters bind their variables."""
+        """Rewrite a function. Its parameters bind their variables."""
         scope = self.scope()
         params: list[Buffer | p.PrimVar] = [
             self.binder(param) for param in fn.params if isinstance(param, p.PrimVar)
@@ -169,8 +169,8 @@ class Mutator:
 class Substitution(Mutator):
     """Replaces free variables by expressions and buffers by buffers.
 
-    A variable that is bound inside is another one from there on: it stays. A bound variable that a replacement mentions is
-    made anew, so that nothing is captured.
+    A binding inside shadows the replaced variable. A bound variable that a replacement mentions is renamed, so that nothing
+    is captured.
     """
 
     def __init__(
@@ -184,11 +184,11 @@ class Substitution(Mutator):
         self._mentioned = frozenset(p.free_vars(*variables.values()))
 
     def var(self, var: p.PrimVar) -> p.PrimExpr:
-        """What stands for a free variable."""
+        """The replacement of a free variable."""
         return self.variables.get(var, var)
 
     def binder(self, var: p.PrimVar) -> p.PrimVar:
-        """The variable itself, or a new one where a replacement mentions it."""
+        """The variable itself, or a new one if a replacement mentions it."""
         captures = var in self._mentioned
         if captures or var in self.variables:
             rest = {key: value for key, value in self.variables.items() if key is not var}
@@ -198,11 +198,11 @@ class Substitution(Mutator):
         return var
 
     def scope(self) -> object:
-        """The replacements that hold here."""
+        """The current replacements."""
         return self.variables
 
     def leave(self, scope: object) -> None:
-        """Let the replacements of an outer scope hold again."""
+        """Restore the replacements of an outer scope."""
         if scope is not self.variables:
             self._begin(scope)  # type: ignore[arg-type]  # what `scope` gave
 
@@ -210,7 +210,7 @@ class Substitution(Mutator):
         self.variables, self._exprs = variables, {}
 
     def function(self, fn: t.PrimFunc) -> t.PrimFunc:
-        """A function, with what is known of its result; the variables of its shapes are free in it."""
+        """Rewrite a function and its StructInfo. The variables of its shapes are free in it."""
         new = super().function(fn)
         dims = {var: value for var, value in self.variables.items() if var not in fn.params}
         infos = {
@@ -231,7 +231,7 @@ def _note(changes: dict[str, Any], node: object, name: str, new: object) -> None
 
 
 def _with(expr: p.PrimExpr, changes: dict[str, Any]) -> p.PrimExpr:
-    """An expression with some of its arguments changed."""
+    """A copy of an expression with some arguments changed."""
     if not changes:
         return expr
     kind = type(expr)

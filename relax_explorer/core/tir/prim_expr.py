@@ -36,11 +36,11 @@ class BufferLoad(PrimExpr):
         return self.indices
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """The same buffer at other indices."""
+        """A load from the same buffer at other indices."""
         return BufferLoad(self.buffer, children)
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """`buffer[indices]`; a scalar is its name alone."""
+        """`buffer[indices]`; for a scalar buffer the name alone."""
         if self.buffer.is_scalar and self.indices == ORIGIN:
             return out.name(self.buffer), pt.ATOM
         return f"{out.name(self.buffer)}[{out.listed(self.indices) or '()'}]", pt.ATOM
@@ -68,7 +68,7 @@ class BufferPtr(PrimExpr):
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """A pointer has no operands: itself."""
+        """The pointer itself; it has no operands."""
         return self
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
@@ -78,9 +78,9 @@ class BufferPtr(PrimExpr):
 
 
 class PointerType(PrimExpr):
-    """`T.handle("int64", "global").ty`, the type of pointers to elements of a dtype, where an intrinsic takes it as an argument.
+    """`T.handle("int64", "global").ty`: the type of pointers to elements of a dtype, as an argument of an intrinsic.
 
-    Of a pointer to anything the element is a handle.
+    For an untyped pointer the element dtype is handle.
     """
 
     __slots__ = ("element", "scope")
@@ -97,7 +97,7 @@ class PointerType(PrimExpr):
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """A type has no operands: itself."""
+        """The type itself; it has no operands."""
         return self
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
@@ -109,7 +109,7 @@ class PointerType(PrimExpr):
 
 
 def pointer_type(value: PrimExpr) -> PointerType | None:
-    """What a pointer points to: an intrinsic that reads one names its type last, memory of a buffer holds its elements."""
+    """The type of a pointer. An intrinsic that reads a pointer names the type last; a buffer's pointer points to its elements."""
     if isinstance(value, BufferPtr) and value.how == "data":
         return PointerType(value.buffer.dtype, value.buffer.scope or "global")
     last = value.args[-1] if isinstance(value, PrimCall) and value.args else None
@@ -135,7 +135,7 @@ class Ramp(PrimExpr):
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """The same lanes over other operands."""
+        """A ramp of as many lanes over other operands."""
         return Ramp(children[0], children[1], self.lanes)
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
@@ -144,7 +144,7 @@ class Ramp(PrimExpr):
 
 
 class Let(PrimExpr):
-    """`body` with `var` standing for `value`."""
+    """`body`, in which `var` is bound to `value`."""
 
     __slots__ = ("body", "value", "var")
     var: PrimVar
@@ -162,7 +162,7 @@ class Let(PrimExpr):
         return hit
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """The same variable over another value and body."""
+        """A Let of the same variable with another value and body."""
         return Let(self.var, children[0], children[1])
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
@@ -171,5 +171,5 @@ class Let(PrimExpr):
         return f"T.Let({out.write(self.body)}, where={{{value}}})", pt.ATOM
 
 
-# Where the element of a scalar is, whose name alone says so.
+# The index of a scalar buffer's element; the text shows the name alone.
 ORIGIN = (IntImm(0, INT32),)

@@ -1,4 +1,4 @@
-"""Whether calling a PrimFunc has an effect beyond its result: it writes what it was given, or calls what may do anything."""
+"""Side effects of PrimFuncs: writes to buffers of the caller, and calls with unknown effects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
-# Intrinsics that compute or read; TVM registers them so (TCallEffectKind, tirx/op/builtin.cc).
+# Intrinsics that only compute or read, as TVM registers them (TCallEffectKind, tirx/op/builtin.cc).
 _FREE = frozenset(
     {
         "acos", "acosh", "address_of", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
@@ -23,12 +23,12 @@ _FREE = frozenset(
 
 
 def has_effect(fn: t.PrimFunc) -> bool:
-    """Whether a call of `fn` may be seen by others than who takes its result: a store outside its own buffers, or such a call."""
+    """True if a call of `fn` may have an effect beyond its result: a store outside its own buffers, or an impure call."""
     own: set[Buffer] = set()
     for node in statements(fn.body):
         if type(node) is t.SBlock:
             own.update(node.alloc_buffers)
-        elif type(node) is t.AllocBuffer and node.buffer.data is None:  # what a view shows is not looked for
+        elif type(node) is t.AllocBuffer and node.buffer.data is None:  # a view may show memory of others
             own.add(node.buffer)
         elif type(node) is t.BufferStore and node.buffer not in own:
             return True

@@ -11,13 +11,13 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 
 def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
-    """The signature of a PrimFunc: buffers are tensors; mostly nothing is returned, and calling it fills what it was given."""
+    """The signature of a PrimFunc. Buffers become tensors. Without a return type, the call fills its output buffers."""
     dims = [dim for param in fn.params if isinstance(param, Buffer) for dim in param.shape]
     lengths = frozenset(p.free_vars(*dims))
     params = tuple([_param_info(param, lengths) for param in fn.params])
     returns = (
         fn.ret_type is not None and fn.ret_type is not s.VOID
-    )  # a PrimFunc without is called to fill buffers
+    )  # without a return type, the call fills buffers
     return s.FuncStructInfo(params, fn.ret_type or s.VOID, returns and not has_effect(fn))
 
 
@@ -26,5 +26,7 @@ def _param_info(param: Buffer | p.PrimVar, lengths: frozenset[p.PrimVar]) -> s.S
         dims = tuple([p.as_dim(dim) if dim.dtype.is_int else dim for dim in param.shape])
         return s.TensorStructInfo(dims, param.dtype)
     if param.dtype is HANDLE:
-        return s.OBJECT  # a pointer to a tensor, of which the kernel says no more
-    return s.PrimStructInfo(param.dtype, param if param in lengths else None)  # its name says nothing else
+        return s.OBJECT  # a pointer to a tensor of unknown dtype and shape
+    return s.PrimStructInfo(
+        param.dtype, param if param in lengths else None
+    )  # the name matters only in lengths

@@ -40,7 +40,7 @@ class Evaluate(Stmt):
 
 @node
 class LetStmt(Stmt):
-    """`var: T.let[…] = value`, seen by the statements after it in the same sequence."""
+    """`var: T.let[…] = value`; the scope of `var` is the rest of the sequence."""
 
     var: PrimVar
     value: PrimExpr
@@ -81,7 +81,7 @@ class While(Stmt):
 
 @node
 class IfThenElse(Stmt):
-    """A choice between statements."""
+    """A conditional statement."""
 
     condition: PrimExpr
     then_case: Stmt
@@ -100,7 +100,7 @@ class IterVar:
 
 @node
 class MatchBufferRegion:
-    """`buffer` as a view of a region of another one."""
+    """`buffer` as a view of a region of another buffer."""
 
     buffer: Buffer
     source: BufferRegion
@@ -108,9 +108,9 @@ class MatchBufferRegion:
 
 @node
 class SBlock(Stmt):
-    """A block of the schedulable IR together with the values that its axes take (`iter_values`), and its predicate.
+    """A block of schedulable TIR, with the values of its axes (`iter_values`) and its predicate.
 
-    `reads` and `writes` are None when the text leaves them to be found.
+    `reads` and `writes` are None if the text omits them.
     """
 
     name: str
@@ -129,7 +129,7 @@ class SBlock(Stmt):
 
 @node
 class AllocBuffer(Stmt):
-    """A buffer allocated for the statements after it (`T.alloc_buffer`, `T.alloc_local`, `T.decl_buffer`: `how`)."""
+    """A buffer allocated for the following statements; `how` is `T.alloc_buffer`, `T.alloc_local` or `T.decl_buffer`."""
 
     buffer: Buffer
     how: str = "alloc_buffer"
@@ -139,7 +139,7 @@ class AllocBuffer(Stmt):
 
 @node
 class AttrStmt(Stmt):
-    """`T.attr(subject, key, value)`, or a launched thread, around `body`; no subject when it is about nothing in particular."""
+    """`T.attr(subject, key, value)`, or a launched thread, around `body`. `subject` is None if the attribute has none."""
 
     subject: Any
     key: str
@@ -150,7 +150,7 @@ class AttrStmt(Stmt):
 
 @node
 class AssertStmt(Stmt):
-    """A check at run time: where the condition does not hold, the run stops with a message, an error of kind `error`."""
+    """A check at run time. If the condition is false, the run stops with a message and an error of kind `error`."""
 
     condition: PrimExpr
     parts: tuple[str, ...]
@@ -159,7 +159,7 @@ class AssertStmt(Stmt):
 
     @property
     def message(self) -> str:
-        """Its parts together."""
+        """The parts of the message, joined."""
         return "".join(self.parts)
 
 
@@ -167,8 +167,8 @@ class AssertStmt(Stmt):
 class PrimFunc(Expr):
     """A function over buffers and scalars, in destination-passing style.
 
-    `params` are buffers and scalar variables in order; `body` is the statement, with the root block's allocations in
-    `root` when the function is schedulable (`s_tir`).
+    `params` are buffers and scalar variables in order; `body` is a statement. If the function is schedulable (`s_tir`), `root`
+    holds the allocations of the root block.
     """
 
     params: tuple[Buffer | PrimVar, ...]
@@ -181,5 +181,5 @@ class PrimFunc(Expr):
 
     @property
     def is_private(self) -> bool:
-        """Whether only the module itself can call the function."""
+        """True if only functions of the module can call this one."""
         return "global_symbol" not in self.attrs

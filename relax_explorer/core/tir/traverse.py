@@ -11,14 +11,14 @@ from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.fields import holding, parts
 from relax_explorer.core.tir.prim_expr import BufferPtr
 
-# These say what a statement is about; running it evaluates none of them.
+# Fields that describe a statement; running the statement does not evaluate them.
 _UNEVALUATED = frozenset({"reads", "writes", "annotations", "attrs", "subject", "var"})
 _STATEMENTS: dict[type, tuple[str, ...]] = {}
 _EVALUATED: dict[type, tuple[str, ...]] = {}
 
 
 def children(node: t.Stmt) -> tuple[t.Stmt, ...]:
-    """The statements directly inside a statement, in order; a block's init comes first."""
+    """The statements directly inside a statement, in order. A block's init comes first."""
     if type(node) is t.SeqStmt:
         return node.stmts
     held = [getattr(node, name) for name in _fields(type(node))[0]]
@@ -26,7 +26,7 @@ def children(node: t.Stmt) -> tuple[t.Stmt, ...]:
 
 
 def _fields(kind: type[t.Stmt]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The fields of a statement that hold statements, and those that hold what it evaluates."""
+    """The fields of a statement that hold statements, and the fields that hold evaluated expressions."""
     names = _STATEMENTS.get(kind)
     if names is None:
         hints = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]  # statements are dataclasses
@@ -34,7 +34,7 @@ def _fields(kind: type[t.Stmt]) -> tuple[tuple[str, ...], tuple[str, ...]]:
             sorted([name for name in hints if "Stmt" in hints[name]], key=lambda name: name != "init")
         )
         _STATEMENTS[kind] = names
-        # The buffer that is written to was declared, and its shape evaluated, elsewhere.
+        # The target buffer is declared, and its shape evaluated, elsewhere.
         left_out = {*names, *_UNEVALUATED, *(("buffer",) if kind is t.BufferStore else ())}
         _EVALUATED[kind] = tuple([name for name in holding(kind) if name not in left_out])
     return names, _EVALUATED[kind]
@@ -52,7 +52,7 @@ def statements(node: t.Stmt) -> Iterator[t.Stmt]:
 
 
 def expressions(node: t.Stmt) -> list[p.PrimExpr]:
-    """The expressions directly inside a statement, those of the buffers that it declares too; its regions are left out."""
+    """The expressions directly inside a statement, including buffers that it declares, but not its regions."""
     found: list[p.PrimExpr] = []
     for name in _fields(type(node))[1]:
         value = getattr(node, name)
@@ -65,7 +65,7 @@ def expressions(node: t.Stmt) -> list[p.PrimExpr]:
 
 
 def _of_part(node: object) -> list[p.PrimExpr]:
-    """The expressions of an axis, of a buffer that is declared, or of a view; not of the buffer that a view shows."""
+    """The expressions of an axis, of a declared buffer, or of a view, but not of the buffer behind the view."""
     if isinstance(node, t.IterVar):
         return _of_part(node.domain)
     if isinstance(node, BufferRegion):
@@ -88,7 +88,7 @@ def subexpressions(*exprs: p.PrimExpr) -> Iterator[p.PrimExpr]:
 
 
 def memory(node: t.Stmt) -> dict[Buffer, Buffer | None]:
-    """What buffers declared inside a statement are views of: another buffer, or None, which is memory that a handle describes."""
+    """The views declared inside a statement, each with the buffer behind it; None if a handle describes the memory."""
     pointers: dict[p.PrimExpr, p.PrimExpr] = {}
     found: dict[Buffer, Buffer | None] = {}
     for item in statements(node):
