@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gc
 import weakref
+from copy import copy
 
 import numpy as np
 import pytest
 
 import relax_explorer
-from relax_explorer import IRModule
+from relax_explorer import IRModule, ops
 from relax_explorer.core.arith.prove import proving
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.normalize_function import FunctionNormalizer
+from relax_explorer.core.ir.walk import bindings
 
 TEXT = """from tvm.script import ir as I
 from tvm.script import relax as R
@@ -23,6 +25,20 @@ class Module:
     @R.function
     def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
         y = R.add(x, R.exp(x))
+        return y
+"""
+CALLS = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def other(x: R.Tensor((4,), "float32")):
+        y = R.exp(x)
+        return y
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = Module
+        y = cls.other(x)
         return y
 """
 DOUBTFUL = (
@@ -60,15 +76,46 @@ def test_a_normal_module_is_looked_at_once(rounds: list[str]) -> None:
     assert len(rounds) == 1
 
 
-def test_another_module_prover_or_profile_is_looked_at(rounds: list[str]) -> None:
+def test_another_function_prover_or_profile_is_looked_at(rounds: list[str]) -> None:
     module = relax_explorer.normalize(relax_explorer.parse(TEXT))
     relax_explorer.normalize(module)
     rounds.clear()
-    relax_explorer.normalize(IRModule(dict(module.functions)))
+    relax_explorer.normalize(IRModule({"main": copy(module["main"])}))
     with proving("alpha"):
         normalize_with(module)
     normalize_with(module, unsaid_is_pure=True)
     assert len(rounds) == 3
+
+
+def test_functions_that_stay_are_looked_at_once(rounds: list[str]) -> None:
+    module = relax_explorer.normalize(relax_explorer.parse(CALLS))
+    relax_explorer.normalize(module)
+    rounds.clear()
+    relax_explorer.normalize(IRModule(dict(module.functions)))
+    assert not rounds
+    relax_explorer.normalize(module.having({**module.functions, "other": copy(module["other"])}))
+    assert len(rounds) == 1
+
+
+def test_who_calls_a_function_of_another_signature_now_is_looked_at(rounds: list[str]) -> None:
+    module = relax_explorer.normalize(relax_explorer.parse(CALLS))
+    relax_explorer.normalize(module)
+    rounds.clear()
+    other = relax_explorer.parse(CALLS.replace("R.exp(x)", "R.sum(x)"))["other"]
+    new = relax_explorer.normalize(module.having({**module.functions, "other": other}))
+    assert len(rounds) == 2
+    assert [str(b.var.struct_info) for b in bindings(new["main"])] == ['R.Tensor((), dtype="float32")']
+
+
+def test_a_call_of_an_operator_that_is_gone_is_looked_at() -> None:
+    text = TEXT.replace("R.add(x, R.exp(x))", 'R.op("my.twice", x)')
+    ops.register(type("Twice", (ops.get("exp"),), {"__doc__": "Twice a tensor."}, name="my.twice"))
+    try:
+        module = relax_explorer.normalize(relax_explorer.parse(text))
+        assert not normalize_with(module)[1].items
+    finally:
+        ops.unregister("my.twice")
+    assert [item.code.id for item in normalize_with(module)[1].items] == ["RX0016"]
 
 
 def test_what_is_wrong_is_said_again() -> None:

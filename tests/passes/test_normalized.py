@@ -5,12 +5,14 @@ Every other property that held before and that the pass promises to keep still h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import PROPERTIES
@@ -114,3 +116,55 @@ def test_a_function_that_loses_its_effect_and_says_nothing_is_pure() -> None:
     before = rxe.normalize(rxe.parse(LOSING))
     after = rxe.apply_pass(before, "DeadCodeElimination")
     assert [fn["main"].struct_info.pure for fn in (before, after)] == [False, True]
+
+
+NEIGHBOURS = """
+@I.ir_module
+class M:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0)]})
+
+    @R.function(private=True)
+    def inner(x: R.Tensor((2,), "float32")):
+        y = R.exp(x)
+        return y
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        cls = M
+        y = cls.inner(x)
+        z = R.to_vdevice(y, "cuda:0")
+        return z
+"""
+
+
+def _widened(module: rxe.IRModule) -> rxe.IRModule:
+    text = NEIGHBOURS.replace("R.exp(x)", 'R.astype(x, "float64")')
+    return module.having({**module.functions, "inner": rxe.normalize(rxe.parse(text))["inner"]})
+
+
+def _impure(module: rxe.IRModule) -> rxe.IRModule:
+    text = NEIGHBOURS.replace("y = R.exp(x)", "_ = R.print(x)\n        y = R.exp(x)")
+    text = text.replace("(private=True)", "(private=True, pure=False)")
+    return module.having({**module.functions, "inner": rxe.normalize(rxe.parse(text))["inner"]})
+
+
+def _without_device(module: rxe.IRModule) -> rxe.IRModule:
+    infos = module.global_infos
+    return replace(module, global_infos=infos.having(vdevice=infos["vdevice"][:1]))
+
+
+def _without_callee(module: rxe.IRModule) -> rxe.IRModule:
+    return module.having({"main": module["main"]})
+
+
+@pytest.mark.parametrize("change", [_widened, _impure, _without_device, _without_callee])
+def test_a_pass_that_breaks_a_function_which_it_leaves_alone_is_noticed(
+    change: Callable[[rxe.IRModule], rxe.IRModule],
+) -> None:
+    module = rxe.normalize(rxe.parse(NEIGHBOURS))
+    held = [q for q in PROPERTIES if q.holds(module)]
+    assert normalize_with(module)[0] is module  # so that all is known of `main` that can be
+    breaking = type(steps("LegalizeOps")[0])(Pass("Break", lambda module, at: change(module), True))
+    outcome = run_step(breaking, module, held=held)
+    assert outcome.module["main"] is module["main"]
+    assert "RX0403" in [item.code.id for item in outcome.problems]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from functools import partial
 
 from tests.perf.benchmark import Benchmark, Work
@@ -63,13 +64,19 @@ def _pass(name: str, bindings: int, before: str = "") -> tuple[str, Work]:
     return text, lambda: relax_explorer.apply_pass(module, name)
 
 
-def _normal(bindings: int) -> tuple[str, Work]:
+def _normal(bindings: int, fresh: bool) -> tuple[str, Work]:
     import relax_explorer
 
     text = transformer(bindings)
     module = relax_explorer.normalize(relax_explorer.parse(text))
     # What is known of a module is kept with it, so that every measured round has a module of its own.
-    return text, lambda: relax_explorer.normalize(relax_explorer.IRModule(dict(module.functions)))
+    # What is known of a function, too: with `fresh`, all bindings are looked at each time.
+
+    def work() -> object:
+        functions = {name: copy(fn) if fresh else fn for name, fn in module.functions.items()}
+        return relax_explorer.normalize(relax_explorer.IRModule(functions))
+
+    return text, work
 
 
 PASSES = [
@@ -78,7 +85,8 @@ PASSES = [
     Benchmark("infer-10000", partial(_infer, 10_000), repeat=3),
     Benchmark("edit-10000", partial(_edit, 10_000)),
     Benchmark("legalize-1000", partial(_legalize, 1_000), tvm="LegalizeOps", goal=12),
-    Benchmark("normal-10000", partial(_normal, 10_000), tvm="Normalize", goal=1),
+    Benchmark("normal-10000", partial(_normal, 10_000, True), tvm="Normalize", goal=1),
+    Benchmark("normal-again-10000", partial(_normal, 10_000, False), tvm="Normalize", goal=1),
     Benchmark("non-dataflow-10000", partial(_pass, "ToNonDataflow", 10_000), tvm="ToNonDataflow", goal=1),
     Benchmark(
         "to-dataflow-10000",

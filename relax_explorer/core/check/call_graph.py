@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
 
@@ -30,8 +31,15 @@ def reached(module: IRModule, name: str) -> list[str]:
     return list(found)
 
 
+_MENTIONED: PerNode[tuple[str, ...]] = PerNode()
+
+
 def mentioned(fn: e.Function) -> tuple[str, ...]:
     """The names of the global functions that a function mentions, inner functions and branches included."""
+    return _MENTIONED.of(fn, _mentioned)
+
+
+def _mentioned(fn: e.Function) -> tuple[str, ...]:
     found: dict[str, None] = {}
     stack: list[e.Expr] = [fn.body]
     while stack:

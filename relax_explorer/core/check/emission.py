@@ -6,6 +6,7 @@ The normalizer and `core/build` both emit bindings, so the part that they share 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import is_
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
@@ -79,9 +80,7 @@ class OpenBlocks:
             if like is None:
                 kind = e.DataflowBlock if self.dataflow else e.BindingBlock
                 self.closed.append(kind(tuple(bindings)))
-            elif len(bindings) == len(like.bindings) and all(
-                a is b for a, b in zip(bindings, like.bindings, strict=True)
-            ):
+            elif len(bindings) == len(like.bindings) and all(map(is_, bindings, like.bindings)):
                 self.closed.append(like)
             else:
                 self.closed.append(replace(like, bindings=tuple(bindings)))

@@ -111,6 +111,18 @@ class Inferrer:
         hit = self._memo.get(key) if key is not None else None
         return hit if hit is not None else self.bounded(call, self._operator(call, op, infos, key))
 
+    def remembered(self, call: e.Call, name: str, infos: list[s.StructInfo | None]) -> s.StructInfo | None:
+        """What an equal call gave; None when there was none, when this one is not complete, or when it has an effect."""
+        op = find(name)
+        known = self._memo.get((op, call.attrs, tuple(infos), call.sinfo_args))
+        if known is None or op is None or len(call.attrs) < len(op.attributes):
+            return None
+        if not op.pure or not op.pure_in_spec:
+            return None
+        if op.refine is not None and op.refine(call, infos) is not call:
+            return None
+        return known
+
     def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: Any) -> s.StructInfo:
         site = Site(call, op, definitions=self.definitions, places=self.places)
         _need_rule(site, op)

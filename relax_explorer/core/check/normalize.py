@@ -6,19 +6,22 @@ must be read before its callers. What needs no change stays the same object.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from relax_explorer.core.arith.prove import prover_in_use
-from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
 from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_sequence, function_info
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import collector_at_rest, replace
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ops import edition
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -46,7 +49,7 @@ def normalize_with(
     stand in `after`, too, nothing is reported again.
     """
     report = Report()
-    key = unsaid_is_pure, prover_in_use()
+    key = unsaid_is_pure, prover_in_use(), edition()
     if key in _IN_NORMAL_FORM.get(module, ()):
         return module, report
     whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
@@ -57,9 +60,21 @@ def normalize_with(
     return new, report
 
 
-# Modules that normalizing was seen to leave as they are without a word, with the options and the prover of that time.
-_IN_NORMAL_FORM: WeakKeyDictionary[IRModule, set[tuple[bool, str]]] = WeakKeyDictionary()
+# Modules that normalizing was seen to leave as they are without a word, with what that rested on.
+_IN_NORMAL_FORM: WeakKeyDictionary[IRModule, set[tuple[bool, str, int]]] = WeakKeyDictionary()
 _NORMAL_FORMS: WeakKeyDictionary[IRModule, IRModule] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """What normalizing a function rested on when it left the function as it was without a word, and what was seen then."""
+
+    rests_on: tuple[object, ...]
+    has_effect: bool
+    is_unread: bool
+
+
+_STAYS: PerNode[_Stay] = PerNode()  # by function; of the last time
 
 
 def normal_form_of(module: IRModule) -> IRModule:
@@ -83,6 +98,7 @@ class _ModuleNormalizer:
         self, module: IRModule, report: Report, unsaid_is_pure: bool, after: IRModule | None
     ) -> None:
         self.module, self.report, self.unsaid_is_pure = module, report, unsaid_is_pure
+        self.settings = unsaid_is_pure, prover_in_use(), edition()
         self.after = {} if after is None else after.functions
         self.graph = call_graph(module)
         self.kernels_stand = all(
@@ -131,18 +147,37 @@ class _ModuleNormalizer:
     def _function(self, name: str, report: Report) -> bool:
         """Normalize one function; whether it was found impure although it does not say so."""
         fn = self._function_of(name)
-        before = self.after.get(name)
-        known = bindings(before) if type(before) is e.Function else ()
+        rests_on = self._rests_on(fn)
+        stay = _STAYS.get(id(fn))
+        if stay is None or stay.rests_on != rests_on:
+            stay = self._normalized(name, fn, report, rests_on)
+        else:
+            self.done[name] = fn
+        if stay.is_unread:
+            self.unread.add(name)
+        return stay.has_effect and stated(fn) is None and not self.unsaid_is_pure
+
+    def _rests_on(self, fn: e.Function) -> tuple[object, ...]:
+        """All that the normal form of a function depends on, beside the function itself."""
+        names = mentioned(fn)
+        signatures = tuple([(self.signature(name), name in self.unread) for name in names])
+        return *self.settings, self.module.global_infos, signatures
+
+    def _normalized(self, name: str, fn: e.Function, report: Report, rests_on: tuple[object, ...]) -> _Stay:
+        """Normalize a function that is not known to stay as it is."""
+        before, count = self.after.get(name), len(report.items)
+        known = tuple(bindings(before)) if type(before) is e.Function else ()
         stand = self.kernels_stand and all(self._stands(callee) for callee in self.graph[name])
         normalizer = FunctionNormalizer(
             report, self.signature, self.unsaid_is_pure, known=known, callees_stand=stand
         )
         normalizer.infer.places = self.module.global_infos
         normalizer.infer.unread = self.unread
-        self.done[name] = normalizer.run(fn)
-        if normalizer.is_unread:
-            self.unread.add(name)
-        return normalizer.has_effect and stated(fn) is None and not self.unsaid_is_pure
+        new = self.done[name] = normalizer.run(fn)
+        stay = _Stay(rests_on, normalizer.has_effect, normalizer.is_unread)
+        if new is fn and len(report.items) == count and not known:
+            _STAYS.add(fn, stay)
+        return stay
 
     def _stands(self, name: str) -> bool:
         """Whether a function has the signature that it had before the edit."""

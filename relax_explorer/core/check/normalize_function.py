@@ -155,6 +155,9 @@ class FunctionNormalizer:
         if not isinstance(binding, e.VarBinding):
             self._match_cast(binding)
             return
+        value = binding.value
+        if type(value) is e.Call and value.struct_info is not None and self._is_settled(binding, value):
+            return
         if type(binding.value) is e.Function:
             self._nested(binding)
             return
@@ -174,6 +177,34 @@ class FunctionNormalizer:
         if var is not binding.var or value is not binding.value:
             binding = e.VarBinding(var, value, binding.annotation, binding.span)
         self.open.bindings.append(binding)
+
+    def _is_settled(self, binding: e.Binding, call: e.Call) -> bool:
+        """Take a call of an operator as it is if operands and results are what an equal call had before.
+
+        Most bindings of a module in normal form are such calls; what is seldom is left to the long way.
+        """
+        info, var, op = call.struct_info, binding.var, call.op
+        if type(info) is not s.TensorStructInfo or type(info.shape) is not tuple:
+            return False
+        if var is None or var.struct_info is not info or type(op) is not e.OpRef or call.sinfo_args:
+            return False
+        if binding.annotation is not info and binding.annotation is not None:
+            return False
+        now, infos = self.vars, []
+        for arg in call.args:
+            if isinstance(arg, e.Var):
+                if now.get(arg, arg) is not arg:
+                    return False
+            elif type(arg) not in _CONSTANTS:
+                return False
+            infos.append(arg.struct_info)
+        if self.infer.remembered(call, op.name, infos) is not info or self.ending or var in self.bound:
+            return False
+        self.bound.add(var)
+        now[var] = var
+        self.infer.definitions[var] = call
+        self.open.bindings.append(binding)
+        return True
 
     def _annotated(self, binding: e.VarBinding, value: e.Expr, derived: s.StructInfo) -> s.StructInfo:
         definitions = None if value in self.infer.poisoned else self.infer.definitions
@@ -506,6 +537,7 @@ def _mentions(fn: e.Function, var: e.Var) -> bool:
 
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
 _VARIABLES = frozenset({e.Var, e.DataflowVar})
+_CONSTANTS = frozenset({e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm})
 
 
 _VALUES: dict[type, Callable[[FunctionNormalizer, Any], e.Expr]] = {

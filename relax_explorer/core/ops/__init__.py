@@ -134,6 +134,7 @@ def by_phase() -> dict[str, list[str]]:
 
 
 _OWN: set[str] = set()  # names that users registered
+_CHANGES: list[int] = [0]  # how many times users registered or unregistered an operator
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -159,7 +160,13 @@ def register(op: type[Op]) -> type[Op]:
         raise ValueError(f"operator {op.name!r}: {'; '.join(found)}")
     _OWN.add(op.name)
     table()[op.name] = op
+    _CHANGES[0] += 1
     return op
+
+
+def edition() -> int:
+    """A number that is another one after operators were added or removed: what was derived before may be wrong then."""
+    return _CHANGES[0]
 
 
 def unregister(name: str) -> None:
@@ -168,3 +175,4 @@ def unregister(name: str) -> None:
         raise KeyError(f"no operator {name!r} was registered")
     _OWN.remove(name)
     del table()[name]
+    _CHANGES[0] += 1
