@@ -92,3 +92,4 @@ def test_each_option_has_a_default_that_says_its_kind() -> None:
 
     options = [option for name in rxe.passes.names() for option in rxe.passes.get(name).options]
     assert {type(option.default) for option in options} <= KINDS.keys()
+    assert all(option.doc and "Annotated" not in option.kind for option in options)

@@ -9,6 +9,7 @@ A pass that changes nothing returns the same object. Options are typed keyword a
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -87,8 +88,18 @@ class Option:
 
     name: str
     kind: str
+    doc: str
     default: Any
-    doc: str = ""
+
+
+def _described(annotation: str) -> tuple[str, str]:
+    """The type and the description in the text `Annotated[type, "description"]`; a plain type has no description."""
+    tree = ast.parse(annotation, mode="eval").body
+    if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Tuple):
+        kind, *more = tree.slice.elts
+        if ast.unparse(tree.value) == "Annotated" and isinstance(more[0], ast.Constant):
+            return ast.unparse(kind), str(more[0].value)
+    return annotation, ""
 
 
 @dataclass(frozen=True)
@@ -109,9 +120,9 @@ class Pass:
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """The pass's options in order."""
+        """The pass's options in order, each with the description that its annotation gives."""
         parameters = list(inspect.signature(self.run).parameters.values())[2:]
-        return tuple(Option(q.name, str(q.annotation), q.default) for q in parameters)
+        return tuple(Option(q.name, *_described(str(q.annotation)), q.default) for q in parameters)
 
     def check_options(self, given: dict[str, Any]) -> None:
         """Raise Failure for an option that the pass doesn't have or that is of another type."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import is_
+from typing import Annotated
 
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.check.stopping import stopping
@@ -19,7 +20,11 @@ from relax_explorer.core.passes.rewrite import record_in_order
 
 @function_pass("ConvertToDataflow", requires=[NORMAL_FORM], invalidates=[NO_DATAFLOW, CANONICAL_BINDINGS])
 def convert_to_dataflow(
-    fn: e.Function, at: PassSite, *, min_size: int = 2, errors: str = "keep"
+    fn: e.Function,
+    at: PassSite,
+    *,
+    min_size: Annotated[int, "the least number of bindings in a new dataflow block"] = 2,
+    errors: Annotated[str, '"keep" bindings that may stop the run outside, or "drop" their errors'] = "keep",
 ) -> e.Function:
     """Make each run of at least `min_size` pure bindings without control flow a dataflow block.
 

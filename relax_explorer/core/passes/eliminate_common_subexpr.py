@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.purity import is_impure
@@ -16,7 +16,9 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
 @function_pass("EliminateCommonSubexpr", requires=[NORMAL_FORM])
-def eliminate_common_subexpr(fn: e.Function, at: PassSite, *, call_only: bool = False) -> e.Function:
+def eliminate_common_subexpr(
+    fn: e.Function, at: PassSite, *, call_only: Annotated[bool, "merge calls only"] = False
+) -> e.Function:
     """Let later bindings of an equal, pure expression read the first one's variable.
 
     Two values stay two if memory of their operands may be overwritten between them, or memory of their results afterwards.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.check.stopping import stopping
@@ -20,7 +21,13 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 @module_pass("DeadCodeElimination", requires=[NORMAL_FORM])
 def eliminate_dead_code(
-    module: IRModule, at: PassSite, *, entry_functions: tuple[str, ...] = (), errors: str = "keep"
+    module: IRModule,
+    at: PassSite,
+    *,
+    entry_functions: Annotated[
+        tuple[str, ...], "functions that count as called; all public ones by default"
+    ] = (),
+    errors: Annotated[str, '"keep" or "drop" bindings that may stop the run'] = "keep",
 ) -> IRModule:
     """Drop bindings that nothing reads and that have no effect, then private functions that nothing calls.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.attributes import problem
@@ -20,7 +22,9 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
 @function_pass("LegalizeOps", requires=[NORMAL_FORM], establishes=[NO_HIGH_LEVEL_OPS])
-def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) -> e.Function:
+def legalize_ops(
+    fn: e.Function, at: PassSite, *, skip: Annotated[tuple[str, ...], "operators that stay"] = ()
+) -> e.Function:
     """Replace each operator by a call_tir of a PrimFunc made from its `legalize` rule.
 
     Lengths that must be equal and are not known to be are compared by a match_cast before the call, except in a dataflow
@@ -45,8 +49,7 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
             return binding
         if op.shares and memory.written(binding.var) and op.unfold is None:
             at.waived.add(NO_HIGH_LEVEL_OPS)
-            text = f"{value.op.name} is kept: its result shares memory that may be overwritten, and a kernel would copy it"
-            at.report.say(codes.NO_LEGALIZATION, text, value)
+            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} is kept: {_SHARED}", value)
             return binding
         build = walk.front_of(binding)
         try:
@@ -65,6 +68,9 @@ def legalize_ops(fn: e.Function, at: PassSite, *, skip: tuple[str, ...] = ()) ->
         return (*before, e.VarBinding(var, call, None, binding.span))
 
     return rewrite(fn, at, rule)
+
+
+_SHARED = "its result shares memory that may be overwritten, and a kernel would copy it"
 
 
 def _check_names(skip: tuple[str, ...]) -> None:

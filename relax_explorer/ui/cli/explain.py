@@ -123,7 +123,9 @@ def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
 def _pass(item: Pass) -> str:
     parts = [item.name, item.doc]
     if item.options:
-        parts.append("Options:\n" + "\n".join(f"  {o.name}: {o.kind} = {o.default!r}" for o in item.options))
+        parts.append(
+            _table("Options", [(f"{o.name}: {o.kind} = {o.default!r}", o.doc) for o in item.options])
+        )
     for title, listed in (
         ("Requires", item.requires),
         ("Establishes", item.establishes),

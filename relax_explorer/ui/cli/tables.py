@@ -36,7 +36,9 @@ def _pass_row(item: Pass) -> dict[str, object]:
     return {
         "name": item.name,
         "doc": item.doc.splitlines()[0],
-        "options": [{"name": o.name, "type": o.kind, "default": o.default} for o in item.options],
+        "options": [
+            {"name": o.name, "type": o.kind, "default": o.default, "doc": o.doc} for o in item.options
+        ],
         "requires": [q.name for q in item.requires],
         "establishes": [q.name for q in item.establishes],
         "invalidates": [q.name for q in item.invalidates],
