@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
@@ -29,6 +30,8 @@ class Substitution:
         """An operand or the value of a binding."""
         if type(expr) is e.Var or type(expr) is e.DataflowVar:
             return self.variables.get(expr, expr)
+        if type(expr) is e.Call and not self.dims:
+            return self._call(expr)
         if type(expr) is e.Function:
             return self.function(expr)
         if type(expr) is e.If:
@@ -48,6 +51,20 @@ class Substitution:
         if self.dims:
             return self._infos(new)
         return self._shapes(new) if self.variables and new.struct_info is not None else new
+
+    def _call(self, call: e.Call) -> e.Expr:
+        """A call; shape variables stay as they are."""
+        now, args = self.variables, call.args
+        op = call.op if type(call.op) is e.OpRef else self.expr(call.op)
+        new = [
+            now.get(arg, arg) if isinstance(arg, e.Var) else arg if type(arg) in e.LEAVES else self.expr(arg)
+            for arg in args
+        ]
+        info = call.struct_info
+        if op is not call.op or not all(map(is_, new, args)):
+            call = e.Call(op, tuple(new), call.attrs, call.sinfo_args, info, call.span)
+        known = type(info) is s.TensorStructInfo and type(info.shape) is tuple and not call.sinfo_args
+        return call if known or not now or info is None else self._shapes(call)
 
     def _shapes(self, expr: e.Expr) -> e.Expr:
         """An expression whose StructInfo names the variables that hold shapes as they are called now."""
@@ -107,16 +124,18 @@ class Substitution:
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
         value = self.expr(binding.value)
-        if type(binding) is e.MatchCast:
+        if isinstance(binding, e.MatchCast):
             info = substitute_info(binding.struct_info, self.dims, self.variables)
             var = None if binding.var is None else self._define(binding.var)
             return replace(
                 binding, var=var, value=value, struct_info=info, annotation=self.info(binding.annotation)
             )
-        annotation, var = self.info(binding.annotation), binding.var and self._define(binding.var)
+        annotation, var = binding.annotation, self._define(binding.var)
+        if annotation is not None:
+            annotation = self.info(annotation)
         if var is binding.var and value is binding.value and annotation is binding.annotation:
             return binding
-        return replace(binding, var=var, value=value, annotation=annotation)
+        return e.VarBinding(var, value, annotation, binding.span)
 
     def infos(self, binding: e.Binding) -> e.Binding:
         """A binding with the shapes that variables hold renamed in what it says of its result, its value as it is."""

@@ -13,7 +13,7 @@ import ast
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.normalize import normalize_with
@@ -27,8 +27,7 @@ from relax_explorer.core.passes.properties import Property
 from relax_explorer.core.program.module import IRModule
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """One recorded change: the rule that made it, what was there, and what stands in its place (nothing when dropped).
 
     `before` and `after` are bindings; provenance follows them without help from the authors of passes.
