@@ -209,8 +209,8 @@ AT_EDGES = frozenset(
 """Operands whose elements may be any number at all; others are indices, lengths, scales."""
 EDGED = frozenset(
     (
-        "elementwise", "binary", "ternary", "linalg", "reduction", "scan", "sort", "nn_activation", "nn_softmax", "nn_pad",
-        "nn_pool", "manipulate", "joining", "create", "index", "gather", "scatter", "collapse", "median",
+        "elementwise", "binary", "ternary", "linalg", "reduction", "scan", "sort", "activation", "softmax", "pad",
+        "pool", "manipulate", "joining", "create", "index", "gather", "scatter", "collapse", "median",
     )
 )  # fmt: skip
 """Families whose operators are defined on every number."""
