@@ -1,12 +1,12 @@
-"""Settings of the command line: files in TOML, the nearest first, then the environment; what is typed wins.
+"""Settings of the command line. Typed options win, then environment variables, then TOML files, the nearest first.
 
     profile = "tvm"            # top level: every command that has the option
     [check]
     ignore = "RX0301"          # one command
 
-`./relax-explorer.toml`, or the table `tool.relax-explorer` of a `pyproject.toml`, is looked for here and in the folders
-above; it sets no paths, for it may come from a stranger. Then comes `config.toml` in the user's own folder. A variable
-`RXE_CHECK_PROFILE` sets one option of one command.
+The project file is `relax-explorer.toml`, or the table `tool.relax-explorer` of a `pyproject.toml`, in the current folder
+or one above. It cannot set paths, because a stranger may have written it. Then comes `config.toml` in the user's own
+folder. An environment variable sets one option of one command: `RXE_CHECK_PROFILE`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Settings = dict[str, dict[str, Any]]
 
 
 class BadConfig(Exception):
-    """A file of settings can't be read; the text says which, where and why."""
+    """A settings file can't be read. The text names the file, the place and the reason."""
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Collects what the files say: `personal` are the options that no file found in a folder may set."""
+    """Merges the settings files. `personal` options cannot be set by project files."""
 
     options: dict[str, set[str]]
     personal: set[str]
@@ -39,7 +39,7 @@ class _Reader:
     remarks: list[str]
 
     def read(self, path: Path, found: bool) -> None:
-        """Take the settings of a file over those read before; `found` is a file that the user may never have seen."""
+        """Add the settings of a file; they override earlier ones. `found` marks a project file, which the user may never have seen."""
         for name, value in _table(path).items():
             if isinstance(value, Mapping):
                 self._command(path, name, value, found)
@@ -73,10 +73,9 @@ class _Reader:
 
 
 def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str]]:
-    """Defaults for each command, and remarks about keys that are unknown or refused; `given` replaces the files looked for.
+    """Defaults for each command, and warnings about unknown or refused keys. `given` replaces all other files.
 
-    Files found here and in the folders above may come from strangers: they set no option that is a path, neither to read
-    nor to write. The user's own file and `given` may.
+    Project files may come from strangers, so they cannot set paths to read or write. The user's own file and `given` can.
     """
     options = {item.name: {a.key for a in item.arguments if not a.positional} for item in COMMANDS}
     personal = {a.key for item in COMMANDS for a in item.arguments if a.is_personal}
@@ -88,7 +87,7 @@ def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str
 
 
 def _fitting(place: str, kind: str, value: Any) -> Any:
-    """The value as an option of this kind takes it; raises BadConfig for one that it can't be."""
+    """Convert a value to the type of its option. Raises BadConfig for a wrong type."""
     is_list = isinstance(value, list)
     items = value if is_list else [value]
     if any(isinstance(item, (list, Mapping)) or (is_list and not isinstance(item, str)) for item in items):
@@ -124,7 +123,7 @@ def _unknown(path: Path, name: str, known: Any) -> str:
 
 
 def _files(start: Path) -> Iterator[tuple[Path, bool]]:
-    """The files that hold settings, the nearest first, and whether each was only found."""
+    """The settings files, the nearest first, each with True for a project file."""
     for folder in (start, *start.parents):
         own, project = folder / "relax-explorer.toml", folder / "pyproject.toml"
         if own.is_file():
@@ -143,7 +142,7 @@ def _table(path: Path) -> Mapping[str, Any]:
         whole = tomllib.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise BadConfig(f"{path}: its values are nested too deep") from None
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, or a name that no file can have
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, not TOML, or an impossible file name
         raise BadConfig(f"{path}: {error}") from None
     if path.name != "pyproject.toml":
         return whole

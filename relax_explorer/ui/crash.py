@@ -1,4 +1,4 @@
-"""A report of an error of our own, for the bug that somebody will file."""
+"""Write a report of an internal error, to attach to a bug report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_explorer.ui import directories
 
 
 def write_report(error: BaseException) -> Path:
-    """Write the traceback and the versions to the state directory (a temporary one when that fails); the file's path."""
+    """Write traceback and versions to the state directory, or to a temporary one. Returns the path of the file."""
     text = "".join(traceback.format_exception(error))
     head = f"relax-explorer {relax_explorer.__version__}, Python {platform.python_version()}, {platform.platform()}\narguments: {sys.argv[1:]!r}\n\n"
     name = time.strftime("crash-%Y%m%d-%H%M%S.txt")

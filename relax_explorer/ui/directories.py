@@ -1,4 +1,4 @@
-"""Where things lie on this computer: caches, state, samples. The only place that asks the system."""
+"""The directories for caches, state and samples. Only this module asks the system for them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def kernel_cache() -> Path:
 
 
 def config() -> Path:
-    """The user's file of settings."""
+    """The user's settings file."""
     return Path(platformdirs.user_config_dir(NAME)) / "config.toml"
 
 
 def state() -> Path:
-    """The directory of what is remembered between sessions."""
+    """The directory of data kept between sessions."""
     return Path(platformdirs.user_state_dir(NAME))
 
 
 def samples() -> list[Path]:
-    """The sample programs in reading order: beside the package in a wheel, above it in a checkout."""
+    """The sample programs in reading order. A wheel has them beside the package, a checkout one folder up."""
     package = Path(relax_explorer.__file__).parent
     for folder in (package / "samples", package.parent / "samples"):
         if folder.is_dir():

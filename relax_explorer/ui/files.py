@@ -1,4 +1,4 @@
-"""The one place that writes files for users: checked before the work, replaced as a whole, mode and links kept."""
+"""Writes all user files. A target is checked before the work and replaced atomically; its mode and links are kept."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import IO
 
 
 class CannotWrite(Exception):
-    """A file can't be written; the text says which and why."""
+    """A file can't be written. The text names the file and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to write, checked when it was named; `name` is what the user called it, None is standard output."""
+    """An output file, checked when created. `name` is its name as typed; None means standard output."""
 
     name: str | None = None
 
@@ -29,7 +29,7 @@ class Target:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
-        """The file to write to; the target is replaced when the block ends well, and is untouched when it does not.
+        """Open the file for writing. The target is replaced when the block succeeds, and untouched when it fails.
 
         A device, a pipe, a file with several names, and a file in a folder that takes no new files are written in place.
         Raises CannotWrite.
@@ -47,7 +47,7 @@ STANDARD_OUTPUT = Target()
 
 
 def target(name: str) -> Target:
-    """The target that `name` means, `-` for standard output; raises CannotWrite when writing to it could not succeed."""
+    """The target called `name`, or standard output for `-`. Raises CannotWrite when it cannot be written."""
     if name == "-":
         return STANDARD_OUTPUT
     if not name:
@@ -68,7 +68,7 @@ def target(name: str) -> Target:
 
 
 def _looked_up(name: str) -> tuple[Path, os.stat_result | None]:
-    """Where the links of a name lead, and what is there."""
+    """The path after following links, and its status (None when nothing is there)."""
     if name.endswith(os.sep):
         raise IsADirectoryError(0, "it is a folder")
     path = Path(os.path.realpath(name))
@@ -79,7 +79,7 @@ def _looked_up(name: str) -> tuple[Path, os.stat_result | None]:
 
 
 def _is_kept(path: Path, found: os.stat_result | None) -> bool:
-    """Whether the file itself has to be written, because another in its place would not be the same."""
+    """True if the file must be written in place, because a replacement would differ from it."""
     return found is not None and (
         not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not os.access(path.parent, os.W_OK | os.X_OK)
     )
@@ -91,7 +91,7 @@ def _in_place(path: Path) -> IO[bytes]:
 
 @contextlib.contextmanager
 def _beside(path: Path, found: os.stat_result | None) -> Iterator[IO[bytes]]:
-    """A new file beside the target, of a name that nobody can guess; it takes the target's place at the end."""
+    """Write a new file beside the target under an unguessable name, then move it over the target."""
     scratch = path.with_name(f".rxe-{secrets.token_hex(8)}.part")
     mode = 0o666 if found is None else stat.S_IMODE(found.st_mode) & 0o700
     with contextlib.ExitStack() as stack:
@@ -107,7 +107,7 @@ def _beside(path: Path, found: os.stat_result | None) -> Iterator[IO[bytes]]:
 
 
 def _like(scratch: Path, found: os.stat_result) -> None:
-    """Owner and mode as they were; the owner only where that is allowed."""
+    """Copy the mode of the old file, and its owner where permitted."""
     if hasattr(os, "chown"):
         with contextlib.suppress(PermissionError):
             os.chown(scratch, found.st_uid, found.st_gid)

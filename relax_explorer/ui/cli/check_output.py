@@ -1,4 +1,4 @@
-"""Problems of `check` in its formats."""
+"""Print the problems of `check` in each output format."""
 
 from __future__ import annotations
 

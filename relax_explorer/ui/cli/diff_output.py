@@ -1,4 +1,4 @@
-"""Differences and histories as text and JSON."""
+"""Print diffs and histories as text and JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"
 
 
 def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
-    """Print a difference inline, as counts, or as JSON."""
+    """Print a diff: line by line, as counts, or as JSON."""
     if style == "json":
         output.say(
             output.document(
@@ -73,7 +73,7 @@ def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:
 
 
 def print_history(found: Sequence[Trace], style: str) -> None:
-    """Print the history of a value, a line a stage; marks: = certain, ≈ the same variable, ? by alignment."""
+    """Print the history of a value, one line per stage. Marks: = certain, ≈ same variable, ? by alignment."""
     if style == "json":
         rows = [
             {
@@ -92,7 +92,7 @@ def print_history(found: Sequence[Trace], style: str) -> None:
 
 
 def binding_text(binding: e.Binding) -> str:
-    """A binding in one line."""
+    """The binding on one line."""
     printer = FunctionPrinter(ExprText(Names(), NEW, Constants()))
     printer.binding(binding, 0)
     return printer.lines[0].text

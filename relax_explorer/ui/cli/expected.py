@@ -1,4 +1,4 @@
-"""`run --expect`: the results of a run against those of a file."""
+"""`run --expect`: compare the results of a run with expected results from a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERS = "biuf"
 
 
 def compare(results: Sequence[Any], path: str, rtol: float, atol: float) -> int:
-    """Say of each result whether it is what the entry of its number says; the exit status."""
+    """Compare result N with the entry `outN` of the file, and print the outcome. Returns the exit status."""
     numbered = {
         int(hit[1]): array for key, array in read_arrays(path).items() if (hit := _NAME.fullmatch(key))
     }
@@ -33,7 +33,7 @@ def compare(results: Sequence[Any], path: str, rtol: float, atol: float) -> int:
 
 
 def _read_as(wanted: Any, value: Any, what: str) -> Any:
-    """What a file holds; dtypes that numpy has not are in files as bytes, and are those of the result."""
+    """An array from the file. Files store dtypes unknown to numpy as raw bytes; these take the dtype of the result."""
     if wanted.dtype.names is not None or wanted.dtype.subdtype is not None:
         raise click.UsageError(f"{what} is an array of records: no result can be compared with it")
     return read_as(wanted, getattr(value, "dtype", None))
@@ -61,7 +61,7 @@ def _compared(number: int, value: Any, wanted: Any, rtol: float, atol: float) ->
 
 
 def _numbers(array: Any) -> Any:
-    """The elements as float64, None when they are no numbers."""
+    """The elements as float64, or None when they are not numbers."""
     if array.dtype.kind in _NUMBERS or (
         array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name[:4] != "void"
     ):

@@ -1,4 +1,4 @@
-"""`explain`: the page of a code, an operator, a pass, or a StructInfo, made from its declaration."""
+"""`explain`: print the page of a code, an operator, a pass, or a StructInfo. Pages are generated from the declarations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INFOS: dict[str, type] = {
 
 
 def explain(subject: str) -> int:
-    """Print the page of `subject`; near names when there is none."""
+    """Print the page of `subject`. An unknown subject is refused, with similar names as a hint."""
     text = _page(subject)
     if text is None:
         known = [
@@ -101,7 +101,7 @@ def _op(op: type[Op]) -> str:
 
 
 def _row(q: Parameter) -> tuple[str, str, str, str]:
-    """Name, kind, unit and default, and what a parameter is."""
+    """One table row of a parameter: name, kind, unit and default, description."""
     default = page.default_words(q)
     said = [q.unit if q.unit not in ("", "1") else "", f"default {default}" if default else ""]
     return (
@@ -113,7 +113,7 @@ def _row(q: Parameter) -> tuple[str, str, str, str]:
 
 
 def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
-    """Rows in columns; the last column is as wide as it is, and an empty column is left out."""
+    """Rows in columns. The last column is not padded; empty columns are omitted."""
     kept = [n for n in range(len(rows[0])) if any(row[n] for row in rows)]
     widths = {n: max(len(row[n]) for row in rows) for n in kept}
     lines = ["  ".join(row[n].ljust(widths[n]) for n in kept).rstrip() for row in rows]

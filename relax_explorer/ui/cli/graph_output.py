@@ -1,4 +1,4 @@
-"""Graphs to files and to the terminal."""
+"""Write graphs to files and to the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDINGS = {".svg": "svg", ".png": "png", ".dot": "dot", ".gv": "dot", ".txt": "
 
 
 def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
-    """Draw `graph` in a format (told by the file's name when not given; text on a terminal)."""
+    """Draw `graph` in `format`. Without one, the file's extension decides; a terminal gets text."""
     kind = format or (_ENDINGS.get(Path(target.name).suffix.lower(), "svg") if target.name else "unicode")
     if kind in ("svg", "png"):
         return _picture(graph, target, kind, engine)

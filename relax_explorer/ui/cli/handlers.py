@@ -1,4 +1,4 @@
-"""What each command does: arguments in, text or data out, the exit status returned."""
+"""The handlers of all commands. Each takes arguments, prints text or data, and returns the exit status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 
 
 def open_session(path: str, passes: str | None) -> Session:
-    """The session of a file with a pipeline run; errors of the program itself are reported and raised."""
+    """Open a session on a file and run its pipeline. Errors in the program are reported and raised."""
     session = Session(output.read(path), passes or (), path, directories.kernel_cache())
     session.run_all()
     said = output.of_passes(session)
@@ -31,7 +31,7 @@ def open_session(path: str, passes: str | None) -> Session:
 
 
 def chosen(session: Session, stage: str | None) -> Snapshot:
-    """The stage that was asked for, else the last."""
+    """The requested stage, or the last one."""
     try:
         return session.stages[-1] if stage is None else session.stage(stage)
     except KeyError as error:
@@ -111,7 +111,7 @@ def _selected(item: Diagnostic, wanted: tuple[str, ...] | None, unwanted: tuple[
 
 
 def _codes(option: str, text: str | None) -> tuple[str, ...] | None:
-    """The beginnings of codes that an option names, None where it was not given; one that begins no code is refused."""
+    """The code prefixes in an option, or None when the option is absent. A prefix without any code is refused."""
     if text is None:
         return None
     starts = tuple([part.strip().upper() for part in text.split(",") if part.strip()])
@@ -232,12 +232,12 @@ def ops(format: str) -> int:
     return output.OK
 
 
-# Names of options that Python or this module has taken for something else.
+# Option names that are Python keywords or already used in this module.
 _OTHER_NAMES = {"output": "output_", "break": "break_"}
 
 
 def _renamed(handler: Callable[..., int]) -> Callable[..., int]:
-    """A handler whose parameters carry an underscore where the option's name is taken."""
+    """Adapt a handler: parameters with a reserved option name end with an underscore."""
     return lambda **arguments: handler(
         **{_OTHER_NAMES.get(key, key): value for key, value in arguments.items()}
     )

@@ -1,4 +1,4 @@
-"""Work that ctrl+c ends: it runs in a thread of its own, while the main thread waits for signals."""
+"""Run work that ctrl+c can cancel. The work has its own thread; the main thread waits for signals."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from relax_explorer.core.exec.interrupt import Interrupt
 
-PATIENCE = 2.0  # seconds that cancelled work gets to end
+PATIENCE = 2.0  # seconds to wait for cancelled work
 
 
 def interruptible(work: Callable[[Interrupt], Any]) -> Any:
-    """What `work` returns or raises. KeyboardInterrupt cancels it, kernels included, and is raised when it has ended."""
+    """Run `work`; return its result or raise its error. KeyboardInterrupt cancels it, kernels included, and is raised after it ended."""
     interrupt = Interrupt()
     outcome: list[Any] = []
     problem: list[BaseException] = []
@@ -20,7 +20,7 @@ def interruptible(work: Callable[[Interrupt], Any]) -> Any:
     def body() -> None:
         try:
             outcome.append(work(interrupt))
-        except BaseException as raised:  # noqa: BLE001  # the caller raises it, whatever it is
+        except BaseException as raised:  # noqa: BLE001  # the caller raises it again
             problem.append(raised)
 
     thread = threading.Thread(target=body, name="run", daemon=True)

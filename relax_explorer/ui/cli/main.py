@@ -1,4 +1,4 @@
-"""The executable: click commands made from the table of commands, and the bare call that opens the explorer."""
+"""The executable. Click commands are built from the command table; a call without a command opens the explorer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TYPES: dict[str, Any] = {"int": click.INT, "float": click.FLOAT, "target": _Tar
 
 @contextlib.contextmanager
 def _safe_messages() -> Iterator[None]:
-    """What was typed, and names of files and functions, come back in messages: they are made safe to show."""
+    """Escape control characters in error messages: they quote user input, file names and function names."""
     try:
         yield
     except click.ClickException as error:
@@ -46,7 +46,7 @@ def _safe_messages() -> Iterator[None]:
 
 
 class _Group(click.Group):
-    """A group whose unknown first word is a file to open."""
+    """A group that treats an unknown command as a file to open."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -98,7 +98,7 @@ def _parameter(argument: Argument) -> click.Parameter:
 
 
 def _handler(name: str) -> Callable[..., int]:
-    """What a command does; it brings the whole compiler, which `--version` and `--help` do not wait for."""
+    """The handler of a command. Importing it loads the whole compiler, so `--version` and `--help` never call this."""
     from relax_explorer.ui.cli.handlers import HANDLERS
 
     return HANDLERS[name]
@@ -144,9 +144,9 @@ def _command(item: Command) -> click.Command:
     "config_file",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="read settings from this file only",
+    help="read settings only from this file",
 )
-@click.option("--isolated", is_flag=True, help="read no file of settings")
+@click.option("--isolated", is_flag=True, help="ignore all settings files")
 @click.pass_context
 def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
     """Explore and debug Relax programs of Apache TVM: `relax-explorer FILE` opens the explorer."""
@@ -171,7 +171,7 @@ for _item in COMMANDS:
 
 
 def main() -> None:
-    """Run the command line; an error of our own ends with status 70 and says where its report lies."""
+    """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
     try:
         group(prog_name="relax-explorer")

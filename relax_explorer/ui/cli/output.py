@@ -1,6 +1,6 @@
-"""What the command line prints and with which status it ends: data on stdout, talk on stderr.
+"""Output and exit statuses of the command line: data on stdout, messages on stderr.
 
-Every command imports this module, `--version` too: what only some of them need is imported where it is used.
+Every command imports this module, even `--version`, so imports for only some commands are local.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 
 
 
 def status(failure: Failure) -> int:
-    """The exit status that a failure deserves."""
+    """The exit status of a failure."""
     from relax_explorer.core.codes import passes, runtime, syntax
 
     usage = {syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, passes.UNKNOWN_PASS, passes.BAD_OPTION,
@@ -42,27 +42,27 @@ def status(failure: Failure) -> int:
 
 
 class Unwritable(click.ClickException):
-    """A file could not be written although it looked as if it could."""
+    """Writing failed although the target passed its check."""
 
     exit_code = CANNOT
 
 
 def say(text: str, err: bool = False) -> None:
-    """Text of one or more lines, made safe to show: whatever a program or a file name holds, no terminal obeys it."""
+    """Print text with control characters escaped: programs and file names cannot steer the terminal."""
     say_styled(visible_lines(text), err)
 
 
 def say_styled(text: str, err: bool = False) -> None:
-    """Text with colours of our own around pieces that are safe already."""
+    """Print text with our colours. Its parts must be escaped already."""
     with stream(err):
         click.echo(text, err=err)
 
 
 @contextlib.contextmanager
 def stream(err: bool = False) -> Iterator[None]:
-    """Around writing to a standard stream: a reader that went away ends the command, as it ends others (128 + SIGPIPE).
+    """Guard writes to a standard stream. A closed pipe ends the command with 128 + SIGPIPE, as usual.
 
-    Standard output that can't be written is said; messages that nobody can read are dropped.
+    A failed write to standard output is reported. A failed write to standard error is ignored.
     """
     try:
         yield
@@ -78,7 +78,7 @@ def stream(err: bool = False) -> Iterator[None]:
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
-    """Diagnostics on stderr."""
+    """Print diagnostics on stderr."""
     from relax_explorer.viz.problem import render
 
     color = sys.stderr.isatty()
@@ -87,12 +87,12 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def of_passes(session: Session) -> list[Diagnostic]:
-    """The errors of passes that failed, or broke what they promise; what follows is not what was asked for."""
+    """The errors of passes that failed or broke their contract. Later stages are then not the requested result."""
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
 
 
 def read(path: str) -> IRModule:
-    """The module in a file, or on standard input for `-`; raises ParseError."""
+    """Parse a file, or standard input for `-`. Raises ParseError."""
     from relax_explorer.core.syntax.load import load, read_stream
     from relax_explorer.core.syntax.parser import parse
 
@@ -102,7 +102,7 @@ def read(path: str) -> IRModule:
 
 
 def plain(value: Any) -> Any:
-    """Data that JSON can hold: NaN and infinities as strings, arrays as lists."""
+    """Convert a value to JSON data: NaN and infinities as strings, arrays as lists."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, dict):
@@ -115,13 +115,13 @@ def plain(value: Any) -> Any:
 
 
 def document(schema: str, content: dict[str, Any]) -> str:
-    """A JSON document with its head."""
+    """A JSON document with tool, version and schema."""
     head = {"tool": "relax-explorer", "version": relax_explorer.__version__, "schema": f"rxe.{schema}/1"}
     return visible_json(plain({**head, **content}), 2)
 
 
 def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
-    """Text or bytes to a file, or to standard output, where text is made safe to show."""
+    """Write text or bytes to a file or to standard output. On standard output, control characters are escaped."""
     if target.name is not None:
         save(target, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     elif isinstance(text, bytes):
@@ -133,7 +133,7 @@ def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
 
 
 def save(target: Target, data: bytes) -> None:
-    """Bytes to a file; a target that can't be written any more ends the command."""
+    """Write bytes to a file. If that fails, the command ends."""
     try:
         target.write(data)
     except CannotWrite as error:

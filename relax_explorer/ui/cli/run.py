@@ -46,7 +46,7 @@ def run(
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
-        raise click.UsageError("--output of run is a file: an .npz is nothing to print")
+        raise click.UsageError("run cannot print an .npz: --output must name a file")
     session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
     session.run_all()
     stage = session.stages[-1]
@@ -96,7 +96,7 @@ def _function(module: IRModule, name: str) -> e.Function:
 
 
 def _of_the_run(stage: Snapshot, name: str) -> list[Diagnostic]:
-    """What only the specification forbids, in the functions that run."""
+    """Violations of rules that only the specification has, in the executed functions."""
     spans = [
         fn.span for key in reached(stage.module, name) if (fn := stage.module.functions.get(key)) is not None
     ]
@@ -118,7 +118,7 @@ def _save(results: list[Any], target: Target) -> None:
 
 
 def _storable(value: Any) -> Any:
-    """A result as a file can hold it: of a dtype that numpy itself has not, the bytes."""
+    """A result in a form that .npz can store: raw bytes for dtypes unknown to numpy."""
     own = isinstance(value, np.ndarray) and value.dtype.isbuiltin != 1
     return value.view(np.dtype((np.void, value.dtype.itemsize))) if own else value
 
@@ -126,7 +126,7 @@ def _storable(value: Any) -> Any:
 def _ended(
     module: IRModule, name: str, args: Sequence[Any], cache: Path | None, interrupt: Interrupt
 ) -> Machine:
-    """A machine that has run to its end."""
+    """Run a machine to the end."""
     machine = Machine(module, name, args, cache=cache, interrupt=interrupt)
     while not machine.done:
         machine.step()
@@ -141,19 +141,19 @@ def _debugged(
     stop: str | None,
     trace: Target | None,
 ) -> Debugger:
-    """A debugger that has run to its end, or to where it stops."""
+    """Run a debugger to the end or to its breakpoint."""
     debugger = Debugger(session.stages[-1].module, name, args, session.cache, interrupt)
     _steps(debugger, stop, trace)
     return debugger
 
 
 def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float) -> list[Any]:
-    if not 0 <= gigabytes < 1 << 20:  # which NaN is not, either
+    if not 0 <= gigabytes < 1 << 20:  # also refuses NaN
         raise click.UsageError("--max-input takes a number of GiB from 0 on")
     most = int(gigabytes * (1 << 30))
     if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
         if shape:
-            raise click.UsageError("--shape has no effect beside an .npz, whose arrays have their lengths")
+            raise click.UsageError("--shape has no effect with an .npz: its arrays have fixed lengths")
         return from_npz(fn, sources[0], most)
     given: dict[str, str] = {}
     for number, source in enumerate(sources):
@@ -203,7 +203,7 @@ def _print(results: list[Any], style: str) -> None:
 
 
 def _breakpoint(text: str, debugger: Debugger, function: str) -> Breakpoint:
-    """The place that `--break` names; one that no step of the run can reach is refused."""
+    """The breakpoint of `--break`. A breakpoint that no step can reach is refused."""
     if text == "nan":
         return on_not_finite(debugger)
     names = reached(debugger.module, function)
@@ -257,7 +257,7 @@ def _row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any
 
 
 def stats(value: np.ndarray[Any, Any]) -> Mapping[str, Any]:
-    """Minimum, maximum and mean of the finite elements, and how many are NaN or infinite."""
+    """Minimum, maximum and mean of the finite elements, and the numbers of NaN and infinite elements."""
     if value.size == 0 or value.dtype.kind not in "biuf":
         return {}
     numbers = value.astype(np.float64)

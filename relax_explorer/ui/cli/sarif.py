@@ -1,4 +1,4 @@
-"""Problems as SARIF 2.1.0 (OASIS, 2020), the format that code hosts and editors read."""
+"""Problems as SARIF 2.1.0 (OASIS, 2020), the format of code hosts and editors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def document(found: Sequence[Diagnostic]) -> dict[str, Any]:
-    """One run with every problem, and a rule for each code that occurs; columns count characters from 1."""
+    """One SARIF run with all problems and one rule per code. Columns count characters from 1."""
     codes = sorted({item.code.id: item.code for item in found}.values(), key=lambda code: code.id)
     numbers = {code.id: number for number, code in enumerate(codes)}
     driver = {
@@ -59,7 +59,7 @@ def _result(item: Diagnostic, rule: int) -> dict[str, Any]:
 
 
 def _related(label: Label, number: int) -> dict[str, Any]:
-    assert label.span is not None  # the caller looked
+    assert label.span is not None  # the caller checked this
     return {"id": number, "message": {"text": label.text}, "physicalLocation": _place(label.span)}
 
 

@@ -1,4 +1,4 @@
-"""The standard streams as they are handed over: some may be closed, full, or of an encoding that lacks characters."""
+"""Prepare the standard streams, which may be closed, full, or in an encoding that lacks characters."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class _Closed(io.RawIOBase):
 
 
 def prepare() -> None:
-    """Put something in the place of streams that are closed, and let no character be unwritable."""
-    for number in range(3):  # else the next file that is opened would be taken for a standard stream
+    """Replace closed streams, and make every character printable."""
+    for number in range(3):  # otherwise the next opened file becomes a standard stream
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(_Closed(), encoding="utf-8")  # when it is closed
+        sys.stdin = io.TextIOWrapper(_Closed(), encoding="utf-8")  # stdin is closed
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(_Closed(), encoding="utf-8", write_through=True)
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # for good
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # stays open until exit
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def drop(stream: Any) -> None:
-    """Lead a stream that can't be written to nowhere, so that the end of the program does not try again."""
+    """Redirect an unwritable stream to the null device, so that Python does not flush it again at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

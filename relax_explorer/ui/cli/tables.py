@@ -1,4 +1,4 @@
-"""Lists of passes and operators."""
+"""Print the lists of passes and operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_explorer.ui.cli import output
 
 
 def print_passes(module: IRModule | None, style: str) -> None:
-    """Print every pass with its sentence; with a module, only those that would change it."""
+    """Print every pass with its summary. With a module, print only the passes that would change it."""
     shown = list(passes.table().values())
     if module is not None:
         normal = normalized(module)[0]
@@ -46,7 +46,7 @@ def _pass_row(item: Pass) -> dict[str, object]:
 
 
 def print_ops(style: str) -> None:
-    """Print every operator with the parts that it has: inference, evaluation, lowering."""
+    """Print every operator and its available parts: inference, evaluation, lowering."""
     every = list(ops.table().values())
     if style == "json":
         output.say(output.document("ops", {"operators": [page.describe(op) for op in every]}))
@@ -69,7 +69,7 @@ def print_ops(style: str) -> None:
     running = sum(op.evaluate is not None or op.by_machine for op in every)
     lowered = sum(op.is_lowered() for op in every)
     output.say(f"\n{len(every)} operators: {running} run here, {lowered} are lowered", err=True)
-    output.say("relax-explorer explain OPERATOR shows all about one", err=True)
+    output.say("relax-explorer explain OPERATOR shows the details of one", err=True)
 
 
 def _runs(op: type[Op]) -> str:

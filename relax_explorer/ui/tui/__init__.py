@@ -1,1 +1,1 @@
-"""The terminal interface: keys, selection, widgets, panes, app. Widgets read snapshots and hold no IR of their own."""
+"""The terminal interface: keys, selection, widgets, panes, app. Widgets read snapshots and store no IR."""

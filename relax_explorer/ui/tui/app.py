@@ -1,4 +1,4 @@
-"""The explorer: panes over one session and one selection. Work runs in workers, which answer by messages."""
+"""The explorer: panes over one session and one selection. Work runs in workers, which answer with messages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 from relax_explorer.ui.tui.graphing import Graphing
 
-PATIENCE = 1.0  # seconds that work gets to end after the screen is gone
+PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 
 
 class Explorer(Graphing):
-    """The application: the shell, and what each pane does."""
+    """The application: the shell with all panes."""
 
 
 def run_app(
     path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec"
 ) -> int:
-    """Open the explorer; the exit status. An error of its own ends with 70, and the terminal is as it was."""
+    """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
     app = Explorer(path, pipeline, screen, profile)
     workers = ThreadPoolExecutor()
-    loop = asyncio.new_event_loop()  # of our own: asyncio.run would wait for work that nothing can end
+    loop = asyncio.new_event_loop()  # asyncio.run would wait for work that cannot be cancelled
     loop.set_default_executor(workers)
     result = app.run(loop=loop)
     workers.shutdown(wait=False, cancel_futures=True)
@@ -37,7 +37,7 @@ def run_app(
 
 
 def _leave_work(status: int) -> None:
-    """End the process here when some work does not end by itself: Python would wait for its thread."""
+    """Exit the process at once if some work does not stop. Python would wait for its thread."""
     end = time.monotonic() + PATIENCE
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:

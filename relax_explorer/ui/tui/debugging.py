@@ -1,4 +1,4 @@
-"""Evaluation step by step, forward and back: the debug pane."""
+"""The debug pane: step through an evaluation, forward and back."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from relax_explorer.ui.tui.widgets.line_view import LineView
 
 
 class Debugging(Stages):
-    """What the debug pane does."""
+    """The actions of the debug pane."""
 
     def shown(self) -> None:
-        """A run starts when the pane is first looked at."""
+        """Start a run when the pane is first shown."""
         super().shown()
         if self.pane == "debug" and self.debugger is None and self.session is not None:
             self.start_debugger()
 
     def start_debugger(self) -> None:
-        """Make inputs and stand before the first binding."""
-        assert self.session is not None  # the caller looked
+        """Make inputs, and stop before the first binding."""
+        assert self.session is not None  # the caller checked this
         stage = self.session.stages[self.selection.stage]
         name = stage.entry
         fn = stage.module.functions.get(name)
@@ -46,7 +46,7 @@ class Debugging(Stages):
             self.say(f"inputs made up: {made_up}")
 
     def paint_debugger(self) -> None:
-        """The text with its marks, and the values."""
+        """Show the text with its marks, and the values."""
         if self.debugger is None or self.session is None:
             return
         stage = self.session.stages[self.selection.stage]
@@ -57,16 +57,16 @@ class Debugging(Stages):
         self.paint_header()
 
     def drive(self, move: Callable[[Debugger], Any]) -> None:
-        """Move the debugger when the moves before have ended."""
+        """Move the debugger after all earlier moves."""
         if self.debugger is not None:
             self._drive(self.debugger, move, self.moves_cancelled)
 
     @work(thread=True, group="debug", exit_on_error=False)
     def _drive(self, debugger: Debugger, move: Callable[[Debugger], Any], asked: int) -> None:
-        """Move, away from the screen; a move that was asked for before a cancellation is left out."""
+        """Move in a worker. A move requested before a cancellation is skipped."""
         with self._driving:
             debugger.interrupt.clear()
-            if asked != self.moves_cancelled:  # after clear(): a cancellation between the two is seen here
+            if asked != self.moves_cancelled:  # after clear(), so that a cancellation in between is noticed
                 return
             try:
                 move(debugger)
@@ -77,13 +77,13 @@ class Debugging(Stages):
         self.post_message(DebuggerMoved(debugger))
 
     def on_debugger_moved(self, message: DebuggerMoved) -> None:
-        """Show where it stands."""
+        """Show the new position."""
         if message.debugger is self.debugger:
             self.paint_debugger()
 
     def on_cancellation(self, _: Cancellation) -> None:
-        """Say that the run stands still; a step goes on from there."""
-        self.say("cancelled; s goes on from here")
+        """Tell the user that the run is paused. The next step continues it."""
+        self.say("cancelled; s continues from here")
 
     def do_step(self) -> None:
         self.drive(Debugger.step)

@@ -1,4 +1,4 @@
-"""The dataflow graph: the graph pane."""
+"""The graph pane: the dataflow graph."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 
 
 class Graphing(Debugging):
-    """What the graph pane does."""
+    """The actions of the graph pane."""
 
     def shown(self) -> None:
-        """The graph is drawn for the width of the terminal."""
+        """Draw the graph for the width of the terminal."""
         super().shown()
         if self.pane == "graph":
             self.draw_graph()
@@ -27,7 +27,7 @@ class Graphing(Debugging):
     def _graph(self) -> Any:
         from relax_explorer.viz.ir_graph import graph
 
-        assert self.session is not None  # the callers looked
+        assert self.session is not None  # the callers checked this
         stage = self.session.stages[self.selection.stage]
         relax = stage.module.relax_functions
         name = self.selection.function if self.selection.function in relax else stage.entry
@@ -44,7 +44,7 @@ class Graphing(Debugging):
 
     @work(thread=True, exclusive=True, group="graph", exit_on_error=False)
     def draw_graph(self) -> None:
-        """Draw the graph as text, away from the screen."""
+        """Draw the graph as text in a worker."""
         if self.session is None:
             return
         try:
@@ -72,7 +72,7 @@ class Graphing(Debugging):
 
     @work(thread=True, exclusive=True, group="export", exit_on_error=False)
     def do_export(self) -> None:
-        """Write the graph as SVG beside the place where the explorer was started."""
+        """Write the graph as SVG into the directory where the explorer was started."""
         if self.session is None:
             return
         made = self._graph()
@@ -87,5 +87,5 @@ class Graphing(Debugging):
         self.post_message(GraphExported(str(path), f"laid out by {picture.engine}"))
 
     def on_graph_exported(self, message: GraphExported) -> None:
-        """Say where it is."""
+        """Show the path of the file."""
         self.say(f"wrote {message.path}, {message.note}" if message.path else message.note)

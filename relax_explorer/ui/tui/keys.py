@@ -1,4 +1,4 @@
-"""Every key, in one table: bindings, footer hints and help are made from it. Lower case goes forward, UPPER CASE back."""
+"""The table of all keys. Bindings, footer hints and help come from it. Lower case goes forward, UPPER CASE back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a key does on some panes (all when `panes` is empty; `popup` is a text over a pane); `hint` is its word in the footer, when it has one."""
+    """The action of a key on `panes` (on all when empty; `popup` is a text over a pane). `hint` is its word in the footer."""
 
     key: str
     name: str
@@ -18,12 +18,12 @@ class Action:
 
     @property
     def label(self) -> str:
-        """The key as people write it."""
+        """The key as shown to users."""
         return self.shown or self.key
 
 
 _IR = ("passes", "debug", "graph", "problems", "popup")
-_TEXT = ("passes", "graph", "problems", "popup")  # in debug, n and N are the debugger's
+_TEXT = ("passes", "graph", "problems", "popup")  # in debug, n and N move the debugger
 ACTIONS: tuple[Action, ...] = (
     Action("1", "show_passes", "Passes: stages and what each changed"),
     Action("2", "show_debug", "Debug: evaluation step by step"),
@@ -100,17 +100,17 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def actions_of(pane: str) -> list[Action]:
-    """What can be done on a pane."""
+    """The actions of a pane."""
     return [action for action in ACTIONS if not action.panes or pane in action.panes]
 
 
 def find(pane: str, key: str) -> Action | None:
-    """What a key does on a pane."""
+    """The action of a key on a pane, or None."""
     return next((action for action in actions_of(pane) if action.key == key), None)
 
 
 def hints(pane: str) -> list[Action]:
-    """The hints of a pane's footer, at most five."""
+    """The actions in the footer of a pane, at most five."""
     own = [action for action in ACTIONS if action.hint and pane in action.panes]
     shared = [action for action in ACTIONS if action.hint and not action.panes]
     return (own[:4] + shared)[:5]

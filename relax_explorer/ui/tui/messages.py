@@ -1,4 +1,4 @@
-"""What workers and widgets tell the app, in the past tense."""
+"""The messages of workers and widgets to the app, named in the past tense."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_explorer.core.session.session import Session
 
 
 class SessionOpened(Message):
-    """A file was read; its stages follow."""
+    """A file was read. Its stages follow."""
 
     def __init__(self, session: Session, path: str) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class StageAdded(Message):
 
 
 class WorkFailed(Message):
-    """Something could not be done; what was shown stays."""
+    """Some work failed. The screen stays unchanged."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class WorkFailed(Message):
 
 
 class DebuggerMoved(Message):
-    """The debugger stands somewhere else."""
+    """The debugger has a new position."""
 
     def __init__(self, debugger: Debugger) -> None:
         super().__init__()

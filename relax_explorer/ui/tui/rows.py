@@ -1,4 +1,4 @@
-"""What the panes show, as rows: text with gutters, made from snapshots without any terminal."""
+"""The rows of the panes: text with gutters. They are made from snapshots and need no terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ghost(node: Any) -> str:
 
 
 def stage_rows(session: Session, stage: Snapshot, mode: str, density: str = "ghost") -> list[Row]:
-    """A stage's text.
+    """The text of a stage.
 
     `density` is ghost (StructInfo at the right), full (as TVMScript writes it) or none; `mode` is marks (changes against the
     stage before in the gutter), only (changes alone), or plain.
@@ -100,7 +100,7 @@ def _shown(value: Any) -> str:
 
 
 def problem_rows(problem: Diagnostic, where: str = "") -> list[Row]:
-    """A diagnostic: what it says first, for paths are long; then its place, the excerpt, notes and hint."""
+    """A diagnostic: first the message, because paths are long, then place, excerpt, notes and hint."""
     shown = [Row(f"{problem.level}[{problem.code}]: {visible(problem.message)}")]
     place = (
         f"{visible(problem.span.source.filename)}:{problem.span.line}:{problem.span.column + 1}"
@@ -112,7 +112,7 @@ def problem_rows(problem: Diagnostic, where: str = "") -> list[Row]:
 
 
 def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> list[str]:
-    """What is known of the selected binding: StructInfo, operator, uses."""
+    """Details of the selected binding: StructInfo, operator, uses."""
     binding = selection.binding
     var = getattr(binding, "var", None)
     fn = stage.module.functions.get(selection.function)

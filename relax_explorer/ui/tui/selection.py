@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Selection:
-    """Where the user is; `binding` is None when the selected line shows none."""
+    """The selected place. `binding` is None when the selected line has none."""
 
     stage: int = 0
     function: str = ""

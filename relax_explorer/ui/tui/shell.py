@@ -41,7 +41,7 @@ class KeyCommands(Provider):
 
     @property
     def shell(self) -> Shell:
-        """The app, which is ours."""
+        """The app as a Shell."""
         assert isinstance(self.app, Shell)
         return self.app
 
@@ -65,10 +65,10 @@ class KeyCommands(Provider):
 
 
 class _Safe(LineFilter):
-    """Replaces characters that steer a terminal, cell by cell, whatever widget drew them."""
+    """Replaces control characters, cell by cell, in the output of every widget."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments without such characters."""
+        """The same segments without control characters."""
         return [item if item.text.isprintable() else _replaced(item) for item in segments]
 
 
@@ -81,7 +81,7 @@ def _replaced(segment: Segment) -> Segment:
 
 
 class Shell(App[int]):
-    """The application without what its panes do; `pane` is the pane that is shown."""
+    """The application without its pane actions. `pane` is the current pane."""
 
     CSS_PATH = "explorer.tcss"
     TITLE = "relax-explorer"
@@ -104,23 +104,23 @@ class Shell(App[int]):
         self.selection = Selection()
         self.diff_mode = "marks"
         self.density = "ghost"
-        self.moves_cancelled = 0  # how often: a move that was asked for before is not begun any more
-        self._driving = Lock()  # one move of the debugger at a time, in the order of the keys
+        self.moves_cancelled = 0  # number of cancellations: moves requested earlier are skipped
+        self._driving = Lock()  # one debugger move at a time, in the order of the keys
         self.radius = 0  # 0: the whole graph
         self.matches: list[int] = []
         self.breakpoints: set[str] = set()
         self.notice = ""
-        self.failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
+        self.failures: tuple[Diagnostic, ...] = ()  # of the last failed work
         self.is_composed = False
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Filters of what is drawn: panes make text safe, and this holds where one forgets."""
+        """Filters for all output. Panes escape their text; this catches omissions."""
         return [*super().get_line_filters(), *([_SAFE] if _SAFE.enabled else [])]
 
     # -- layout ---------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """One switcher of panes between a header and a footer line."""
+        """A pane switcher between a header line and a footer line."""
         yield Static(id="header")
         with ContentSwitcher(id="panes", initial="home"):
             yield ChoiceList(id="home", markup=False)
@@ -156,12 +156,12 @@ class Shell(App[int]):
         self.started()
 
     def on_resize(self, event: Resize) -> None:
-        """Adapt, once there is something to adapt: the terminal may say its size before the panes are there."""
+        """Adapt to the new size. It may arrive before the panes exist; then nothing happens."""
         if self.is_composed:
             self.fit(event.size.width)
 
     def fit(self, width: int) -> None:
-        """A list of stages beside the text when there is room."""
+        """Show the list of stages beside the text if there is room."""
         self.query_one("#panes").display = not self.is_small
         self.query_one("#stages").display = width >= 100
         self.paint_header()
@@ -169,11 +169,11 @@ class Shell(App[int]):
 
     @property
     def is_small(self) -> bool:
-        """Whether the terminal is too small for the panes."""
+        """True if the terminal is too small for the panes."""
         return self.size.width < SMALLEST[0] or self.size.height < SMALLEST[1]
 
     def paint_header(self) -> None:
-        """File, function, panes, stage."""
+        """Show file, function, panes and stage."""
         if self.is_small:
             self.query_one("#header", Static).update(
                 Text(f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …")
@@ -196,12 +196,12 @@ class Shell(App[int]):
         self.query_one("#footer", Static).update(footer)
 
     def say(self, text: str) -> None:
-        """A notice in the footer, until the next key."""
+        """Show a notice in the footer until the next key."""
         self.notice = text
         self.paint_header()
 
     def go(self, pane: str) -> None:
-        """Show a pane; the selection stays."""
+        """Show a pane. The selection stays."""
         self.pane = pane
         self.matches = []
         self.query_one("#panes", ContentSwitcher).current = pane
@@ -211,41 +211,41 @@ class Shell(App[int]):
         self.shown()
 
     def exit(self, *arguments: Any, **named: Any) -> None:
-        """End the application, and first the work that can be ended."""
+        """Cancel running work, then end the application."""
         self.stop_running()
         super().exit(*arguments, **named)
 
     def stop_running(self) -> None:
-        """Cancel the move of the debugger that is under way, and those that wait for it."""
+        """Cancel the current move of the debugger and all waiting moves."""
         self.moves_cancelled += 1
         if self.debugger is not None:
             self.debugger.interrupt.cancel()
 
     def started(self) -> None:
-        """The application runs: what a pane does first."""
+        """Called once after the application has started; panes override it."""
 
     def shown(self) -> None:
-        """The current pane is on the screen, or its size changed: what a pane does then."""
+        """Called when the current pane appears or changes size; panes override it."""
 
     @property
     def view(self) -> LineView:
-        """The view of lines that movement keys move."""
+        """The line view that movement keys scroll."""
         names = {"passes": "#ir", "debug": "#debug_ir"}
         return self.query_one(names.get(self.current, f"#{self.current}"), LineView)
 
     @property
     def current(self) -> str:
-        """The pane that keys go to: `popup` while a text is shown over the pane."""
+        """The pane with the keyboard focus: `popup` while a text covers the pane."""
         return self.query_one("#panes", ContentSwitcher).current or self.pane
 
     # -- keys -----------------------------------------------------------------------------------------------------
 
     def action_press(self, key: str) -> None:
-        """A key was pressed."""
+        """Handle a key press."""
         self.press(key)
 
     def press(self, key: str) -> None:
-        """Do what a key means on this pane."""
+        """Run the action of a key on this pane."""
         action = keys.find(self.current, key)
         if action is None or (self.query_one("#search").has_focus and key != "escape"):
             return

@@ -1,4 +1,4 @@
-"""Files, stages, problems: the passes pane."""
+"""The passes pane and the problems pane: files, stages, problems."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from relax_explorer.viz.visible import visible
 
 
 class Stages(Shell):
-    """What the passes pane and the problems pane do."""
+    """The actions of the passes pane and the problems pane."""
 
     def started(self) -> None:
-        """Open the file of the command line."""
+        """Open the file named on the command line."""
         if self.path is not None:
             self.open(self.path)
 
     def shown(self) -> None:
-        """The problems are listed when they are looked at."""
+        """List the problems when their pane is shown."""
         super().shown()
         if self.pane == "problems":
             self.paint_problems()
 
     @work(thread=True, exclusive=True, group="session", exit_on_error=False)
     def open(self, path: str) -> None:
-        """Read a file and run its pipeline, away from the screen."""
+        """Read a file and run its pipeline in a worker."""
         try:
             session = Session(load(path), self.pipeline, path, directories.kernel_cache(), self.profile)
         except ParseError as failure:
@@ -54,7 +54,7 @@ class Stages(Shell):
             self.post_message(StageAdded(len(session.stages) - 1))
 
     def on_session_opened(self, message: SessionOpened) -> None:
-        """The first stage can be shown."""
+        """Show the first stage."""
         self.stop_running()
         self.session, self.path, self.debugger = message.session, message.path, None
         self.failures = ()
@@ -65,7 +65,7 @@ class Stages(Shell):
         self.go("passes" if self.first_pane == "home" else self.first_pane)
 
     def on_stage_added(self, message: StageAdded) -> None:
-        """Another line in the list of stages."""
+        """Add a line to the list of stages."""
         if self.session is None:
             return
         stage = self.session.stages[message.number]
@@ -84,7 +84,7 @@ class Stages(Shell):
             )
 
     def on_work_failed(self, message: WorkFailed) -> None:
-        """Say why; the last good state stays."""
+        """Show the reason. The last good state stays."""
         self.failures = message.diagnostics
         self.popup([row for item in message.diagnostics for row in rows.problem_rows(item)])
         self.notice = (
@@ -95,7 +95,7 @@ class Stages(Shell):
         self.paint_header()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Work that ended with an error of our own says so, and leaves a report."""
+        """Report work that ended with an internal error."""
         error = event.worker.error
         if event.state is not WorkerState.ERROR or error is None:
             return
@@ -106,7 +106,7 @@ class Stages(Shell):
         self.on_work_failed(WorkFailed((found,)))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A sample or a stage was chosen."""
+        """Open the chosen sample, or show the chosen stage."""
         if event.option_list.id == "home" and event.option_id is not None:
             self.first_pane = "passes"
             self.open(event.option_id)
@@ -115,7 +115,7 @@ class Stages(Shell):
             self.query_one("#ir").focus()
 
     def show_stage(self, number: int) -> None:
-        """Show a stage; the selected binding is found again where it went."""
+        """Show a stage, and select the same binding there."""
         if self.session is None:
             return
         moved = number != self.selection.stage
@@ -151,7 +151,7 @@ class Stages(Shell):
         self.paint_header()
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
-        """The selection follows the cursor."""
+        """Move the selection to the cursor."""
         if message.view not in ("ir", "debug_ir") or self.session is None:
             return
         self.selection.binding = (

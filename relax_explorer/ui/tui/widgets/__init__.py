@@ -1,1 +1,1 @@
-"""Widgets that draw lines they are given."""
+"""Widgets that draw given lines."""

@@ -1,4 +1,4 @@
-"""A list to choose from that knows it may have no room."""
+"""A choice list that works without room on the screen."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from textual.widgets import OptionList
 
 
 class ChoiceList(OptionList):
-    """Textual's list, which looks up lines that it has not laid out when it pages without room."""
+    """Textual's list with a fix: without room, its paging reads lines that are not laid out."""
 
     def action_page_up(self) -> None:
-        """Move up a page; to the first choice where there is no room for a page."""
+        """Move up a page, or to the first choice if there is no room for a page."""
         if self.scrollable_content_region:
             super().action_page_up()  # type: ignore[no-untyped-call]  # of Textual
         else:
             self.action_first()
 
     def action_page_down(self) -> None:
-        """Move down a page; to the last choice where there is no room for a page."""
+        """Move down a page, or to the last choice if there is no room for a page."""
         if self.scrollable_content_region:
             super().action_page_down()  # type: ignore[no-untyped-call]  # of Textual
         else:

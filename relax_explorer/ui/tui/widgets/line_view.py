@@ -1,4 +1,4 @@
-"""A view of many lines by Textual's Line API: only what is visible is ever drawn, and each drawn line is kept."""
+"""A view of many lines, with Textual's Line API. Only visible lines are drawn, and drawn lines are cached."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MORE = Style(dim=True)
 
 
 def _cut(strip: Strip, left: int, width: int, style: Style) -> Strip:
-    """The part of a line that has room, exactly `width` cells; `…` says that more follows."""
+    """The visible part of a line, exactly `width` cells. `…` marks a cut."""
     if strip.cell_length - left <= width:
         return strip.crop(left).extend_cell_length(width, style)
     kept = strip.crop(left, left + max(0, width - 1)).extend_cell_length(max(0, width - 1), style)
@@ -55,19 +55,19 @@ def _cut(strip: Strip, left: int, width: int, style: Style) -> Strip:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: gutter glyph, text, the node that it shows, its function."""
+    """One line: gutter glyph, text, its IR node, its function."""
 
     text: str
     gutter: str = " "
     node: Any = None
     function: str = ""
-    ghost: str = ""  # shown dim at the right edge, as long as there is room
+    ghost: str = ""  # shown dim at the right edge if there is room
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
-    """Lines with a gutter and a cursor; moving the cursor draws two lines anew.
+    """Lines with a gutter and a cursor. Moving the cursor redraws two lines.
 
-    It binds no keys: those of a scrolling widget would move the text away from the cursor.
+    It binds no keys: the keys of a scrolling widget would move the text away from the cursor.
     """
 
     def __init__(self, name: str, colored: bool = True) -> None:
@@ -78,7 +78,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self._strips: dict[tuple[int, bool], Strip] = {}
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
-        """Show other lines; the cursor stays where it is unless told."""
+        """Show other lines. Without `cursor` the cursor stays."""
         self.rows = rows
         self._strips.clear()
         widest = min(max((len(row.text) for row in rows), default=0) + 3, MAX_WIDTH)
@@ -104,7 +104,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def lines_shown(self) -> int:
-        """How many lines have room; the scrollbar below them takes one."""
+        """The number of visible lines, without the scrollbar."""
         return max(1, self.scrollable_content_region.height)
 
     def on_resize(self) -> None:
@@ -112,7 +112,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self._follow()
 
     def on_click(self, event: Click) -> None:
-        """Put the cursor where the mouse is."""
+        """Put the cursor on the clicked line."""
         self.move(int(self.scroll_offset.y) + event.y)
 
     def _follow(self) -> None:
@@ -124,7 +124,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
 
     def refresh_line(self, line: int) -> None:
-        """Draw one line anew."""
+        """Redraw one line."""
         y = line - int(self.scroll_offset.y)
         if 0 <= y < self.lines_shown:
             self.refresh_lines(line, 1)
