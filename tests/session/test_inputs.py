@@ -158,7 +158,7 @@ def test_files_have_a_limit_and_are_held_to_their_headers(packed: bool, tmp_path
     assert caught.value.diagnostics[0].code is codes.TOO_LARGE
     if not packed:
         path.write_bytes(path.read_bytes().replace(b"(2097152,)", b"(9097152,)"))
-        with pytest.raises(Failure, match="says that it holds 9097152 bytes"):
+        with pytest.raises(Failure, match="declares 9097152 bytes"):
             read_arrays(str(path))
 
 

@@ -96,7 +96,7 @@ def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Value:
 def too_large(shape: Sequence[int], dtype: DType) -> str:
     """What to say of a result that no array can hold, or that is beyond the limit; empty when it is neither."""
     if len(shape) > MOST_AXES:
-        return f"a result of rank {len(shape)} can't be held; what runs here has at most {MOST_AXES} axes"
+        return f"a result of rank {len(shape)} can't be held; runs support at most {MOST_AXES} axes"
     try:
         size = dtype.to_numpy().itemsize
     except TypeError as problem:

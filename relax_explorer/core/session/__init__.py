@@ -1,1 +1,1 @@
-"""What every front end reads: stages, differences, history, runs; and the commands that it offers."""
+"""Sessions for all front ends: stages, diffs, history and runs, and the table of commands."""

@@ -1,6 +1,6 @@
-"""Which binding of one stage is which of another, and what became of it.
+"""Aligns the bindings of two stages, and classifies each pair.
 
-The unit of a Relax function is the binding, not the line; that of a PrimFunc is the line of a statement.
+Relax functions are aligned by binding, not by line. PrimFuncs are aligned by line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Unit = e.Binding | Line
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One binding or line on either side: `a` and `b` are numbers, None where there is none; `exact` says the match is certain."""
+    """Binding or line `a` of the old side and `b` of the new; None where one side has none. `exact` marks a certain match."""
 
     kind: str
     a: int | None
@@ -41,7 +41,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class FunctionDiff:
-    """What became of one function: `status` is same, added, removed or changed; pairs stand in the order of the new text."""
+    """The diff of one function: `status` is same, added, removed or changed. Pairs are in the order of the new text."""
 
     name: str
     status: str
@@ -50,13 +50,13 @@ class FunctionDiff:
     pairs: tuple[Pair, ...]
 
     def count(self, kind: str) -> int:
-        """How many pairs are of `kind`."""
+        """The number of pairs of `kind`."""
         return sum(pair.kind == kind for pair in self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleDiff:
-    """What became of a module, function by function."""
+    """The diff of a module, function by function."""
 
     functions: tuple[FunctionDiff, ...]
 
@@ -67,7 +67,7 @@ class ModuleDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return all(fn.status == "same" for fn in self.functions)
 
 
@@ -178,11 +178,11 @@ def _aligned(
 
 
 class _Kinds:
-    """Says what became of matched bindings."""
+    """Classifies matched bindings."""
 
     def __init__(self, pairing: Pairing, params: Mapping[e.Var, e.Var]) -> None:
         self._text = pairing.texts.of
-        self._variables: dict[e.Var, e.Var | None] = dict(params)  # of the new side, with those of the old
+        self._variables: dict[e.Var, e.Var | None] = dict(params)  # from new variables to old ones
         for i, j in pairing.match.items():
             a, b = pairing.old[i], pairing.new[j]
             if b.var is not None:
@@ -191,7 +191,7 @@ class _Kinds:
                 self._variables.update(zip(b.value.params, a.value.params, strict=False))
 
     def of(self, a: e.Binding, b: e.Binding) -> str:
-        """What became of `a`, which is `b` now."""
+        """The kind of change from `a` to `b`."""
         if a is b:
             return "same"
         if not self.same_value(a.value, b.value):
@@ -201,7 +201,7 @@ class _Kinds:
         return "same" if name_of(a) == name_of(b) else "renamed"
 
     def _same_info(self, a: e.Var | None, b: e.Var | None) -> bool:
-        """Whether two variables have the same StructInfo; modules read apart have shape variables of their own, so text decides."""
+        """True if the StructInfos print the same. Separately parsed modules do not share shape variables, so text is compared."""
         left, right = (None if var is None else var.struct_info for var in (a, b))
         return left is right or self._text(left) == self._text(right)
 
@@ -223,7 +223,7 @@ class _Kinds:
         return True
 
     def _same_head(self, a: e.Expr, b: e.Expr) -> bool:
-        """Whether two expressions are the same apart from their operands."""
+        """True if two expressions are equal apart from their operands."""
         if type(a) is not type(b):
             return False
         if isinstance(a, e.Call) and isinstance(b, e.Call):

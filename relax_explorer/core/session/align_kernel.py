@@ -1,4 +1,4 @@
-"""Which line of a PrimFunc of one stage is which of another, and what became of it."""
+"""Aligns the lines of a PrimFunc in two stages, and classifies each pair."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from relax_explorer.core.syntax.printer_tir import print_prim_func
 from relax_explorer.core.tir.stmt import PrimFunc
 
 Row = tuple[str, int | None, int | None, bool]
-"""A kind, the number of the old line, that of the new one, and whether the match is certain."""
+"""Kind, old line number, new line number, and True for a certain match."""
 
 
 def kernel_lines(name: str, fn: PrimFunc) -> tuple[Line, ...]:
-    """The lines of a PrimFunc, printed alone: each with the statement that it prints."""
+    """The printed lines of one PrimFunc, each with its statement."""
     return tuple([Line(line.text, line.node, name) for line in print_prim_func(fn, name, NEW, {})])
 
 
 def align_lines(old: Sequence[Line], new: Sequence[Line]) -> list[Row]:
     """Rows in the order of the new text.
 
-    Lines of equal text are the same. Between those, lines that print one statement object are renamed, lines that print
-    statements of one kind are changed, and the others are removed and added.
+    Lines with equal text are the same. Between them, lines of one statement object are renamed, lines of statements of one
+    kind are changed, and all others are removed or added.
     """
     same = common_run([line.text for line in old], [line.text for line in new])
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""Files of arrays, .npy and .npz: what a file promises is held against what it has, and against a limit, before it is read."""
+"""Reads .npy and .npz files. The declared size is checked against the file size and a limit before any data is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure
 
 INPUT_LIMIT = 4 << 30
-"""Bytes that the inputs of a run may take together, unless the caller says otherwise."""
+"""Default limit for the total size of the inputs of a run, in bytes."""
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -23,13 +23,13 @@ _HEADERS = {
 
 
 def read_arrays(path: str, most: int = INPUT_LIMIT) -> dict[str, Any]:
-    """The arrays of a .npz file by name, or the one of a .npy file under ""; raises Failure when it can't be read.
+    """The arrays of a .npz file by name, or the array of a .npy file under "". Raises Failure for an unreadable file.
 
-    `most` is how many bytes they may take together.
+    `most` limits their total size in bytes.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _failure(codes.BAD_INPUT_FILE, f"{path} is no regular file")
+            raise _failure(codes.BAD_INPUT_FILE, f"{path} is not a regular file")
         with open(path, "rb") as file:
             is_array = file.read(6) == b"\x93NUMPY"
             file.seek(0)
@@ -42,8 +42,8 @@ def read_arrays(path: str, most: int = INPUT_LIMIT) -> dict[str, Any]:
     except (OSError, ValueError, EOFError, KeyError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or str(error)[:120]
         raise _failure(codes.BAD_INPUT_FILE, f"{path}: {reason}") from None
-    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise a dozen kinds for a damaged archive
-        text = f"{path} is damaged or no .npz file: {type(error).__name__}"
+    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise a dozen exception types for a damaged archive
+        text = f"{path} is damaged or not an .npz file: {type(error).__name__}"
         raise _failure(codes.BAD_INPUT_FILE, text) from None
 
 
@@ -61,7 +61,7 @@ def _array(file: IO[bytes], name: str, size: int, most: int) -> Any:
     """The array of a file of `size` bytes."""
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
-        raise _failure(codes.BAD_INPUT_FILE, f"{name} is an array in the format {version}, which is not read")
+        raise _failure(codes.BAD_INPUT_FILE, f"{name} is an array in the unsupported format {version}")
     shape, _, dtype = _HEADERS[version](file)
     if dtype.hasobject:
         raise _failure(codes.BAD_INPUT_FILE, f"{name} holds Python objects, which are never unpickled")
@@ -69,13 +69,13 @@ def _array(file: IO[bytes], name: str, size: int, most: int) -> Any:
     if needed > most:
         raise too_much(name, needed, most)
     if not 0 <= needed <= size:
-        raise _failure(codes.BAD_INPUT_FILE, f"{name} says that it holds {needed} bytes, and has {size}")
+        raise _failure(codes.BAD_INPUT_FILE, f"{name} declares {needed} bytes, but has {size}")
     file.seek(0)
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def read_as(array: Any, dtype: Any) -> Any:
-    """The array as one of a dtype that numpy itself has not, such as bfloat16: files hold its bytes and forget what they are."""
+    """View an array of raw bytes as a dtype unknown to numpy, such as bfloat16. Files store its bytes without the dtype."""
     bytes_alone = array.dtype.kind == "V" and array.dtype.names is None and array.dtype.subdtype is None
     if bytes_alone and dtype is not None and dtype.isbuiltin != 1 and dtype.itemsize == array.dtype.itemsize:
         return array.view(dtype)
@@ -83,8 +83,8 @@ def read_as(array: Any, dtype: Any) -> Any:
 
 
 def too_much(name: str, needed: int, most: int) -> Failure:
-    """What to raise for an input that takes more memory than is left for it."""
-    text = f"{name} takes {_size(needed)}, {_size(max(most, 0))} are left for inputs"
+    """The Failure for an input that needs more memory than is left."""
+    text = f"{name} needs {_size(needed)}, but only {_size(max(most, 0))} are left for inputs"
     return Failure(Diagnostic(codes.TOO_LARGE, text, help="use smaller lengths, or raise --max-input"))
 
 

@@ -1,4 +1,4 @@
-"""What a user can ask for, declared once: the command line, the palette, the help and "copy as command" read this table."""
+"""The table of commands. The command line, the palette, the help and "copy as command" all read it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument: positional when its name has no dash.
+    """One argument. It is positional if its name has no dash.
 
     `kind` is text, names (with commas), int, float, flag, source (a path to read), target (a path to write), pair
     (`name=value`, may be repeated), many (may be repeated) or one of `choices`.
@@ -27,32 +27,32 @@ class Argument:
 
     @property
     def key(self) -> str:
-        """The name as a Python identifier; an option that is called as a positional argument gets an underscore."""
+        """The name as a Python identifier. An option that shares its name with a positional argument gets an underscore."""
         return "input_" if self.name == "--input" else self.name.removeprefix("--").replace("-", "_")
 
     @property
     def is_personal(self) -> bool:
-        """Whether only the user says it: a settings file found in a folder sets no path."""
+        """True for paths: only the user sets them, never a settings file found in a folder."""
         return self.kind in ("source", "target")
 
     @property
     def positional(self) -> bool:
-        """Whether the argument is told by its place."""
+        """True if the argument is positional."""
         return not self.name.startswith("-")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A thing that can be done: its name, one sentence, its arguments and examples."""
+    """One command: its name, one sentence, its arguments and examples."""
 
     name: str
     doc: str
     arguments: tuple[Argument, ...]
     examples: tuple[str, ...] = ()
-    screen: str = ""  # the screen of the explorer that shows the same
+    screen: str = ""  # the equivalent screen of the explorer
 
     def text(self, values: Mapping[str, Any]) -> str:
-        """The command line that does this with these arguments; those at their default are left out."""
+        """The command line with these arguments. Arguments with default values are omitted."""
         parts = ["relax-explorer", self.name]
         for argument in self.arguments:
             value = values.get(argument.key)
@@ -79,10 +79,10 @@ PASSES = Argument(
     metavar="A,B",
 )
 STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
-FUNCTION = Argument("--func", "the function; the entry when not given", metavar="NAME")
+FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
 DIALECT = Argument(
     "--dialect",
-    "surface to print: tvm-0.27 or tvm-0.19",
+    "dialect to print: tvm-0.27 or tvm-0.19",
     "choice",
     "tvm-0.27",
     choices=("tvm-0.27", "tvm-0.19"),
@@ -134,19 +134,21 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "check",
-        "Report everything that is wrong or doubtful: syntax, well-formedness, StructInfo, purity.",
+        "Report errors and warnings: syntax, well-formedness, StructInfo, purity.",
         (
             INPUTS,
             PROFILE,
             Argument(
                 "--prover",
-                "how dimensions are compared: by arithmetic, or alpha, as they are written",
+                "how to compare dimensions: by arithmetic, or literally (alpha)",
                 "choice",
                 "arithmetic",
                 choices=("arithmetic", "alpha"),
             ),
-            Argument("--select", "only codes that start so (RX02,RX0105)", "names", metavar="CODE,…"),
-            Argument("--ignore", "no codes that start so", "names", metavar="CODE,…"),
+            Argument(
+                "--select", "report only codes with these prefixes (RX02,RX0105)", "names", metavar="CODE,…"
+            ),
+            Argument("--ignore", "skip codes with these prefixes", "names", metavar="CODE,…"),
             Argument(
                 "--output-format",
                 "how to print",
@@ -181,7 +183,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "run",
-        "Run a function and print its result; step by step with --trace.",
+        "Run a function and print its result. With --trace, record every step.",
         (
             INPUT,
             FUNCTION,
@@ -193,10 +195,10 @@ COMMANDS: tuple[Command, ...] = (
                 metavar="x=SOURCE",
             ),
             SHAPE,
-            Argument("--max-input", "how many GiB the inputs may take", "float", 4.0, metavar="GIB"),
+            Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB"),
             Argument(
                 "--expect",
-                "compare with the entries out0, out1, … of this .npz; differing values exit with 1",
+                "compare with the entries out0, out1, … of this .npz; exit with 1 if they differ",
                 "source",
                 metavar="FILE.npz",
             ),
@@ -226,7 +228,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "diff",
-        "Show what differs between two modules, or between two stages of one, binding by binding.",
+        "Show the differences between two modules or two stages, binding by binding.",
         (
             Argument("a", "a TVMScript file", "source", metavar="A"),
             Argument("b", "another one", "source", required=False, metavar="[B]"),
@@ -235,7 +237,7 @@ COMMANDS: tuple[Command, ...] = (
                 "--between", "two stages of A, as 0..1 (default: before and after all passes)", metavar="I..J"
             ),
             Argument("--style", "how to print", "choice", "inline", choices=("inline", "stat", "json")),
-            Argument("--exit-code", "exit with 1 when there are differences", "flag", False),
+            Argument("--exit-code", "exit with 1 if there are differences", "flag", False),
         ),
         ("relax-explorer diff old.py new.py", "relax-explorer diff model.py -p default --between 0..1"),
         "passes",
@@ -251,21 +253,23 @@ COMMANDS: tuple[Command, ...] = (
             OUTPUT,
             Argument(
                 "--format",
-                "how to draw (from the file's name when not given)",
+                "output format (default: from the file's extension)",
                 "choice",
                 None,
                 choices=("svg", "png", "dot", "unicode", "ascii", "json"),
             ),
             Argument(
                 "--engine",
-                "what lays it out",
+                "layout engine",
                 "choice",
                 "auto",
                 choices=("auto", "pygraphviz", "dot", "builtin"),
             ),
-            Argument("--around", "only the neighbourhood of this variable", metavar="VAR"),
-            Argument("--radius", "how far the neighbourhood reaches", "int", 2),
-            Argument("--max-nodes", "draw the neighbourhood of one node beyond this many", "int", 1000),
+            Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),
+            Argument("--radius", "radius of the neighbourhood, in edges", "int", 2),
+            Argument(
+                "--max-nodes", "for larger graphs, draw only the neighbourhood of one node", "int", 1000
+            ),
         ),
         (
             "relax-explorer graph model.py -o model.svg",
@@ -284,20 +288,20 @@ COMMANDS: tuple[Command, ...] = (
         "passes",
         "List the passes and pipelines.",
         (
-            Argument("--changing", "only passes that would change this file", "source", metavar="INPUT"),
+            Argument("--changing", "list only passes that would change this file", "source", metavar="INPUT"),
             _format("text", "json"),
         ),
         ("relax-explorer passes", "relax-explorer passes --changing model.py"),
     ),
     Command(
         "ops",
-        "List the operators and the parts that each has.",
+        "List the operators and their parts.",
         (_format("text", "json"),),
         ("relax-explorer ops",),
     ),
     Command(
         "explain",
-        "Explain a problem's code, an operator, a pass, or a StructInfo.",
+        "Explain a diagnostic code, an operator, a pass, or a StructInfo.",
         (Argument("subject", "RX0203, relax.matmul, LegalizeOps or Tensor", metavar="CODE|OP|PASS|TYPE"),),
         ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
     ),
@@ -305,5 +309,5 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def command(name: str) -> Command:
-    """The command called `name`; raises KeyError when there is none."""
+    """The command called `name`. Raises KeyError if there is none."""
     return next(item for item in COMMANDS if item.name == name)

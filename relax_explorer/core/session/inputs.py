@@ -1,4 +1,4 @@
-"""Inputs for a run: which parameter gets what, by name or number, and the lengths that follow from it."""
+"""Inputs for a run: assigns values to parameters by name or number, and infers the lengths."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from relax_explorer.core.session.made import failure as _failure
 _DECIMAL = re.compile(r"[0-9]{1,18}")
 _NUMBERED = re.compile(
     r"(?:arr_|in)([0-9]{1,9})(?:_.*)?", re.DOTALL
-)  # numpy.savez calls what has no name arr_0
+)  # numpy.savez names unnamed arrays arr_0
 
 
 def make_inputs(
     fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int] | None = None, default: str = "randn:0"
 ) -> list[Any]:
-    """The values of `made_inputs` alone."""
+    """The values of `made_inputs`, without its note."""
     return made_inputs(fn, given, shape, default)[0]
 
 
@@ -36,10 +36,10 @@ def made_inputs(
     default: str = "randn:0",
     most: int = INPUT_LIMIT,
 ) -> tuple[list[Any], str]:
-    """One value for each parameter, and what nobody gave and was made up: lengths and sources in a few words.
+    """One value per parameter, and a short note of the invented lengths and sources.
 
-    `given` maps a parameter's name, or its number, to a source; others get `default`. Raises Failure for a name that is
-    no parameter, an unknown source or an unreadable file. `most` is how many bytes the values may take together.
+    `given` maps the name or number of a parameter to a source; others get `default`. Raises Failure for an unknown
+    parameter, an unknown source or an unreadable file. `most` limits the total size of the values in bytes.
     """
     sources = _sources(fn, given)
     known: dict[int, Any] = {}
@@ -73,7 +73,7 @@ def made_inputs(
 
 
 def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:
-    """The source of each parameter that has one, by its number."""
+    """The given sources by parameter number."""
     numbers = {param.name: number for number, param in enumerate(fn.params)}
     found: dict[int, str] = {}
     for key, source in given.items():
@@ -90,7 +90,7 @@ def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:
 
 
 def _is_made(param: e.Var) -> bool:
-    """Whether numbers are needed for a parameter: a shape, and a scalar that is a length, follow from the lengths."""
+    """True if a parameter needs made-up numbers. Shapes and scalars that are lengths follow from the lengths."""
     info = param.struct_info
     return not isinstance(info, s.ShapeStructInfo) and not (
         isinstance(info, s.PrimStructInfo) and info.value is not None
@@ -103,9 +103,9 @@ def _variables(fn: e.Function) -> list[p.PrimVar]:
 
 
 def from_npz(fn: e.Function, path: str | Path, most: int = INPUT_LIMIT) -> list[Any]:
-    """Values of the parameters from one file: by name, or by number where every entry is called arr_0, in1 or in2_x.
+    """Parameter values from one file: by name, or by number if all entries are called like arr_0, in1 or in2_x.
 
-    Entries named `out…` that are no parameters are left out: a run saves its results so.
+    Entries `out…` that name no parameter are ignored, because runs save their results under such names.
     """
     names = [param.name for param in fn.params]
     entries = {
@@ -131,7 +131,7 @@ def from_npz(fn: e.Function, path: str | Path, most: int = INPUT_LIMIT) -> list[
 
 
 def _of(array: Any, param: e.Var) -> Any:
-    """An array of a file as one of the parameter's dtype, where the file could not say it."""
+    """An array from a file, viewed as the dtype of the parameter if the file cannot store it."""
     info = param.struct_info
     dtype = info.dtype if isinstance(info, s.TensorStructInfo) else None
     return array if dtype is None else read_as(array, dtype.to_numpy())
@@ -148,7 +148,7 @@ def _load(source: str, param: e.Var, most: int) -> Any:
 
 
 def _shape(source: str, param: e.Var) -> Shape:
-    """A shape that is written as its lengths."""
+    """Parse a shape given by its lengths."""
     parts = [part.strip() for part in source.split(",") if part.strip()]
     if not all(map(_DECIMAL.fullmatch, parts)):
         raise _failure(f"{source!r} is no shape", "write its lengths: 2,3", param)
@@ -156,7 +156,7 @@ def _shape(source: str, param: e.Var) -> Shape:
 
 
 def _dims(fn: e.Function, known: Mapping[int, Any], shape: Mapping[str, int]) -> dict[p.PrimVar, int]:
-    """The lengths that were given, or follow from what is known of the values."""
+    """The given lengths, and those inferred from known values."""
     from relax_explorer.core.exec.match import Mismatch, match
 
     variables = _variables(fn)

@@ -1,4 +1,4 @@
-"""Values made for parameters: `zeros`, `ones`, `arange`, `randn:SEED` or a number, within a limit of memory."""
+"""Makes values for parameters: `zeros`, `ones`, `arange`, `randn:SEED` or a number, within a memory limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType, limits
 from relax_explorer.core.session.arrays import too_much
 
-DEFAULT_LENGTH = 3  # of a shape variable that nobody gave a value
+DEFAULT_LENGTH = 3  # of a shape variable without a given value
 _SOURCES = "use zeros, ones, randn:SEED, arange, a number, or a .npy or .npz file"
 _MADE = re.compile(r"(zeros|ones|arange|randn)|randn:([0-9]{1,18})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
@@ -27,13 +27,13 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
 
 @dataclass(slots=True)
 class Maker:
-    """Makes values with the lengths that are known; `most` is how many bytes are left."""
+    """Makes values of known lengths. `most` is the remaining number of bytes."""
 
     dims: dict[p.PrimVar, int]
     most: int
 
     def make(self, info: s.StructInfo, source: str, param: e.Var, number: int) -> Any:
-        """A value of this StructInfo; `number` makes the random values of two parameters differ."""
+        """A value of this StructInfo. `number` gives each parameter its own random values."""
         if isinstance(info, s.TupleStructInfo):
             return tuple([self.make(field, source, param, number + i) for i, field in enumerate(info.fields)])
         if isinstance(info, s.ShapeStructInfo):
@@ -73,7 +73,7 @@ class Maker:
             else (DEFAULT_LENGTH,) * max(info.ndim, 0)
         )
         if len(lengths) > MOST_AXES:
-            text = f"{param.name!r} has {len(lengths)} axes; what runs here has at most {MOST_AXES}"
+            text = f"{param.name!r} has {len(lengths)} axes; runs support at most {MOST_AXES}"
             raise failure(text, "use fewer axes", param)
         kind = info.dtype or FLOAT32
         try:
@@ -90,7 +90,7 @@ class Maker:
 
 
 def _filled(source: str, lengths: tuple[int, ...], kind: DType, param: e.Var, number: int) -> Any:
-    """A tensor of what the source says."""
+    """A tensor filled as `source` says."""
     dtype = kind.to_numpy()
     found = _MADE.fullmatch(source)
     if found is None:
@@ -108,7 +108,7 @@ def _filled(source: str, lengths: tuple[int, ...], kind: DType, param: e.Var, nu
 
 
 def scalar(source: str, info: s.PrimStructInfo, param: e.Var) -> Any:
-    """A scalar of this StructInfo: the number that the source says."""
+    """A scalar of this StructInfo: the number in `source`."""
     found = _MADE.fullmatch(source)
     if found is None:
         return number_in(source, info.dtype or INT64, param)
@@ -116,22 +116,24 @@ def scalar(source: str, info: s.PrimStructInfo, param: e.Var) -> Any:
 
 
 def number_in(source: str, kind: DType, param: e.Var) -> int | float:
-    """The number that the source says, which a value of this dtype can hold."""
+    """The number in `source`. Raises Failure if the dtype cannot hold it."""
     try:
         value: int | float = int(source) if _WHOLE.fullmatch(source) else float(source)
     except ValueError:
-        text = f"{source[:40]!r} is no source of values for {param.name!r}"
+        text = f"{source[:40]!r} is not a source of values for {param.name!r}"
         raise failure(text, _SOURCES, param) from None
     if kind.is_float or kind.name == "bool":
         return value
     low, high = limits(kind)
     if value != value or not low <= value <= high or int(value) != value:
         raise failure(
-            f"{source[:40]} is no {kind}, as {param.name!r} is", "give a number that it holds", param
+            f"{source[:40]} does not fit {kind}, the dtype of {param.name!r}",
+            "give a number of this dtype",
+            param,
         )
     return int(value)
 
 
 def failure(text: str, hint: str, place: object) -> Failure:
-    """What to raise for an input that can't be used."""
+    """The Failure for an unusable input."""
     return Failure(Diagnostic(codes.WRONG_INPUT, text, (Label(place, "", True),), help=hint))

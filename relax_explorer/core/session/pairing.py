@@ -1,4 +1,4 @@
-"""Finds which bindings of two texts belong together, in time near linear in their number."""
+"""Matches the bindings of two texts, in nearly linear time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import operands
 
-_SMALL_GAP = (
-    200  # bindings on either side: a larger gap is split at what occurs equally often, then paired in order
-)
-_SMALL_DATA = 64  # bytes of a constant that are looked at; of larger ones dtype and shape
+_SMALL_GAP = 200  # bindings per side: larger gaps are split at equally frequent keys, then paired in order
+_SMALL_DATA = 64  # bytes: larger constants are compared by dtype and shape only
 
 
 class Texts:
-    """The texts of StructInfos, each made once: modules that were read apart have shape variables of their own."""
+    """A cache of StructInfo texts. Separately parsed modules do not share shape variables, so texts are compared."""
 
     def __init__(self) -> None:
         self._known: dict[s.StructInfo | None, str] = {}
@@ -57,19 +55,19 @@ class Pairing:
         self._taken.add(j)
 
     def _by_key(self, key: Callable[[e.Binding], Hashable]) -> None:
-        """Match what has the same key on both sides, once each."""
+        """Match bindings whose key occurs once on each side."""
         places: dict[Hashable, int] = {}
         for j, binding in enumerate(self.new):
             value = key(binding)
             if j not in self._taken and value is not None:
-                places[value] = -1 if value in places else j  # a key that occurs twice decides nothing
+                places[value] = -1 if value in places else j  # a repeated key is ambiguous
         for i, binding in enumerate(self.old):
             j = places.get(key(binding), -1) if i not in self.match else -1
             if j >= 0 and j not in self._taken:
                 self._add(i, j)
 
     def _by_computation(self, params: Mapping[e.Var, e.Var]) -> None:
-        """Match what computes the same from what was matched before, whatever the variables are called."""
+        """Match equal computations over matched operands, whatever the variable names."""
         numbers: dict[Hashable, int] = {}
         known = {old: ("parameter", number) for number, old in enumerate(params.values())}
         left = _Computations(numbers, self.texts, known)
@@ -83,7 +81,7 @@ class Pairing:
                 self._add(i, j)
 
     def _by_order(self) -> None:
-        """Align what is left between neighbouring anchors by operator and StructInfo."""
+        """Align the remaining bindings between matched neighbours by operator and StructInfo."""
         anchors = sorted(increasing(self.match))
         borders = [(-1, -1), *[(i, self.match[i]) for i in anchors], (len(self.old), len(self.new))]
         for (i0, j0), (i1, j1) in pairwise(borders):
@@ -99,9 +97,9 @@ class Pairing:
 
 
 class _Computations:
-    """Names bindings by what they compute: the same operation on operands of the same names has the same name.
+    """Gives each binding a key for its computation: equal operations on operands with equal keys have equal keys.
 
-    `names` holds those given before; the second binding that computes the same has another name than the first.
+    `names` holds the known keys. A repeated computation gets a new key.
     """
 
     def __init__(
@@ -113,7 +111,7 @@ class _Computations:
         self.names: dict[e.Binding, Hashable] = {}
 
     def name(self, binding: e.Binding) -> Hashable:
-        """The name of the next binding."""
+        """The key of the next binding."""
         name = self.names.get(binding)
         if name is None:
             key = tuple(self._parts(binding))
@@ -147,7 +145,7 @@ class _Computations:
 
 
 def _content(item: e.Expr) -> Hashable:
-    """What an expression is apart from its operands."""
+    """The content of an expression without its operands."""
     rule = _CONTENTS.get(type(item))
     return None if rule is None else rule(item)
 
@@ -175,7 +173,7 @@ _CONTENTS: dict[type, Callable[..., Hashable]] = {
 
 
 def name_of(binding: e.Binding) -> str | None:
-    """The name that a binding gives, None where it gives none."""
+    """The name of the bound variable, or None."""
     return binding.var.name if binding.var is not None and binding.var.name != "_" else None
 
 
@@ -185,7 +183,7 @@ def _operation(binding: e.Binding) -> str:
 
 
 def common_run(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Places of a long common subsequence of `a` and `b`, in order: the longest for short ones, and near it for long ones."""
+    """Index pairs of a common subsequence of `a` and `b`, in order: the longest for short inputs, nearly the longest for long ones."""
     start, ends = 0, (len(a), len(b))
     while start < min(ends) and a[start] == b[start]:
         start += 1
@@ -206,7 +204,7 @@ def _between(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, in
 
 
 def _numbered(keys: Sequence[Hashable]) -> dict[tuple[Hashable, int], int]:
-    """The places of keys, each with how often it occurred before."""
+    """Maps each key, with the number of its earlier occurrences, to its place."""
     count: dict[Hashable, int] = {}
     places = {}
     for place, key in enumerate(keys):
@@ -216,7 +214,7 @@ def _numbered(keys: Sequence[Hashable]) -> dict[tuple[Hashable, int], int]:
 
 
 def increasing(match: Mapping[int, int]) -> set[int]:
-    """The old numbers of a longest run of matches that keep their order."""
+    """The old numbers of a longest increasing subsequence of matches."""
     tails: list[int] = []
     chain: list[int] = []
     before: dict[int, int] = {}

@@ -1,7 +1,7 @@
-"""Where a binding came from and what became of it, from stage to stage, each answer with its certainty.
+"""The history of a binding from stage to stage; each answer has a certainty.
 
-First hit wins: the same object (`=`), a recorded rewrite (`=`), the same variable (`≈`), alignment by name, operator and
-order (`?`). "Gone" is an answer.
+The first match wins: same object (`=`), recorded rewrite (`=`), same variable (`≈`), alignment by name, operator and
+order (`?`). A value may also be gone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A value in one stage: its bindings there (none when gone), and how sure that is (`=`, `≈`, `?`)."""
+    """A value in one stage: its bindings there (none when gone), and the certainty (`=`, `≈`, `?`)."""
 
     stage: int
     made_by: str
@@ -26,12 +26,12 @@ class Trace:
 
     @property
     def gone(self) -> bool:
-        """Whether nothing of the value is left in this stage."""
+        """True if the value has no binding in this stage."""
         return not self.bindings
 
 
 def history(stages: Sequence[Snapshot], number: int, function: str, binding: e.Binding) -> list[Trace]:
-    """The value of `binding` of stage `number`, in every stage, in order."""
+    """Trace the value of `binding`, a binding of stage `number`, through all stages in order."""
     here = Trace(number, stages[number].made_by, (binding,), "=")
     earlier = _walk(stages, range(number, 0, -1), function, here, backwards=True)
     later = _walk(stages, range(number + 1, len(stages)), function, here, backwards=False)
@@ -77,7 +77,7 @@ def _links(
 
 
 def _recorded(later: Snapshot, items: tuple[e.Binding, ...], backwards: bool) -> tuple[e.Binding, ...]:
-    """Where the recorded rewrites of a stage lead: several steps of one pass are followed to the end."""
+    """Follow the recorded rewrites of a stage to the end, through all steps of one pass."""
     wanted = set(items)
     out: dict[e.Binding, None] = {}
     for rewrite in reversed(later.rewrites) if backwards else later.rewrites:

@@ -1,4 +1,4 @@
-"""A session: a program, its stages, what differs between them, the history of a value, and runs. No terminal in sight."""
+"""A session on one program: its stages, their diffs, the history of a value, and runs. It needs no terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Listener = Callable[[Snapshot], None]
 
 
 class Session:
-    """Stages of one program; front ends read it and never hold IR of their own."""
+    """The stages of one program. Front ends read it and store no IR."""
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class Session:
         cache: Path | None = None,
         profile: str = "spec",
     ) -> None:
-        """With the profile `tvm`, rules that only the specification has are not spoken of."""
+        """With the profile `tvm`, rules that only the specification has are not reported."""
         self.filename = filename
         self.cache = cache
         tvm = profile == "tvm"
         found = checked(module, profile)
-        problems = tuple(  # what TVM runs, runs here
+        problems = tuple(  # programs that TVM accepts run here too
             [lenient(item) for item in found.problems if not (tvm and item.spec_only)]
         )
         self.stages: list[Snapshot] = [Snapshot(0, "input", found.module, True, problems)]
@@ -53,7 +53,7 @@ class Session:
     def open(
         cls, path: str | Path, pipeline: str | Sequence[str | Step] = "default", cache: Path | None = None
     ) -> Session:
-        """The session of a file with every stage of the pipeline run; raises Failure when the file is no program."""
+        """Open a file and run the whole pipeline. Raises Failure if the file has no valid program."""
         session = cls(load(path), pipeline, str(path), cache)
         session.run_all()
         return session
@@ -61,7 +61,7 @@ class Session:
     # -- stages ---------------------------------------------------------------------------------------------------
 
     def advance(self) -> Snapshot | None:
-        """Run the next pass of the pipeline; None when all have run. A pass that fails leaves a stage with its problems."""
+        """Run the next pass; None after the last one. A failing pass adds a stage with its problems."""
         outcome = next(self._outcomes, None)
         if outcome is None:
             return None
@@ -85,7 +85,7 @@ class Session:
             continue
 
     def stage(self, which: int | str) -> Snapshot:
-        """The stage with this number, or the last one made by this pass; raises KeyError when there is none."""
+        """The stage with this number, or the last stage of this pass. Raises KeyError if there is none."""
         if isinstance(which, int) or _NUMBER.fullmatch(which):
             number = int(which)
             if -len(self.stages) <= number < len(self.stages):
@@ -108,14 +108,14 @@ class Session:
     # -- questions ------------------------------------------------------------------------------------------------
 
     def diff(self, a: int, b: int) -> ModuleDiff:
-        """What differs between two stages."""
+        """The diff of two stages."""
         hit = self._diffs.get((a, b))
         if hit is None:
             hit = self._diffs[a, b] = diff_modules(self.stages[a].module, self.stages[b].module)
         return hit
 
     def who(self, name: str, function: str = "", stage: int = -1) -> list[Trace]:
-        """The history of variable `name`, stage by stage; raises KeyError when no stage from `stage` back has it."""
+        """The history of variable `name`, stage by stage. Raises KeyError if neither `stage` nor an earlier one has it."""
         for snapshot in reversed(self.stages[: stage + 1 or None]):
             for candidate in [function] if function else list(snapshot.module.relax_functions):
                 found = snapshot.binding(candidate, name)
@@ -130,5 +130,5 @@ class Session:
     # -- runs -----------------------------------------------------------------------------------------------------
 
     def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
-        """A debugger at the start of a call of `function` in a stage; raises Failure when the inputs don't fit."""
+        """A debugger at the start of a call of `function` in a stage. Raises Failure if the inputs don't fit."""
         return debug(self.stages[stage].module, function, args, self.cache)

@@ -1,4 +1,4 @@
-"""One stage of a session: the module after a pass, with all that was found out about it."""
+"""One stage of a session: the module after a pass, with its problems and derived views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_explorer.core.syntax.printer import printed_module
 
 @dataclass(eq=False)
 class Snapshot:
-    """Stage `number`: what pass made it (`input` for the first), what it changed, its problems, the seconds it took."""
+    """Stage `number`: its pass (`input` for the first), changes, problems and seconds."""
 
     number: int
     made_by: str
@@ -29,27 +29,27 @@ class Snapshot:
 
     @cached_property
     def printed(self) -> Printed:
-        """The module as lines that know their nodes; constants without their data."""
+        """The printed module, with the IR node of each line. Constant data is omitted."""
         return printed_module(self.module, metadata=False)
 
     @cached_property
     def printed_short(self) -> Printed:
-        """As `printed`, without the StructInfo of bindings, for views that show it elsewhere."""
+        """Like `printed`, without the StructInfo of bindings, for views that show it elsewhere."""
         return printed_module(self.module, metadata=False, annotate=False)
 
     @cached_property
     def located(self) -> tuple[Diagnostic, ...]:
-        """The problems, those of generated nodes placed in the text of this stage."""
+        """The problems. Generated nodes get places in the text of this stage."""
         return placed(self.problems, self.printed, f"stage {self.number} {self.made_by}")
 
     @cached_property
     def phase(self) -> str:
-        """The name of the phase that the module has reached."""
+        """The name of the phase of the module."""
         return phase(self.module)
 
     @property
     def entry(self) -> str:
-        """The function that a reader wants first: `main`, else the first public Relax function, else the first."""
+        """The function to show first: `main`, else the first public Relax function, else the first."""
         functions = self.module.relax_functions
         if "main" in functions:
             return "main"
@@ -57,7 +57,7 @@ class Snapshot:
         return (public or list(functions) or list(self.module.functions) or [""])[0]
 
     def binding(self, function: str, name: str) -> e.Binding | None:
-        """The binding of variable `name` in `function`, None when there is none."""
+        """The binding of variable `name` in `function`, or None."""
         from relax_explorer.core.ir.walk import bindings
 
         fn = self.module.functions.get(function)

@@ -28,7 +28,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("1", "show_passes", "Passes: stages and what each changed"),
     Action("2", "show_debug", "Debug: evaluation step by step"),
     Action("3", "show_graph", "Graph: the dataflow graph"),
-    Action("4", "show_problems", "Problems: what is wrong or doubtful"),
+    Action("4", "show_problems", "Problems: errors and warnings"),
     Action("0", "show_home", "Home: samples and recent files"),
     Action("question_mark", "help", "All keys", hint="help", shown="?"),
     Action("q", "back", "Back; from Passes quit"),
