@@ -116,7 +116,7 @@ def test_what_is_no_number_of_the_scalar_is_refused(source: str) -> None:
     ],
 )
 def test_unknown_sources_are_refused(source: str) -> None:
-    assert "no source" in refused(codes.WRONG_INPUT, function(TWO), {"a": source})
+    assert "not a source" in refused(codes.WRONG_INPUT, function(TWO), {"a": source})
 
 
 @pytest.mark.parametrize("key", ["2", "99", "²", "-1", "٣", "", "9" * 5000, "c"])

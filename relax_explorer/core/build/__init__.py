@@ -1,1 +1,1 @@
-"""Building programs: functions binding by binding (`block_builder`), modules function by function (`module_editor`)."""
+"""Builds programs: functions binding by binding (`block_builder`), modules function by function (`module_editor`)."""

@@ -6,7 +6,7 @@
         out = build.emit_output(relu(y))
     fn = build.emit_func_output(out)
 
-Every binding goes through the normalizer as it is emitted, so that operands may be nested and no StructInfo is written by hand.
+The normalizer handles every emitted binding, so operands may be nested, and StructInfo is always inferred.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _NOTHING = e.SeqExpr((), e.Tuple(()))
 
 
 class BlockBuilder:
-    """Builds the blocks of one sequence: the body of a function, a branch, or bindings in front of another.
+    """Builds the blocks of one sequence: a function body, a branch, or bindings in front of another binding.
 
-    A hint names a variable unless the name is taken, then a number follows. Variables without one are called `lv` in a
-    dataflow block and `gv` elsewhere. What contradicts the rules of the language raises Failure.
+    A hint names the variable; a number is added if the name is taken. Without a hint, variables are called `lv` in a
+    dataflow block and `gv` elsewhere. Violations of the rules of the language raise Failure.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class BlockBuilder:
         if around is not None:
             self.names: FreshNames = around.names
             self.normalizer.place = around.normalizer.place
-            # What was built is bound once more when it is emitted as a whole.
+            # The built sequence is bound again when it is emitted as a whole.
             self.normalizer.bound = set(around.normalizer.bound)
         elif within is not None:
             self.names = FreshNames.of(within)
@@ -71,11 +71,11 @@ class BlockBuilder:
     # -- emitting ---------------------------------------------------------------------------------------------
 
     def emit(self, value: e.Expr, hint: str = "") -> e.Var:
-        """Bind a value to a new variable; what is nested in it is bound before."""
+        """Bind a value to a new variable. Nested operands are bound first."""
         return self._bind(self._variable(hint), value)
 
     def emit_output(self, value: e.Expr, hint: str = "") -> e.Var:
-        """Bind a value to a variable that is seen after the dataflow block, too."""
+        """Bind a value to a new output of the dataflow block, which is visible after it."""
         return self._bind(e.Var(self.names(hint or "gv", "_")), value)
 
     def _bind(self, var: e.Var, value: e.Expr) -> e.Var:
@@ -86,13 +86,13 @@ class BlockBuilder:
         return self._last()
 
     def emit_match_cast(self, value: e.Expr, info: s.StructInfo, hint: str = "") -> e.Var:
-        """Bind a value of which the run finds that it is `info`; shape variables that are new there get their values."""
+        """Bind a value that is checked against `info` at run time. New shape variables in `info` get their values."""
         var = self._variable(hint)
         self._cast(replace(var, span=self.span), value, info)
         return self._last()
 
     def emit_check(self, value: e.Expr, info: s.StructInfo) -> None:
-        """Stop the run unless a value is `info`."""
+        """Stop the run if a value does not match `info`."""
         self._cast(None, value, info)
 
     def _cast(self, var: e.Var | None, value: e.Expr, info: s.StructInfo) -> None:
@@ -101,26 +101,26 @@ class BlockBuilder:
         self._stop_at_errors()
 
     def informed(self, value: e.Expr) -> e.Expr:
-        """A value in normal form, with its StructInfo; what is nested in it is bound."""
+        """The value in normal form, with its StructInfo. Nested operands are bound."""
         value = self.normalizer.value(value)
         self._stop_at_errors()
         return value
 
     def add(self, binding: e.Binding) -> None:
-        """Emit a binding as it is written; who reads its variable from here on reads the variable that it gets."""
+        """Normalize and emit a binding. Later reads of its variable refer to the new variable."""
         self.normalizer.binding(binding)
         self._stop_at_errors()
 
     def keep(self, binding: e.Binding) -> None:
-        """Emit a binding in normal form that has its StructInfo, as it is."""
+        """Emit a binding unchanged. It must be in normal form and have StructInfo."""
         self.normalizer.open.bindings.append(binding)
 
     def start_block(self, like: e.BindingBlock) -> None:
-        """Close the open block and open one of the kind of `like`: that one itself, if it gets the same bindings."""
+        """Close the open block and open one of the same kind as `like`. If it gets the same bindings, `like` itself is used."""
         self.normalizer.open.start(type(like) is e.DataflowBlock, like)
 
     def add_block(self, block: e.BindingBlock) -> None:
-        """Emit a block, which is in normal form and has StructInfo: into the open dataflow block, else as it is."""
+        """Emit a block, which must be in normal form and have StructInfo: into the open dataflow block, else unchanged."""
         blocks = self.normalizer.open
         if blocks.dataflow:
             blocks.bindings += block.bindings
@@ -130,7 +130,7 @@ class BlockBuilder:
 
     def _last(self) -> e.Var:
         var = self.normalizer.open.bindings[-1].var
-        assert var is not None  # the binding has one
+        assert var is not None  # this binding has a variable
         return var
 
     def _variable(self, hint: str) -> e.Var:
@@ -155,7 +155,7 @@ class BlockBuilder:
         infos: Sequence[s.StructInfo],
         out: s.StructInfo,
     ) -> e.Call:
-        """A call of the PrimFunc of `rule(te, *operands, out)`, which is added to the module under a name like this."""
+        """A call of the PrimFunc from `rule(te, *operands, out)`. It is added to the module under a name based on `name`."""
         fn, given = legalize.kernel(rule, args, infos, out)
         return self.call_tir(self.editor.add(name, fn), given, out)
 
@@ -166,16 +166,16 @@ class BlockBuilder:
         out: s.StructInfo,
         known: s.StructInfo | None = None,
     ) -> e.Call:
-        """A call_tir of a kernel of the module; more may be `known` of the result than the kernel says."""
+        """A call_tir of a kernel of the module. `known` may be more precise than the result of the kernel."""
         op, given = e.op_ref("relax.call_tir"), e.tuple_of(tuple(args))
         return e.Call(op, (kernel, given), sinfo_args=(out,), struct_info=known or out, span=self.span)
 
     def call_function(self, name: str, fn: Member, args: Sequence[e.Expr]) -> e.Call:
-        """A call of a function, which is added to the module under a name like this."""
+        """A call of `fn`, which is added to the module under a name based on `name`."""
         return e.Call(self.editor.add(name, fn), tuple(args), span=self.span)
 
     def emit_lengths(self, lengths: e.Expr, ndim: int) -> tuple[p.PrimVar, ...]:
-        """Shape variables for the numbers that a kernel fills a tensor with."""
+        """Shape variables for the lengths in a tensor computed by a kernel."""
         shape = self.emit(e.Call(e.op_ref("relax.tensor_to_shape"), (lengths,)), "shape")
         new = tuple([p.PrimVar("s", INT64) for _ in range(ndim)])
         self.emit_match_cast(shape, s.ShapeStructInfo(new), "shape")
@@ -185,16 +185,16 @@ class BlockBuilder:
 
     @contextmanager
     def dataflow(self) -> Iterator[None]:
-        """Within it bindings go into a dataflow block."""
+        """Emit bindings into a dataflow block."""
         self.normalizer.open.start(dataflow=True)
         yield
         self.normalizer.open.start(dataflow=False)
 
     @contextmanager
     def inherit(self, origin: e.Binding | e.Expr) -> Iterator[None]:
-        """Within it bindings have the place of `origin`; if it is a binding, they are recorded as its successors.
+        """Give emitted bindings the span of `origin`. If it is a binding, they are recorded as its successors.
 
-        Of a binding, that of its value counts.
+        The span of a binding is the span of its value.
         """
         place = origin if isinstance(origin, e.Expr) else origin.value
         outer = self.span
@@ -208,7 +208,7 @@ class BlockBuilder:
             self.record(origin, tuple(new[opened:]))
 
     def restart(self, dataflow: bool, origin: e.Expr) -> BlockBuilder:
-        """Forget the bindings emitted so far; the next ones go into a block of this kind, and have the place of `origin`."""
+        """Discard all emitted bindings. The next ones go into a block of this kind, with the span of `origin`."""
         blocks = self.normalizer.open
         if blocks.bindings or blocks.closed:
             blocks = self.normalizer.open = OpenBlocks()
@@ -217,12 +217,12 @@ class BlockBuilder:
 
     @property
     def span(self) -> Span | None:
-        """The place that bindings inherit."""
+        """The inherited span of new bindings."""
         return self.normalizer.place
 
     @property
     def is_dataflow(self) -> bool:
-        """Whether the open block is a dataflow block."""
+        """True if the open block is a dataflow block."""
         return self.normalizer.open.dataflow
 
     @property
@@ -232,7 +232,7 @@ class BlockBuilder:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Within it bindings go into the blocks of another sequence, such as a branch of the one that is built."""
+        """Emit bindings into a separate sequence, such as a branch."""
         outer, self.normalizer.open = self.normalizer.open, OpenBlocks()
         yield
         self.normalizer.open = outer
@@ -240,22 +240,22 @@ class BlockBuilder:
     # -- results -----------------------------------------------------------------------------------------------
 
     def branch(self) -> BlockBuilder:
-        """A builder for a branch of an If, or for another sequence that reads what is in scope here."""
+        """A builder for a branch of an If, or for another sequence in this scope."""
         inner = BlockBuilder(self.editor, around=self, record=self.record)
         inner.normalizer.fn = self.normalizer.fn
         return inner
 
     def function(self, params: Sequence[e.Var]) -> BlockBuilder:
-        """A builder for a function inside this one, which may read what is in scope here."""
+        """A builder for a nested function, which may read variables of this scope."""
         return BlockBuilder(self.editor, params, around=self, record=self.record)
 
     def blocks(self) -> list[e.BindingBlock]:
-        """The blocks emitted so far; the open one is closed."""
+        """Close the open block, and return all emitted blocks."""
         self.normalizer.open.start(dataflow=False)
         return self.normalizer.open.closed
 
     def emit_result(self, result: e.Expr) -> e.SeqExpr:
-        """The sequence of what was emitted, and a result, which is bound first if it is no leaf."""
+        """The sequence of all emitted bindings with a result. A result that is not a leaf is bound first."""
         seq = self.normalizer.end(_NOTHING, result)
         self._stop_at_errors()
         return seq
@@ -263,7 +263,7 @@ class BlockBuilder:
     def emit_func_output(
         self, result: e.Expr, *, pure: bool | None = None, attrs: Attrs = EMPTY
     ) -> e.Function:
-        """The function of the parameters and of what was emitted, with the StructInfo of its result."""
+        """The function of the parameters and all emitted bindings, with the StructInfo of its result."""
         body = self.emit_result(result)
         fn = self.normalizer.leave(replace(self.fn, pure=pure, attrs=attrs, span=self.span), body, result)
         self._stop_at_errors()

@@ -1,4 +1,4 @@
-"""Changes a module function by function, and gives the changed one at the end."""
+"""Edits a module function by function."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SYMBOL = "global_symbol"
 
 
 class ModuleEditor:
-    """A module while it is changed: functions come, go and are replaced; `done` gives the module.
+    """A module under construction. Functions can be added, replaced and removed; `done` returns the module.
 
-    Added functions stand before the others, in the order of their names.
+    Added functions come first, in the order of their names.
     """
 
     def __init__(self, module: IRModule) -> None:
@@ -32,7 +32,7 @@ class ModuleEditor:
         self.attrs, self.global_infos = module.attrs, module.global_infos
         self._functions: dict[str, Member] = dict(module.functions)
         self._added: dict[str, Member] = {}
-        self._unseen: set[str] = set()  # added functions that no module given out has
+        self._unseen: set[str] = set()  # added functions that no returned module has
         self._fresh = FreshNames(module.functions)
         self._shared: dict[tuple[str, int], list[str]] = {}  # private functions added, by base and structure
         self._infos: dict[str, tuple[Member, s.StructInfo]] = {}
@@ -44,11 +44,11 @@ class ModuleEditor:
         return self._added[name] if name in self._added else self._functions[name]
 
     def fresh_name(self, base: str) -> str:
-        """A name that no function has or had: `add`, `add1`, …"""
+        """A name that was never used by a function: `add`, `add1`, …"""
         return self._fresh(base)
 
     def add(self, base: str, fn: Member) -> e.GlobalVar:
-        """The reference to a function that is called like `base`; one added before is used again if it is private and equal."""
+        """Add a function under a name based on `base`, and return its reference. Equal private functions are shared."""
         if not isinstance(fn, (e.Function, PrimFunc)) or _SYMBOL in fn.attrs:
             return self._add(self._fresh(base), fn)
         key = (base, prim_func_hash(fn) if isinstance(fn, PrimFunc) else structural_hash(fn))
@@ -67,19 +67,19 @@ class ModuleEditor:
         return self.reference(name)
 
     def replace(self, name: str, fn: Member) -> None:
-        """Put another function in the place of one; raises KeyError if there is none."""
+        """Replace a function. Raises KeyError if there is none."""
         where = self._added if name in self._added else self._functions
         if name not in where:
             raise KeyError(name)
         where[name] = fn
 
     def remove(self, name: str) -> None:
-        """Drop a function; raises KeyError if there is none. Its name is not used again."""
+        """Remove a function. Raises KeyError if there is none. Its name is not used again."""
         del (self._added if name in self._added else self._functions)[name]
         self._unseen.discard(name)
 
     def signature(self, name: str) -> s.StructInfo | None:
-        """The StructInfo of a function; None if there is no such function."""
+        """The StructInfo of a function, or None if there is no such function."""
         if name not in self:
             return None
         fn, known = self[name], self._infos.get(name)
@@ -92,17 +92,17 @@ class ModuleEditor:
         return e.GlobalVar(name, self.signature(name))
 
     def set_attrs(self, attrs: Attrs) -> None:
-        """Give the module these attributes."""
+        """Set the attributes of the module."""
         self.attrs = attrs
 
     def set_global_infos(self, infos: Attrs) -> None:
-        """Give the module these devices and meshes."""
+        """Set the devices and meshes of the module."""
         self.global_infos = infos
 
     def take(self, module: IRModule) -> None:
-        """Go on with `module`, which was made of this one: added functions that its maker has not seen stay.
+        """Continue with `module`, which was derived from this one. Functions added in the meantime are kept.
 
-        Raises ValueError if it gives the name of such a function to another.
+        Raises ValueError if `module` uses the name of such a function for another one.
         """
         if module is self.module:
             return
@@ -119,7 +119,7 @@ class ModuleEditor:
             self.global_infos = module.global_infos
 
     def done(self) -> IRModule:
-        """The module as it is now; the one at the start if nothing changed."""
+        """The current module. The same object as at the start if nothing changed."""
         functions: Mapping[str, Member] = self._functions
         if self._added:
             functions = {**dict(sorted(self._added.items())), **functions}

@@ -1,4 +1,4 @@
-"""The passes, in the order in which a program meets them. A pass is one file; what isn't listed here does not exist."""
+"""The passes, in pipeline order. Each pass is one file and must be listed here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 from relax_explorer.core.passes.contract import Pass
 
-# (module, function): the file's name is the function's name.
+# The file's name is the function's name.
 FILES: tuple[str, ...] = (
     "normalize_pass",
     "inline_private_functions",
@@ -45,7 +45,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Pass:
-    """The pass called `name`; raises KeyError, with near names, when there is none."""
+    """The pass called `name`. Raises KeyError with similar names if there is none."""
     hit = table().get(ALIASES.get(name, name))
     if hit is None:
         from difflib import get_close_matches

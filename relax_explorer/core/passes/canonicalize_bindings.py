@@ -1,4 +1,4 @@
-"""CanonicalizeBindings: no variable that only renames another, no field taken from a known tuple, no idle match_cast."""
+"""CanonicalizeBindings: remove copies of variables, fields of known tuples, and redundant match_casts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def canonicalize_bindings(fn: e.Function, at: PassSite) -> e.Function:
 def _rule(walk: Rewriter, binding: e.Binding) -> Answer:
     if type(binding) is e.MatchCast:
         return _match_cast(walk, binding)
-    assert type(binding) is e.VarBinding  # there are two kinds
+    assert type(binding) is e.VarBinding  # the only other type of binding
     value = binding.value
     if type(value) is e.TupleGetItem:
         known = walk.lookup(value.tuple)
@@ -41,7 +41,7 @@ def _rule(walk: Rewriter, binding: e.Binding) -> Answer:
 
 
 def _replaceable(var: e.Var, leaf: e.Var) -> bool:
-    """Whether readers of `var` may read `leaf`: it lives as long, and no less is known of it."""
+    """True if readers of `var` may read `leaf`: its scope is as large, and its StructInfo as precise."""
     leaks = type(leaf) is e.DataflowVar and type(var) is not e.DataflowVar
     if leaks:
         return False
@@ -62,14 +62,14 @@ def _match_cast(walk: Rewriter, binding: e.MatchCast) -> Answer:
 
 
 def _binds(walk: Rewriter, binding: e.MatchCast) -> bool:
-    """Whether the cast gives a shape variable its first value: not when the value's own StructInfo mentions it already."""
+    """True if the cast defines a shape variable, which the StructInfo of the value does not mention yet."""
     info = binding.value.struct_info
     known = set(defined_dims(info)) if info is not None else set()
     return any(var not in known for var in defined_dims(binding.struct_info))
 
 
 def _merge_outputs(fn: e.Function, at: PassSite) -> e.Function:
-    """Let a dataflow variable that is read only as `gv = lv`, in its own block, be the output itself."""
+    """Replace a dataflow variable by the output `gv` if its only reader is `gv = lv` in the same block."""
     derived = facts(fn)
     merged: dict[e.Var, e.Var] = {}
     for block in fn.body.blocks:
@@ -105,7 +105,7 @@ def _merge_outputs(fn: e.Function, at: PassSite) -> e.Function:
         target = merged.get(binding.var) if binding.var is not None else None
         if target is None:
             return binding
-        walk.rename(binding.var, target)  # type: ignore[arg-type]  # it has a variable: `target` was found by it
+        walk.rename(binding.var, target)  # type: ignore[arg-type]  # `target` was looked up by its variable
         return replace(binding, var=target)
 
     return rewrite(fn, at, rule)

@@ -1,4 +1,4 @@
-"""How a pass is declared: a function from Function to Function (or module to module) with a contract.
+"""Declares passes. A pass is a function from Function to Function (or module to module) with a contract.
 
     @function_pass("DeadCodeElimination", requires=[NORMAL_FORM], establishes=[NO_DEAD_CODE])
     def eliminate_dead_code(fn: Function, at: PassSite) -> Function:
@@ -28,9 +28,9 @@ from relax_explorer.core.program.module import IRModule
 
 
 class Rewrite(NamedTuple):
-    """One recorded change: the rule that made it, what was there, and what stands in its place (nothing when dropped).
+    """One recorded change: its rule, the old bindings, and the new ones (none when dropped).
 
-    `before` and `after` are bindings; provenance follows them without help from the authors of passes.
+    Provenance follows `before` and `after`; authors of passes need not help.
     """
 
     rule: str
@@ -40,21 +40,19 @@ class Rewrite(NamedTuple):
 
 @dataclass(slots=True)
 class PassSite:
-    """What a pass may use while it runs: the module around it, its report, and the record of its rewrites."""
+    """The context of a running pass: the module, its report, and the record of its rewrites."""
 
     module: IRModule
     function: str = ""
     report: Report = field(default_factory=Report)
     rewrites: list[Rewrite] = field(default_factory=list)
-    editor: ModuleEditor = field(init=False)  # adds functions to the module; they cannot get lost
+    editor: ModuleEditor = field(init=False)  # adds functions to the module
     rule: str = ""
-    shared: dict[Any, Any] = field(
-        default_factory=dict
-    )  # what a pass remembers from one function to the next
-    is_open: bool = False  # whether StructInfo has to be derived again
+    shared: dict[Any, Any] = field(default_factory=dict)  # state of the pass between functions
+    is_open: bool = False  # True if StructInfo must be derived again
     waived: set[Property] = field(
         default_factory=set
-    )  # what this run does not establish, and says so in its report or options
+    )  # properties that this run does not establish; its report or options tell why
 
     def __post_init__(self) -> None:
         self.editor = ModuleEditor(self.module)
@@ -66,7 +64,7 @@ class PassSite:
         self.rewrites.append(Rewrite(self.rule, old, new))
 
     def renamed(self, var: Var, leaf: Expr) -> None:
-        """Note that readers of `var` read `leaf` now: what follows may be known otherwise, also of shapes that `var` holds."""
+        """Note that readers of `var` now read `leaf`. Later StructInfo may change, also through shapes held by `var`."""
         if leaf.struct_info is not var.struct_info or isinstance(var.struct_info, ShapeStructInfo):
             self.is_open = True
 
@@ -114,7 +112,7 @@ class Pass:
 
     @property
     def doc(self) -> str:
-        """What the pass does; the first line is one sentence."""
+        """The docstring of the pass. The first line is one sentence."""
         return inspect.getdoc(self.run) or ""
 
     @property
@@ -124,7 +122,7 @@ class Pass:
         return tuple(Option(q.name, *_described(str(q.annotation)), q.default) for q in parameters)
 
     def check_options(self, given: dict[str, Any]) -> None:
-        """Raise Failure for an option that the pass doesn't have or that is of another type."""
+        """Raise Failure for an unknown option or a value of the wrong type."""
         known = {option.name: option for option in self.options}
         for name, value in given.items():
             option = known.get(name)
@@ -145,7 +143,7 @@ class Pass:
                 raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
 
     def settled_options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The options as the pass takes them: a list, or one value alone, for several; raises Failure as `check_options`."""
+        """Convert options for the pass: lists and single names become tuples. Raises Failure like `check_options`."""
         several = {option.name for option in self.options if type(option.default) is tuple}
         settled = {}
         for name, value in given.items():
@@ -156,7 +154,7 @@ class Pass:
         return settled
 
     def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
-        """The module after the pass, and what the pass recorded."""
+        """The module after the pass, and the site with its records."""
         given = self.settled_options(options or {})
         site = PassSite(module, rule=self.name)
         if self.on_module:
@@ -169,7 +167,7 @@ class Pass:
 
 
 def _settled(module: IRModule, site: PassSite) -> IRModule:
-    """The result of a pass with its StructInfo derived again if the pass left it open; rewrites name the new bindings."""
+    """The result of a pass. If the pass left StructInfo open, it is derived again, and the rewrites refer to the new bindings."""
     if module is site.module or not (site.is_open or _may_be_purer(module, site.module)):
         return module
     new, _ = normalize_with(module, after=site.module)
@@ -185,7 +183,7 @@ def _settled(module: IRModule, site: PassSite) -> IRModule:
 
 
 def _may_be_purer(module: IRModule, before: IRModule) -> bool:
-    """Whether a function has changed that does not say whether it is pure, and had an effect."""
+    """True if an impure function without a declared purity has changed."""
     return any(
         isinstance(fn.struct_info, FuncStructInfo)
         and not fn.struct_info.pure

@@ -29,8 +29,8 @@ def convert_to_dataflow(
     """Make each run of at least `min_size` pure bindings without control flow a dataflow block.
 
     Variables that only the run reads become dataflow variables. Existing dataflow blocks stay, and a run that touches one
-    joins it. In a dataflow block an error may be forgotten: with `errors="keep"` a binding that may stop the run stays
-    outside, with `errors="drop"` it goes in, as in TVM.
+    joins it. A dataflow block may lose errors. So with `errors="keep"` a binding that may stop the run stays outside.
+    With `errors="drop"` it goes in, as in TVM.
     """
     check_errors(errors)
     may_stop = stopping(at.module).binding if errors == "keep" else None
@@ -42,7 +42,7 @@ def convert_to_dataflow(
         known = first.get(bindings[0])
         kept = known is not None and known.bindings == tuple(bindings)
         if kept and (type(known) is e.DataflowBlock) is is_graph:
-            blocks.append(known)  # type: ignore[arg-type]  # `kept` says that there is one
+            blocks.append(known)  # type: ignore[arg-type]  # `kept` implies that it is a block
         else:
             blocks.append(
                 _dataflow(bindings, derived, renamed) if is_graph else e.BindingBlock(tuple(bindings))
@@ -59,17 +59,17 @@ def convert_to_dataflow(
 
 @dataclass(slots=True)
 class _Run:
-    """Bindings in a row that may be a graph, or in a row that may not."""
+    """Consecutive bindings that all may be in a graph, or all may not."""
 
     is_graph: bool
-    has_block: bool  # whether some are in a dataflow block already
+    has_block: bool  # True if some are already in a dataflow block
     bindings: list[e.Binding]
 
 
 def _runs(
     body: e.SeqExpr, min_size: int, may_stop: Callable[[e.Binding], bool] | None
 ) -> list[tuple[bool, list[e.Binding]]]:
-    """The bindings in runs, each with whether it is to be a dataflow block."""
+    """The bindings in runs, each with True if it becomes a dataflow block."""
     runs: list[_Run] = []
     for block in body.blocks:
         inside = type(block) is e.DataflowBlock

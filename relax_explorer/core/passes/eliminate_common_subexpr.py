@@ -21,9 +21,9 @@ def eliminate_common_subexpr(
 ) -> e.Function:
     """Let later bindings of an equal, pure expression read the first one's variable.
 
-    Two values stay two if memory of their operands may be overwritten between them, or memory of their results afterwards.
-    A value of one dataflow block is not reused outside it. With `call_only` only calls count. The later binding stays as a
-    copy, which CanonicalizeBindings removes.
+    Two values are kept apart if memory of their operands may be overwritten between them, or memory of their results
+    afterwards. Values of a dataflow block are not reused outside it. With `call_only` only calls count. The later binding
+    stays as a copy, which CanonicalizeBindings removes.
     """
     memory = aliases(at.module, at.function, fn)
 
@@ -37,7 +37,7 @@ def eliminate_common_subexpr(
             return binding
         known = first.binding.var
         if type(binding.var) is e.DataflowVar or type(known) is not e.DataflowVar:
-            walk.rename(binding.var, known)  # else an output of the block, which is read outside it
+            walk.rename(binding.var, known)  # other variables are outputs, which are read outside the block
         if type(binding.var) is e.DataflowVar:
             return ()
         return e.VarBinding(binding.var, known, binding.annotation, binding.span)
@@ -47,7 +47,7 @@ def eliminate_common_subexpr(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A binding whose value later ones may read, with the block and the function around it."""
+    """A reusable binding, with its block and its function."""
 
     binding: e.VarBinding
     block: e.BindingBlock | None
@@ -61,13 +61,13 @@ def _counts(value: e.Expr, call_only: bool, memory: Aliases) -> bool:
 
 
 def _allocates(value: e.Call) -> bool:
-    """Whether two equal calls are meant to give two pieces of memory."""
+    """True if each call must return new memory, even for equal calls."""
     declared = find(value.op.name) if type(value.op) is e.OpRef else None
     return declared is not None and declared.allocates
 
 
 def _stands_for(first: _Known, walk: Rewriter, binding: e.VarBinding, memory: Aliases) -> bool:
-    """Whether readers of `binding` may read the value of `first`, which was computed from equal operands."""
+    """True if readers of `binding` may read `first`, which has equal operands."""
     known = first.binding.var
     if known.struct_info is not binding.var.struct_info:
         return False
@@ -77,14 +77,14 @@ def _stands_for(first: _Known, walk: Rewriter, binding: e.VarBinding, memory: Al
     if type(binding.value) is e.Call:
         if memory.written(known) or memory.written(binding.var):
             return False
-        if first.owner is not walk.owner:  # a function inside runs at any time
+        if first.owner is not walk.owner:  # a nested function can run at any time
             return not any(map(memory.written, read))
         return not memory.written_between(read, known, binding.var)
-    return True  # tuples and fields hold the same values, whatever is in them
+    return True  # equal tuples and fields hold the same values
 
 
 def _key(expr: e.Expr) -> Any:
-    """Equal for equal expressions over the same leaves; one hash, no recursion beyond nested tuples."""
+    """A key that is equal for equal expressions over the same leaves. It is hashed once and recurses only into tuples."""
     return _KEYS[type(expr)](expr)
 
 

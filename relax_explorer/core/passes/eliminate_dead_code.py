@@ -1,4 +1,4 @@
-"""DeadCodeElimination: drop what nothing reads."""
+"""DeadCodeElimination: drop unread bindings and uncalled private functions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def eliminate_dead_code(
     ] = (),
     errors: Annotated[str, '"keep" or "drop" bindings that may stop the run'] = "keep",
 ) -> IRModule:
-    """Drop bindings that nothing reads and that have no effect, then private functions that nothing calls.
+    """Drop unread bindings without an effect, then uncalled private functions.
 
     With `errors="keep"` a binding outside a dataflow block stays if it may stop the run, as the specification says.
     `errors="drop"` drops it, as TVM does. A match_cast stays, unless it stands in a dataflow block and binds no shape variable.
     `entry_functions` count as called; without them every public function does.
-    One sweep from the end of each function decides what lives: linear in bindings. Raises Failure for `entry_functions` of
-    which one is no function of the module, or none is public: then nothing could be called from outside.
+    One sweep from the end of each function finds the live bindings, in linear time. Raises Failure if one of the
+    `entry_functions` is not in the module, or if none is public: then no function could be called from outside.
     """
     check_errors(errors)
     _check_entries(module, entry_functions)
@@ -82,22 +82,20 @@ def _function(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
 
 
 class _Live:
-    """The bindings of a function that are read in the end, by its result or by an effect, and those that are kept anyway."""
+    """The live bindings of a function: read by its result or by an effect, or kept anyway."""
 
     def __init__(self, fn: e.Function) -> None:
         self.facts = facts(fn)
         self.read: set[e.Var] = set()
         self.kept: set[e.Binding] = set()
-        self.outside: list[
-            e.Binding
-        ] = []  # not in a dataflow block, where an error may be forgotten (errata E-35)
+        self.outside: list[e.Binding] = []  # not in dataflow blocks, which may lose errors (errata E-35)
         self.casts: list[e.Binding] = []  # match_casts that stay
         self._collect(fn)
         self._mark(variables(fn.body.body))
         for binding in self.facts.bindings:
             if type(binding) is not e.MatchCast and has_effect(binding.value):
                 self.keep(binding)
-            if type(binding.value) is e.Function:  # its result is read when it is called
+            if type(binding.value) is e.Function:  # callers read its result
                 self._mark(variables(binding.value.body.body))
 
     def _collect(self, fn: e.Function) -> None:
@@ -114,16 +112,14 @@ class _Live:
                     self.casts.append(binding)
 
     def stays(self, binding: e.Binding) -> bool:
-        """Whether a binding is read in the end, or kept."""
+        """True if a binding is live or kept."""
         return binding in self.kept or binding.var in self.read
 
     def keep(self, binding: e.Binding) -> None:
         """Keep a binding and what it reads."""
         self.kept.add(binding)
         if binding.var is not None:
-            self.read.add(
-                binding.var
-            )  # a walk makes the binding of an If anew when it drops something inside
+            self.read.add(binding.var)  # a walk rebuilds the binding of an If when it drops something inside
         self._mark(self.facts.operands[self.facts.number[binding]])
 
     def _mark(self, variables: list[e.Var]) -> None:

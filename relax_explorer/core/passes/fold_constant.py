@@ -1,4 +1,4 @@
-"""FoldConstant: compute now what depends on constants only."""
+"""FoldConstant: evaluate operators on constants."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SIZE_LIMIT = 1 << 20  # elements that a folded constant may have
 
 @function_pass("FoldConstant", requires=[NORMAL_FORM])
 def fold_constant(fn: e.Function, at: PassSite) -> e.Function:
-    """Replace a pure operator whose operands are constants by its value, where its shape is known.
+    """Replace a pure operator on constants by its value, if its shape is known.
 
-    A value of more than a million elements is left to be computed, so that the program does not grow. So is a value whose
-    memory may be overwritten.
+    Values of more than a million elements are not folded, so that the program does not grow. Values whose memory may be
+    overwritten are not folded either.
     """
     memory = aliases(at.module, at.function, fn)
 
@@ -64,14 +64,14 @@ def _folded(walk: Rewriter, call: e.Expr) -> e.Constant | None:
         with np.errstate(all="ignore"):
             made = np.asarray(op.evaluate(*values, *missing, **call.attrs))
     except (ValueError, IndexError, ZeroDivisionError, TypeError, MemoryError):
-        return None  # the program fails here when it runs, and says so then
+        return None  # the run of the program will report this failure
     made.setflags(write=False)
     return e.Constant(made, info, "", call.span)
 
 
 def _value(walk: Rewriter, arg: e.Expr) -> Any:
     if isinstance(arg, e.Var):
-        arg = walk.lookup(arg)  # None where it is no constant
+        arg = walk.lookup(arg)  # None if it is not a constant
     if type(arg) is e.Constant:
         return arg.data
     if type(arg) is e.ShapeExpr:

@@ -1,4 +1,4 @@
-"""InlinePrivateFunctions: the body of a private function in place of each call."""
+"""InlinePrivateFunctions: replace calls of private functions by their bodies."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from relax_explorer.core.program.module import IRModule
 
 @module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
 def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
-    """Put the bodies of private functions in place of their calls, and drop those that nothing calls any more.
+    """Replace calls of private functions by their bodies, and drop functions without remaining calls.
 
-    Recursive functions stay. In a dataflow block, a call stays when its function has control flow or may have an effect.
-    An argument that is not known to fit its parameter is cast first, as the call would check it.
+    Recursive functions stay. In a dataflow block, a call stays if its function has control flow or may have an effect.
+    An argument without a proven fit is cast first, because the call would check it.
     """
     graph = call_graph(module)
     private: dict[str, e.Function] = {}
@@ -42,13 +42,13 @@ def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
 
 
 class _Inliner:
-    """Inlines `private` functions into one function; renamed results are read from then on."""
+    """Inlines `private` functions into one function. Later bindings read the renamed results."""
 
     def __init__(self, private: dict[str, e.Function], at: PassSite) -> None:
         self.private, self.at = private, at
 
     def function(self, fn: e.Function) -> e.Function:
-        """The function with every call of a private function replaced; itself when there is none."""
+        """The function with every call of a private function replaced. Without such calls, the same object."""
         if not any(name in self.private for name in mentioned(fn)):
             return fn
         build = BlockBuilder(self.at.editor, within=fn, record=self.at.record)
@@ -64,7 +64,7 @@ class _Inliner:
                     if callee is None:
                         build.keep(self._nested(binding, build))
                     else:
-                        self.at.is_open = True  # the arguments may be known better than the parameters
+                        self.at.is_open = True  # arguments may have more precise StructInfo than parameters
                         _inline(callee, binding, build)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
             return replace(seq, blocks=tuple(build.blocks()))
 
@@ -96,7 +96,7 @@ def _is_graph(fn: e.Function) -> bool:
 
 
 class _Copy(Substitution):
-    """A copy of a body in which every variable is new; in a dataflow block all of them are dataflow variables."""
+    """Copies a body with new variables. In a dataflow block all of them are dataflow variables."""
 
     def __init__(self, dims: dict[p.PrimVar, p.PrimExpr], inside: bool) -> None:
         super().__init__({}, dims)
@@ -108,7 +108,7 @@ class _Copy(Substitution):
         return new
 
     def binding(self, binding: e.Binding) -> e.Binding:
-        """One binding; a function sees its own new name."""
+        """Copy one binding. A recursive function refers to its new name."""
         if type(binding) is e.VarBinding and type(binding.value) is e.Function:
             var = self._define(binding.var)
             return replace(binding, var=var, value=self.expr(binding.value))
@@ -116,9 +116,9 @@ class _Copy(Substitution):
 
 
 def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder) -> None:
-    """Emit casts of the arguments, the blocks of the body, and the binding of its result."""
+    """Emit the casts of the arguments, the blocks of the body, and the binding of the result."""
     call = binding.value
-    assert isinstance(call, e.Call)  # the caller looked
+    assert isinstance(call, e.Call)  # the caller checked this
     dims: dict[p.PrimVar, p.PrimExpr] = {}
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
     given = tuple([arg.struct_info or s.OBJECT for arg in call.args])

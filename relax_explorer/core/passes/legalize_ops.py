@@ -1,4 +1,4 @@
-"""LegalizeOps: operators become calls of PrimFuncs."""
+"""LegalizeOps: replace operators by calls of PrimFuncs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def legalize_ops(
 ) -> e.Function:
     """Replace each operator by a call_tir of a PrimFunc made from its `legalize` rule.
 
-    Lengths that must be equal and are not known to be are compared by a match_cast before the call, except in a dataflow
+    If equal lengths are required but not proven, a match_cast before the call compares them, except in a dataflow
     block. Equal calls share one PrimFunc. Operators in `skip` are kept. So are calls without a lowering, and calls whose result
     shares memory that may be overwritten; each gets a warning with the reason.
     """
@@ -39,7 +39,9 @@ def legalize_ops(
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
-        if op is not None and not op.is_lowered() and op.no_evaluate:  # others run as they stand
+        if (
+            op is not None and not op.is_lowered() and op.no_evaluate
+        ):  # other operators can run without lowering
             text = f"{value.op.name} stays as it is: {op.no_legalize}"
             at.report.say(codes.NO_LEGALIZATION, text, value)
         if op is None or not op.is_lowered():
@@ -62,7 +64,7 @@ def legalize_ops(
         if not before or call.struct_info is binding.var.struct_info:
             lowered = replace(binding, value=call)
             return (*before, lowered) if before else lowered
-        # The lengths have names now, so the variable is another one, of which more is known.
+        # The lengths have names now, so a new variable gets the more precise StructInfo.
         var = e.var_like(binding.var, call.struct_info)
         walk.rename(binding.var, var)
         return (*before, e.VarBinding(var, call, None, binding.span))
@@ -80,14 +82,14 @@ def _check_names(skip: tuple[str, ...]) -> None:
             raise Failure(Diagnostic(codes.BAD_OPTION, text, help='write skip="relax.matmul"'))
 
 
-# Operands are leaves: nothing is reported, no function is asked for.
+# Operands are leaves, so inference reports nothing and looks up no function.
 _INFER = Inferrer(Report(), lambda _: None)
 
 
 def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e.Expr:
-    """The value in place of `call`: a call of a kernel or of a function of the runtime, or what the operator unfolds to.
+    """The value that replaces `call`: a kernel call, a runtime call, or the expansion of the operator.
 
-    Bindings that it reads are emitted with `build`.
+    Its operands are emitted with `build`.
     """
     wrong = problem(op, call.attrs)
     if wrong:
@@ -107,15 +109,15 @@ def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e
 
 
 def _check_lengths(build: BlockBuilder, op: type[Op], call: e.Call) -> None:
-    """Compare at run time the lengths that inference could not compare: the operator does so, a kernel reads on.
+    """Emit run-time checks for lengths that inference could not compare. The operator checks them; a kernel would not.
 
-    In a dataflow block an error may be forgotten, so nothing is compared there.
+    A dataflow block may lose errors, so it gets no checks.
     """
     site = Site(call, op)
     infos = [_INFER.info(arg) for arg in call.args]
     try:
         op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
-    except InferFailure:  # the call is wrong, and that was said of it
+    except InferFailure:  # the call is wrong, which is already reported
         return
     for have, want in site.obligations:
         build.emit_check(e.ShapeExpr((have,), s.ShapeStructInfo((have,))), s.ShapeStructInfo((want,)))
@@ -126,7 +128,7 @@ def _has_known_shape(call: e.Call) -> bool:
 
 
 def _literal(build: BlockBuilder, arg: e.Expr) -> e.Expr:
-    """A tuple in a variable as a tuple of its fields, each a variable: kernels take tensors."""
+    """Unpack a tuple variable into a tuple of field variables, because kernels take tensors."""
     info = arg.struct_info
     if not isinstance(arg, e.Var) or not isinstance(info, s.TupleStructInfo):
         return arg
@@ -135,10 +137,10 @@ def _literal(build: BlockBuilder, arg: e.Expr) -> e.Expr:
 
 
 def _kernel_call(call: e.Call, at: PassSite, build: BlockBuilder) -> e.Call:
-    """The call_tir for `call`; the PrimFunc is added to the module unless an equal call added it before."""
+    """The call_tir for `call`. Its PrimFunc is added to the module, or shared with an equal call."""
     infos = [_INFER.info(arg) for arg in call.args]
     key = ("legalized", legalize.key(call, infos))
-    base = get(call.op.name).kernel_name()  # type: ignore[attr-defined]  # the caller saw an OpRef
+    base = get(call.op.name).kernel_name()  # type: ignore[attr-defined]  # the caller checked for an OpRef
     lowered = legalize.lower(call, infos)
     kernel = at.shared.get(key)
     if kernel is None:

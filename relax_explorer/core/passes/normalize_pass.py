@@ -12,8 +12,8 @@ from relax_explorer.core.program.module import IRModule
 def normalize_pass(module: IRModule, at: PassSite) -> IRModule:
     """Bring every function into normal form and derive the StructInfo of every variable.
 
-    Sub-expressions are bound to variables of their own, depth first and left to right; a module in normal form stays the
-    same object.
+    Sub-expressions are bound to new variables, depth first and left to right. A module in normal form stays the same
+    object.
     """
     new, report = normalize_with(module)
     at.report.extend(report)

@@ -1,4 +1,4 @@
-"""Runs passes: explains the order before it starts, records what each changed, and verifies each afterwards when asked."""
+"""Runs pipelines: warns about the order first, records the changes of each pass, and verifies its result if requested."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one step did: the module after it, its rewrites, its problems, the seconds it took.
+    """The outcome of one step: module, rewrites, problems, seconds.
 
-    A step that fails keeps the module that it was given; its `failure` says why.
+    A failed step keeps its input module; `failure` has the reason.
     """
 
     step: Step
@@ -50,13 +50,13 @@ class Outcome:
     failure: Failure | None = None
 
     def holding(self, held: Iterable[Property]) -> set[Property]:
-        """The properties that hold after the step, when `held` held before it."""
+        """The properties that hold after the step if `held` are those before it."""
         if self.failure is not None:
             return set(held)
         return {*held, *self.step.of.establishes} - {*self.step.of.invalidates, *self.waived}
 
     def raise_errors(self) -> None:
-        """Raise Failure if the step failed, or if its result is wrong."""
+        """Raise Failure if the step failed or its result is wrong."""
         if self.failure is not None:
             raise self.failure
         errors = [problem for problem in self.problems if problem.is_error]
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
-    """Steps of a pipeline text such as `CanonicalizeBindings,LegalizeOps{skip="relax.matmul"}`, of names, or a named one.
+    """The steps of a text such as `CanonicalizeBindings,LegalizeOps{skip="relax.matmul"}`, a list of names, or a named pipeline.
 
     Raises Failure for an unknown pass.
     """
@@ -86,15 +86,15 @@ _OPENING = {"{": "}", "(": ")", "[": "]"}
 
 
 def _split(text: str, separators: str = ",") -> list[str]:
-    """The parts between separators that stand in no brackets and no quotes; raises Failure for a bracket or quote alone."""
+    """Split at separators outside brackets and quotes. Raises Failure for an unmatched bracket or quote."""
     parts, open_ = [""], list[str]()
     for piece in _PIECE.findall(text):
         if piece in _OPENING:
             open_.append(_OPENING[piece])
         elif piece in _OPENING.values() and (not open_ or open_.pop() != piece):
-            raise _bad_option(f"{text[:80]!r} has {piece!r} without what opens it")
+            raise _bad_option(f"{text[:80]!r} has {piece!r} without its opening bracket")
         elif piece in ("'", '"'):
-            raise _bad_option(f"{text[:80]!r} has a quotation mark without another")
+            raise _bad_option(f"{text[:80]!r} has an unmatched quotation mark")
         if piece in separators and not open_:
             parts.append("")
         else:
@@ -116,7 +116,7 @@ def _step(text: str) -> Step:
 
 
 def _options(text: str, of: Pass) -> dict[str, Any]:
-    """Options `a=1,b="x"`; what follows without a name belongs to the option before it: `skip=add,multiply`."""
+    """Parse options `a=1,b="x"`. A part without a name belongs to the option before it: `skip=add,multiply`."""
     found: dict[str, list[Any]] = {}
     name = ""
     for part in _split(text, ",;"):
@@ -136,7 +136,7 @@ def _options(text: str, of: Pass) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """What is written, a name without quotation marks as itself."""
+    """Parse an option value. A name needs no quotation marks."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -148,7 +148,7 @@ def _bad_option(text: str) -> Failure:
 
 
 def explain(pipeline: Sequence[Step], held: Collection[Property]) -> list[Diagnostic]:
-    """Warnings about the order, before anything runs: requirements that no earlier step meets and that are not `held` before."""
+    """Warnings about the order of steps: requirements that neither an earlier step nor `held` meets."""
     held = set(held)
     warnings = []
     for step in pipeline:
@@ -165,7 +165,7 @@ def explain(pipeline: Sequence[Step], held: Collection[Property]) -> list[Diagno
 
 @collector_at_rest()
 def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[Property] = ()) -> Outcome:
-    """Run one step; with `verify`, check the properties that it establishes and those that held and that it keeps."""
+    """Run one step. With `verify`, check the properties that it establishes, and those in `held` that it keeps."""
     start = perf_counter()
     new, site = step.of.apply(module, step.options)
     seconds = perf_counter() - start
@@ -185,9 +185,9 @@ def run(
     held: Iterable[Property] = (),
     verify: bool = True,
 ) -> Iterator[Outcome]:
-    """Run a pipeline step by step, each on the result of the one before; `held` are properties of the module.
+    """Run a pipeline; each step takes the result of the one before. `held` are the known properties of the module.
 
-    The caller decides when to stop. After a step that fails, the next one takes the same module.
+    The caller decides when to stop. After a failed step, the next one takes the same module.
     """
     held = set(held)
     for step in pipeline:
@@ -210,9 +210,9 @@ def _broken(step: Step, wanted: Property, module: IRModule) -> Diagnostic | None
 
 @collector_at_rest()
 def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
-    """The module after one pass, which takes it in normal form: it is normalized first if it was not.
+    """The module after one pass. A module not in normal form is normalized first.
 
-    Raises Failure for an unknown pass or option, for a module that inference refuses, or when the pass breaks its contract.
+    Raises Failure for an unknown pass or option, for a module with inference errors, or for a broken contract of the pass.
     """
     return _result(module, [Step(_step(name).of, options)], True, False)
 
@@ -221,12 +221,12 @@ def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
 def run_pipeline(
     module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True
 ) -> IRModule:
-    """The module after a pipeline of passes; raises Failure as `apply_pass` does."""
+    """The module after a pipeline of passes. Raises Failure like `apply_pass`."""
     return _result(module, steps(pipeline), verify, verify)
 
 
 def _result(module: IRModule, pipeline: Sequence[Step], verify: bool, keep: bool) -> IRModule:
-    """The module after a pipeline; with `keep`, what the module has has to hold on."""
+    """The module after a pipeline. With `keep`, the properties of the input module must still hold."""
     module = _ready(module)
     for outcome in run(module, pipeline, holding(module) if keep else (), verify):
         outcome.raise_errors()
@@ -235,7 +235,7 @@ def _result(module: IRModule, pipeline: Sequence[Step], verify: bool, keep: bool
 
 
 def _ready(module: IRModule) -> IRModule:
-    """The module, normalized unless it was: what inference has seen has StructInfo everywhere."""
+    """The normalized module. It is unchanged if every value already has StructInfo."""
     functions = module.relax_functions.values()
     values = (item for fn in functions for item in (*(b.value for b in bindings(fn)), fn.body.body))
     if all(map(_is_inferred, values)):
@@ -248,11 +248,11 @@ def _ready(module: IRModule) -> IRModule:
 
 
 def _is_inferred(value: Expr) -> bool:
-    """Whether inference has seen a value, which makes sequences of the branches of an If."""
+    """True if inference has visited a value. Inference turns the branches of an If into sequences."""
     return value.struct_info is not None and (type(value) is not If or len(sequences(value)) == 2)
 
 
 def normalized(module: IRModule) -> tuple[IRModule, list[Diagnostic]]:
-    """The module in normal form, as every pass wants it, and what inference had to say."""
+    """The module in normal form, as passes require, and the diagnostics of inference."""
     new, report = normalize_with(module)
     return new, report.sorted()

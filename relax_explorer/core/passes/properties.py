@@ -1,4 +1,4 @@
-"""Properties that passes require, establish and keep; each can be checked on a module. Phases are sets of them."""
+"""Properties that passes require, establish and keep. Each can be checked on a module. Phases are sets of properties."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from relax_explorer.core.program.module import IRModule
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A predicate on modules: `violation` gives the first binding that breaks it, with a sentence; None when it holds."""
+    """A predicate on modules. `violation` returns the first offending binding with a sentence, or None if the property holds."""
 
     name: str
     meaning: str
     violation: Callable[[IRModule], tuple[Any, str] | None]
 
     def holds(self, module: IRModule) -> bool:
-        """Whether the module has the property."""
+        """True if the module has the property."""
         return self.violation(module) is None
 
     def __repr__(self) -> str:
@@ -111,7 +111,7 @@ PROPERTIES: tuple[Property, ...] = (
     NO_HIGH_LEVEL_OPS,
     NO_DATAFLOW,
 )
-# A module is in the last phase all of whose properties hold. No property tells programs of the virtual machine apart.
+# A module is in the last phase whose properties all hold. No property identifies virtual machine programs.
 PHASES: dict[Phase, tuple[Property, ...]] = {
     Phase.PARSED: (),
     Phase.HIGH: (NORMAL_FORM,),
@@ -122,11 +122,11 @@ PHASES: dict[Phase, tuple[Property, ...]] = {
 
 @collector_at_rest()
 def holding(module: IRModule, well_formed: bool | None = None) -> set[Property]:
-    """The properties that a module has; `well_formed` if that is known already."""
+    """The properties of a module. `well_formed` is the result of that check, if known."""
     known = {} if well_formed is None else {WELL_FORMED: well_formed}
     return {q for q in PROPERTIES if (known[q] if q in known else q.holds(module))}
 
 
 def phase(module: IRModule) -> Phase:
-    """The last phase that the module has reached."""
+    """The last phase whose properties the module has."""
     return [name for name, needed in PHASES.items() if all(q.holds(module) for q in needed)][-1]

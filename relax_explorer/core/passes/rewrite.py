@@ -1,7 +1,7 @@
-"""The driver that most passes use: walk the bindings once, forward, with replaced variables carried along.
+"""The driver of most passes: one forward walk over the bindings, which also replaces renamed variables.
 
-A rule sees each binding after its operands were replaced, and answers with the binding itself, another one, several, or ()
-to drop it; every change is recorded. Lists are copied on their first change only.
+A rule gets each binding with replaced operands. It returns the same binding, another one, several, or () to drop it.
+Every change is recorded. Lists are copied only on their first change.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Answer = e.Binding | tuple[e.Binding, ...]
 
 
 class Rewriter:
-    """One forward walk over a function; `rename` makes later uses of a variable read another leaf."""
+    """One forward walk over a function. `rename` replaces later uses of a variable by another leaf."""
 
     def __init__(self, fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> None:
         self.fn, self.at, self.rule = fn, at, rule
-        self._builder: BlockBuilder | None = None  # made when first needed
+        self._builder: BlockBuilder | None = None  # created on first use
         self.substitution = Substitution()
-        self.block: e.BindingBlock | None = None  # the block being walked
-        self.owner: e.Function | None = None  # the function being walked, which may be inside another
+        self.block: e.BindingBlock | None = None  # the current block
+        self.owner: e.Function | None = None  # the current function, which may be nested
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
 
     def front_of(self, binding: e.Binding) -> BlockBuilder:
-        """A builder whose bindings the rule can put in front of `binding`: in its kind of block, and with its place."""
+        """A builder for bindings in front of `binding`. They get the same kind of block and the same span."""
         if self._builder is None:
             self._builder = BlockBuilder(self.at.editor, within=self.fn)
         return self._builder.restart(type(self.block) is e.DataflowBlock, binding.value)
 
     def rename(self, var: e.Var, leaf: e.Expr) -> None:
-        """Read `leaf` wherever `var` is read from here on."""
+        """Replace later uses of `var` by `leaf`."""
         self.substitution.variables[var] = leaf
         self.at.renamed(var, leaf)
 
@@ -54,7 +54,7 @@ class Rewriter:
             new = map_block(block, self._binding)
             self.block = outer
             blocks.append(new)
-        blocks = merged_blocks(blocks)  # where one was dropped, others have become neighbours
+        blocks = merged_blocks(blocks)  # dropping a block can make others adjacent
         same = len(blocks) == len(seq.blocks) and all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
         return replace(
             seq, blocks=seq.blocks if same else tuple(blocks), body=self.substitution.expr(seq.body)
@@ -88,24 +88,24 @@ class Rewriter:
             self.scopes.pop()
 
     def lookup(self, key: Any) -> Any:
-        """What the rule noted under `key` in this scope or one around it."""
+        """The value noted under `key` in this scope or an enclosing one."""
         for scope in reversed(self.scopes):
             if key in scope:
                 return scope[key]
         return None
 
     def note(self, key: Any, value: Any) -> None:
-        """Note something for as long as this scope is open."""
+        """Note a value under `key` until this scope closes."""
         self.scopes[-1][key] = value
 
 
 def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
-    """`fn` after one forward walk with `rule`; the same object when nothing changed."""
+    """`fn` after one forward walk with `rule`. The same object if nothing changed."""
     return Rewriter(fn, at, rule).run()
 
 
 def record_in_order(old: e.Function, new: e.Function, at: PassSite) -> None:
-    """Record which binding became which, for a pass that keeps their number and order."""
+    """Record the rewrite of each binding, for a pass that keeps their number and order."""
     for before, after in zip(bindings(old), bindings(new), strict=True):
         if before is not after:
             at.record(before, after)

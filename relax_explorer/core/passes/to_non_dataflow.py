@@ -1,4 +1,4 @@
-"""ToNonDataflow: dataflow blocks become ordinary ones."""
+"""ToNonDataflow: turn dataflow blocks into ordinary blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_explorer.core.passes.rewrite import record_in_order
 
 @function_pass("ToNonDataflow", requires=[NORMAL_FORM], establishes=[NO_DATAFLOW])
 def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
-    """Make every dataflow block an ordinary block and every dataflow variable an ordinary one; neighbours merge."""
+    """Make every dataflow block and every dataflow variable ordinary. Adjacent blocks merge."""
     ordinary = _Ordinary()
     body = ordinary.sequence(fn.body)
     if body is fn.body:
@@ -23,7 +23,7 @@ def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
         at.renamed(old, var)
         info = old.struct_info
         if isinstance(info, TensorStructInfo) and isinstance(info.shape, e.Var):
-            at.is_open = True  # results that may now keep this shape
+            at.is_open = True  # results may now keep this shape
     record_in_order(fn, new, at)
     return new
 
