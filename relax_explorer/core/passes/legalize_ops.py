@@ -39,9 +39,7 @@ def legalize_ops(
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
-        if (
-            op is not None and not op.is_lowered() and op.no_evaluate
-        ):  # other operators can run without lowering
+        if op is not None and not op.is_lowered() and op.no_evaluate:  # others can run unlowered
             text = f"{value.op.name} stays as it is: {op.no_legalize}"
             at.report.say(codes.NO_LEGALIZATION, text, value)
         if op is None or not op.is_lowered():
