@@ -15,6 +15,7 @@ from relax_explorer.core.arith.prove import proving
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.normalize_function import FunctionNormalizer
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ops.machine.call import CallKernel
 
 TEXT = """from tvm.script import ir as I
 from tvm.script import relax as R
@@ -134,3 +135,35 @@ def test_nothing_keeps_a_module_alive() -> None:
     del module, normal
     gc.collect()
     assert [reference() for reference in references] == [None, None]
+
+
+KERNELS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def kernel(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("B"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((5,), "float32")):
+        cls = Module
+        a = R.call_tir(cls.kernel, (GIVEN,), out_ty=R.Tensor((4,), "float32"))
+        b = R.call_tir(cls.kernel, (GIVEN,), out_ty=R.Tensor((4,), "float32"))
+        return a
+"""
+
+
+def test_equal_calls_of_a_kernel_are_looked_at_once_when_they_are_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule, calls = CallKernel.infer, []
+    counted = staticmethod(lambda at, *infos, **attrs: (calls.append(at), rule(at, *infos, **attrs))[1])
+    monkeypatch.setattr(CallKernel, "infer", counted)
+    assert not normalize_with(relax_explorer.parse(KERNELS.replace("GIVEN", "x")))[1].errors
+    assert len(calls) == 1
+    calls.clear()
+    assert len(normalize_with(relax_explorer.parse(KERNELS.replace("GIVEN", "y")))[1].errors) == 2
+    assert len(calls) == 2

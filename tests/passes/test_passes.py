@@ -508,3 +508,22 @@ def test_a_step_that_fails_leaves_the_properties_as_they_were() -> None:
     (outcome,) = run(module, [step], (NORMAL_FORM,), verify=True)
     assert outcome.failure is not None
     assert outcome.holding((NORMAL_FORM,)) == {NORMAL_FORM}
+
+
+def test_lowering_looks_once_at_calls_that_differ_in_operands_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from relax_explorer.core.ops.kit import legalize
+
+    lines = "".join(f"        y{n + 1} = R.exp(y{n})\n" for n in range(20))
+    text = f"""
+@I.ir_module
+class M:
+    @R.function
+    def main(y0: R.Tensor(("n", 4), "float32")):
+{lines}        return y20
+"""
+    lower, calls = legalize.lower, []
+    monkeypatch.setattr(legalize, "lower", lambda call, infos: (calls.append(call), lower(call, infos))[1])
+    module = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps")
+    assert len(calls) == 1
+    assert list(module.functions) == ["tir_exp", "main"]
+    assert [b.value.args[1].fields[0].name for b in bindings(module["main"])] == [f"y{n}" for n in range(20)]

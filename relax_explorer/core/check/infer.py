@@ -107,7 +107,8 @@ class Inferrer:
         """The StructInfo of a call of operator `op` whose operands are known."""
         infos = [arg.struct_info or self.info(arg) for arg in call.args]
         # Equal operands and attributes give equal results, so a block repeated a thousand times is inferred once.
-        key = (op, call.attrs, tuple(infos), call.sinfo_args) if op.by_info else None
+        same = op.by_info or _calls_kernel(call, op)
+        key = (op, call.attrs, tuple(infos), call.sinfo_args) if same else None
         hit = self._memo.get(key) if key is not None else None
         return hit if hit is not None else self.bounded(call, self._operator(call, op, infos, key))
 
@@ -144,8 +145,8 @@ class Inferrer:
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
             return s.OBJECT
-        if issubclass(op, CallKernel) and not op.in_parts and not self._fits_kernel(call, infos):
-            self.poisoned.add(call)
+        if issubclass(op, CallKernel) and not op.in_parts and not self._is_right(call, infos):
+            key = None  # each such call is reported
         if not site.report or not rests_on_missing(call, self.definitions):
             self.report.extend(site.report)
         if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
@@ -169,6 +170,13 @@ class Inferrer:
     def is_poisoned(self, expr: e.Expr) -> bool:
         """Whether something wrong is known of a value, or of a field of it."""
         return expr in self.poisoned or (type(expr) is e.Tuple and any(map(self.is_poisoned, expr.fields)))
+
+    def _is_right(self, call: e.Call, infos: list[s.StructInfo]) -> bool:
+        """Whether a call of a PrimFunc has a meaning and nothing is reported of it."""
+        before = len(self.report.items)
+        if not self._fits_kernel(call, infos):
+            self.poisoned.add(call)
+        return call not in self.poisoned and len(self.report.items) == before
 
     def _fits_kernel(self, call: e.Call, infos: list[s.StructInfo]) -> bool:
         """Whether a PrimFunc can be called so; what was right once is not looked at again."""
@@ -266,6 +274,11 @@ def _alike(info: s.StructInfo, held: s.StructInfo) -> s.StructInfo:
     if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
         return s.TupleStructInfo(tuple(map(_alike, info.fields, held.fields)))
     return s.OBJECT if held is s.OBJECT else info
+
+
+def _calls_kernel(call: e.Call, op: type[Op]) -> bool:
+    """Whether a call is one of a kernel of the module, whose signature settles what else may be asked."""
+    return bool(call.args) and type(call.args[0]) is e.GlobalVar and issubclass(op, CallKernel)
 
 
 def _need_rule(site: Site, op: type[Op]) -> None:

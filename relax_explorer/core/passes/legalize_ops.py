@@ -13,7 +13,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ops import find, get
+from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import InferFailure, NotLowered, Op, Site
 from relax_explorer.core.passes.contract import PassSite, function_pass
@@ -137,10 +137,23 @@ def _literal(build: BlockBuilder, arg: e.Expr) -> e.Expr:
 def _kernel_call(call: e.Call, at: PassSite, build: BlockBuilder) -> e.Call:
     """The call_tir for `call`. Its PrimFunc is added to the module, or shared with an equal call."""
     infos = [_INFER.info(arg) for arg in call.args]
-    key = ("legalized", legalize.key(call, infos))
-    base = get(call.op.name).kernel_name()  # type: ignore[attr-defined]  # the caller checked for an OpRef
+    exact = "legalized", legalize.exact_key(call, infos)
+    known = at.shared.get(exact)
+    if known is None:
+        known = at.shared[exact] = _kernel(call, infos, at)
+    kernel, scalars, out = known
+    return build.call_tir(kernel, (*legalize.flat_operands(call), *scalars), out, call.struct_info)
+
+
+def _kernel(
+    call: e.Call, infos: list[s.StructInfo], at: PassSite
+) -> tuple[e.GlobalVar, tuple[e.Expr, ...], s.StructInfo]:
+    """The PrimFunc for `call`, the scalars that it takes after the operands, and the StructInfo of its results."""
     lowered = legalize.lower(call, infos)
-    kernel = at.shared.get(key)
+    scalars = lowered.args[len(legalize.flat_operands(call)) :]
+    key = legalize.key(call, infos)
+    op: type[Op] = key[0]
+    kernel = at.shared.get(("legalized", key))
     if kernel is None:
-        kernel = at.shared[key] = at.editor.add(base, lowered.prim_func)
-    return build.call_tir(kernel, lowered.args, lowered.out, call.struct_info)
+        kernel = at.shared["legalized", key] = at.editor.add(op.kernel_name(), lowered.prim_func)
+    return kernel, scalars, lowered.out

@@ -103,16 +103,20 @@ def _operator(call: e.Call) -> type[Op]:
     return get(call.op.name)  # looked up anew: users may give another operator the name
 
 
+def exact_key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
+    """Equal for calls that have the same lowering but for their operands: names of shape variables, too, are the same."""
+    constants = [str(arg.value) for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))]
+    op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef; users may give another operator its name
+    return (op, call.attrs, (*infos, call.struct_info or s.OBJECT), tuple(constants))
+
+
 def key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     """The cache key of a call. Two keys are equal if operator, attributes and StructInfo agree up to names of shape variables."""
-    out = call.struct_info or s.OBJECT
+    op, attrs, exact, constants = exact_key(call, infos)
     renaming: dict[p.PrimVar, p.PrimExpr] = {
-        var: _stand_in(n) for n, var in enumerate(_variables(infos, out))
+        var: _stand_in(n) for n, var in enumerate(_variables(exact[:-1], exact[-1]))
     }
-    canonical = tuple([substitute_info(info, renaming) for info in (*infos, out)])
-    constants = tuple([arg.value for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))])
-    op = _operator(call)
-    return (op, call.attrs, canonical, tuple(map(str, constants)))
+    return (op, attrs, tuple([substitute_info(info, renaming) for info in exact]), constants)
 
 
 def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
@@ -123,7 +127,7 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
     if isinstance(out, s.PrimStructInfo):
         raise NotLowered("the result is a scalar, and kernels fill tensors")
     need_known(out, "the result")
-    flat = _flat_operands(call)
+    flat = flat_operands(call)
     variables = _variables(infos, out)
     template_key = key(call, infos)
     template = _TEMPLATES.get(template_key)
@@ -145,7 +149,7 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
     return Lowered(template.prim_func, (*flat, *scalars), out)
 
 
-def _flat_operands(call: e.Call) -> list[e.Expr]:
+def flat_operands(call: e.Call) -> list[e.Expr]:
     """The tensor operands; tuples are flattened."""
     found: list[e.Expr] = []
     for arg in call.args:
