@@ -29,9 +29,9 @@ class Row:
 
 
 UNKNOWN = r"the (shape|dtype) of (the result|\w+) is not known"
-_PIXELS = r"the images are \w+, and what lies between pixels is no whole number"
+_PIXELS = r"the images are \w+, and values between pixels are not integers"
 _ENDS = "begin, end and strides are not known to be int64, one for each axis of x"
-_SHARE = "a share of a truth value has no meaning"
+_SHARE = "bools can't be divided"
 ROWS = (
     Row("bitwise_not", "f32[4]", r"the elements are \w+, and these have no bits", REFUSED),
     Row("bitwise_and", "f32[4] f32[4]", r"the elements are \w+, and these have no bits", REFUSED),

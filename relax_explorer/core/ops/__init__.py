@@ -1,6 +1,6 @@
-"""The operators, in reading order. Nothing registers itself: an operator that isn't listed here does not exist.
+"""The operators, in reading order. FAMILIES lists every module; an operator in another module does not exist.
 
-Users add operators of their own by `register`; programs call those by name, `R.op("my.twice", x)`.
+Users add their own operators with `register`; programs call them by name, `R.op("my.twice", x)`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ FAMILIES: tuple[str, ...] = (
 
 @cache
 def table() -> dict[str, type[Op]]:
-    """Every operator by name, in reading order; those of users come last."""
+    """Every operator by name, in reading order; registered ones come last."""
     found: dict[str, type[Op]] = {}
     for family in FAMILIES:
         for value in vars(import_module(f"relax_explorer.core.ops.{family}")).values():
@@ -126,7 +126,7 @@ def names() -> list[str]:
 
 
 def by_phase() -> dict[str, list[str]]:
-    """The names of all operators by the first phase that a program must have reached to call them."""
+    """The names of all operators, grouped by the first phase whose programs may call them."""
     found: dict[str, list[str]] = {phase.value: [] for phase in CALLING_PHASES}
     for name, op in table().items():
         found[op.phase].append(name)
@@ -139,10 +139,10 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def register(op: type[Op]) -> type[Op]:
-    """Add an operator of the user's own: a class as the operators here are, with a name of its own.
+    """Add a user's operator: a subclass of Op with a new name.
 
-    A class with mistakes that would show only later (a name that is taken, an operand of no known kind, a rule that does not
-    take what it will be given) is refused with ValueError. Usable as a decorator.
+    A class with a mistake that would show only later (a name in use, an operand of an unknown kind, a rule with the wrong
+    parameters) is refused with ValueError. Usable as a decorator.
     """
     from relax_explorer.core.ops.kit.page import problems
 
@@ -153,7 +153,7 @@ def register(op: type[Op]) -> type[Op]:
         raise ValueError(f"there is an operator {op.name!r} already: {taken.__module__}.{taken.__qualname__}")
     if not _NAME.fullmatch(op.name):
         raise ValueError(
-            f"{op.name!r} is no name of an operator; write class {op.__name__}(Op, name='my.name')"
+            f"{op.name!r} is not a valid operator name; write class {op.__name__}(Op, name='my.name')"
         )
     found = problems(op)
     if found:
@@ -170,7 +170,7 @@ def edition() -> int:
 
 
 def unregister(name: str) -> None:
-    """Remove an operator that was added by `register`; raises KeyError for any other."""
+    """Remove an operator added by `register`; raises KeyError for any other."""
     if name not in _OWN:
         raise KeyError(f"no operator {name!r} was registered")
     _OWN.remove(name)

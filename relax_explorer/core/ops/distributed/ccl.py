@@ -1,4 +1,4 @@
-"""Collective communication: what the workers of one program send to one another. It is typed here, and runs in TVM's Disco."""
+"""Collective communication between the workers of a program. The explorer infers its types; TVM's Disco runs it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class ScatterFromWorker0(Collective, name="relax.ccl.scatter_from_worker0"):
     raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.SIZE_MISMATCH)
     x: Tensor = operand("the tensor; only that of worker 0 matters")
     num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
-    axis: int = attr(0, "the axis that is divided, from 0 on")
+    axis: int = attr(0, "the axis to divide, counted from 0")
     examples = ("f32[6,n] num_workers=2 -> f32[3,n]", "f32[n,4] num_workers=4 axis=1 -> f32[n,1]")
 
     @staticmethod

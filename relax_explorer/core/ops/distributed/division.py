@@ -1,7 +1,7 @@
-"""Operators on distributed tensors: which of them take some, and how the result is divided.
+"""Operators on distributed tensors: the rules for the sharding of the result.
 
-An axis of the result is divided as the axes of the operands are whose elements it has one by one, for then each device computes
-its part from its own parts. Where there is no such axis every device has a copy: parts are put together before, or added up after.
+An axis of the result is divided like the operand axis that it corresponds to element by element, because each device computes
+its part from its own parts. Without such an axis every device holds a copy: parts are gathered before, or reduced after.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from relax_explorer.core.ops.kit.devices import is_spread, mesh_of, spread
 
 Tensor = s.TensorStructInfo
 Runs = Iterator[tuple[int, int, int]]
-"""Which axes run together: the number of an operand, an axis of it, and the axis of the result."""
+"""Corresponding axes: the number of an operand, an axis of it, and the axis of the result."""
 Rule = Callable[[Site, Sequence[Any], Tensor, Mapping[str, Any]], Runs]
 
 
 def check_distributed(at: Site, op: type[Op], infos: Sequence[s.StructInfo]) -> bool:
-    """Whether operands are distributed tensors; refused are others beside them, and operators that have no rule for them."""
+    """True if the operands are distributed tensors. Refuses a mix with other tensors, and operators without a rule."""
     for q, info in zip(op.operands, infos, strict=False):
         if q.kind == "Tensors" and isinstance(info, s.TupleStructInfo) and any(map(is_spread, info.fields)):
             raise _no_rule(at, q.name, info)
@@ -51,7 +51,7 @@ def _no_rule(at: Site, name: str, info: s.StructInfo) -> InferFailure:
 def placed(
     at: Site, op: type[Op], infos: Sequence[s.StructInfo], attrs: Mapping[str, Any], result: s.StructInfo
 ) -> s.StructInfo:
-    """A result with its mesh and its placement, of an operator that `check_distributed` lets pass."""
+    """A result with its mesh and its placement, for an operator that `check_distributed` accepted."""
     rule = _RULES[op.name]
     where = [found for found in map(spread, infos) if found is not None]
     mesh, parts = where[0].mesh, where[0].parts
@@ -68,7 +68,7 @@ def placed(
 
 
 def _divided(at: Site, op: type[Op], infos: Sequence[s.StructInfo], runs: Runs) -> dict[int, int]:
-    """For the axes of the result that are divided, over which axis of the mesh."""
+    """The divided axes of the result, each with its axis of the mesh."""
     found: dict[int, int] = {}
     for operand, axis, place in runs:
         where = spread(infos[operand])
@@ -87,7 +87,7 @@ def _divided(at: Site, op: type[Op], infos: Sequence[s.StructInfo], runs: Runs) 
 
 
 def _lengths(at: Site, x: Tensor, name: str = "the operand") -> rules.Dims:
-    """The lengths of a tensor, which have to be known."""
+    """The lengths of a tensor; refuses a tensor of unknown shape."""
     if x.dims is None:
         text = f"{name} is distributed, and its lengths are not known"
         raise at.fail(codes.RANK_WRONG, text, help="state them: R.DTensor((n, m), …)")
@@ -95,7 +95,7 @@ def _lengths(at: Site, x: Tensor, name: str = "the operand") -> rules.Dims:
 
 
 def _aligned(number: int, lengths: rules.Dims, whole: rules.Dims) -> Runs:
-    """Axes that are broadcast: counted from the right, except an axis of length 1 that is repeated."""
+    """Axes of broadcast operands, aligned from the right, without repeated axes of length 1."""
     for axis, length in enumerate(lengths):
         place = axis + len(whole) - len(lengths)
         if length is not rules.ONE or whole[place] is rules.ONE:
@@ -139,7 +139,7 @@ def _kept(at: Site, infos: Sequence[Any], result: Tensor, attrs: Mapping[str, An
 
 
 def _normalized(at: Site, infos: Sequence[Any], result: Tensor, attrs: Mapping[str, Any]) -> Runs:
-    """All axes but the one over which it adds up."""
+    """All axes but the normalized one."""
     rank = infos[0].ndim
     if rank < 0:
         _lengths(at, infos[0])
@@ -147,7 +147,7 @@ def _normalized(at: Site, infos: Sequence[Any], result: Tensor, attrs: Mapping[s
 
 
 def _reshaped(at: Site, infos: Sequence[Any], result: Tensor, attrs: Mapping[str, Any]) -> Runs:
-    """Axes behind which there are equally many elements, from the last on and without the first, as TVM finds them."""
+    """Axes followed by equally many elements, from the last one on and without the first, as in TVM."""
     old, new = _lengths(at, infos[0]), _lengths(at, result, "the result")
     i, j = len(old) - 1, len(new) - 1
     while i > 0 and j > 0:
@@ -177,4 +177,4 @@ _RULES: dict[str, Rule | None] = {
     )
     for name in names.split()
 }
-"""How the result is divided, of the operators that TVM has such rules for; None is as the operand."""
+"""The sharding rules of the operators for which TVM has one; None means like the operand."""

@@ -1,4 +1,4 @@
-"""Distributed tensors: how a tensor is spread over a mesh of devices. They are typed here, and run in TVM's Disco."""
+"""Distributed tensors: the sharding of a tensor over a mesh of devices. The explorer infers their types; TVM's Disco runs them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACEMENT = "for each axis of the mesh S[n], divided along axis n of the tensor
 
 
 def placement_of(at: Site, text: object, ndim: int) -> tuple[str, ...]:
-    """The parts of a placement such as `S[0], R`; an axis that the tensor hasn't got is refused."""
+    """The parts of a placement such as `S[0], R`. Refuses an axis that the tensor lacks."""
     parts = tuple([part.strip() for part in text.split(",")]) if isinstance(text, str) else ()
     for part in parts:
         match = _SPEC.fullmatch(part)
@@ -44,7 +44,7 @@ def placement_of(at: Site, text: object, ndim: int) -> tuple[str, ...]:
 
 
 def _need_mesh_rank(at: Site, mesh: object, parts: tuple[str, ...], *, fewer: bool = False) -> None:
-    """Refuse a placement of another number of parts than the mesh has axes, where that is known; `fewer` may be allowed."""
+    """Refuse a placement whose number of parts differs from the mesh's number of axes, if known. `fewer` allows fewer parts."""
     written = re.match(r"R\.device_mesh\(\(([^)]*)\)", mesh_of(at, mesh))
     if written is not None:
         rank = len([item for item in written[1].split(",") if item.strip()])
@@ -54,7 +54,7 @@ def _need_mesh_rank(at: Site, mesh: object, parts: tuple[str, ...], *, fewer: bo
 
 
 def need_spread(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
-    """`info` as a distributed tensor's; a plain one is refused."""
+    """`info` as the StructInfo of a distributed tensor; a plain tensor is refused."""
     if isinstance(info, s.TensorStructInfo) and spread(info) is not None:
         return info
     text = f"{name} is {info}, a distributed tensor is needed"
@@ -62,11 +62,11 @@ def need_spread(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
 
 
 class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
-    """The tensor itself, and how it is to be distributed, for the pass PropagateSharding."""
+    """The tensor itself, with a sharding annotation for the pass PropagateSharding."""
 
     source = "TVM; GSPMD, Xu et al. 2021"
     raises = (codes.AXIS_RANGE,)
-    no_legalize = "it is a mark for PropagateSharding, which takes it away"
+    no_legalize = "it is an annotation for PropagateSharding, which removes it"
 
     value: Tensor = operand("the tensor")
     device_mesh: Any = attr(REQUIRED, _MESH)
@@ -74,7 +74,7 @@ class AnnotateSharding(Collective, name="relax.dist.annotate_sharding"):
 
     @staticmethod
     def infer(at: Site, value: s.StructInfo, device_mesh: object, placement: str) -> s.StructInfo:
-        """What value is: only the pass makes it distributed."""
+        """The StructInfo of value; only the pass makes it distributed."""
         ndim = value.ndim if isinstance(value, s.TensorStructInfo) else -1
         _need_mesh_rank(at, device_mesh, placement_of(at, placement, ndim), fewer=True)
         if isinstance(value, (s.TensorStructInfo, s.ObjectStructInfo)):
@@ -95,7 +95,7 @@ class Redistribute(Collective, name="relax.dist.redistribute"):
 
     @staticmethod
     def infer(at: Site, value: s.StructInfo, device_mesh: object, placement: str) -> s.StructInfo:
-        """The shape and dtype of value, distributed as placement says."""
+        """The shape and dtype of value, distributed by placement."""
         info = need_spread(at, value, "value")
         parts = placement_of(at, placement, info.ndim)
         if info.ndim < 0 and any(part != "R" for part in parts):
@@ -108,14 +108,14 @@ class Redistribute(Collective, name="relax.dist.redistribute"):
 
 
 class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_replica_to_shard"):
-    """Of a tensor that every device has, each keeps its part along an axis."""
+    """Each device keeps its part, along an axis, of a tensor that every device has."""
 
     source = "TVM"
     raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.SIZE_MISMATCH)
     input: Tensor = operand("the tensor that every device has a copy of")
     num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
     axis: int = attr(
-        REQUIRED, "the axis that is divided, from 0 on; its length must be a multiple of `num_workers`"
+        REQUIRED, "the axis to divide, counted from 0; its length must be a multiple of `num_workers`"
     )
 
     says_place = True
@@ -123,7 +123,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo, num_workers: int, axis: int) -> s.StructInfo:
-        """Of a distributed tensor its shape, divided along the axis; of a plain one the shape of the part; the dtype of input."""
+        """For a distributed tensor, its shape divided along the axis; for a plain one, the shape of the part. The dtype of input."""
         info = rules.tensor(at, input, "input")
         need_workers(at, num_workers)
         part = divided(at, info, num_workers, axis, "input")
@@ -139,7 +139,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
 
 
 class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
-    """As call_tir, but each worker calls the PrimFunc on its own parts."""
+    """Like call_tir, but each worker calls the PrimFunc on its own parts."""
 
     source = "TVM"
     raises = (codes.AXIS_RANGE, codes.BAD_ATTRIBUTE, codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
@@ -149,7 +149,7 @@ class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
 
     @staticmethod
     def infer(at: Site, *args: object, **attrs: object) -> s.StructInfo:
-        """What out_ty says: distributed tensors."""
+        """The StructInfo in out_ty: distributed tensors."""
         whole = CallKernel.infer(at, *args)
         for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
             where = spread(info)

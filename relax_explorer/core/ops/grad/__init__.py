@@ -1,1 +1,1 @@
-"""Gradients of operators, which the pass Gradient puts in."""
+"""Gradients of operators, inserted by the pass Gradient."""

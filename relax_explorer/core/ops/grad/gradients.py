@@ -1,4 +1,4 @@
-"""Gradients: what the pass Gradient puts in for losses, poolings and take, and the marks that it obeys."""
+"""Gradients of losses and take, inserted by the pass Gradient, and the marks that it obeys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class Mark(Op):
-    """Base of the marks: the operand as it is."""
+    """Base of the marks. The result is the operand."""
 
     shares = ("input",)
     stops = Stops.NEVER
@@ -50,21 +50,21 @@ class Mark(Op):
 
 
 class NoGrad(Mark, name="relax.grad.no_grad"):
-    """The operand itself, and a mark that no gradient goes through it."""
+    """The operand itself, marked so that no gradient flows through it."""
 
     source = "TVM"
     input: Value = operand("any value")
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """What input is."""
+        """The StructInfo of input."""
         return input
 
 
 class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
-    """The operand itself, and a mark that what is made of it is computed again for the gradient.
+    """The operand itself, marked as the start of a checkpoint: values computed from it are computed again for the gradient.
 
-    So memory is saved. It goes up to `grad.end_checkpoint`.
+    This saves memory. The checkpoint ends at `grad.end_checkpoint`.
     """
 
     source = "Chen et al. 2016"
@@ -73,12 +73,12 @@ class StartCheckpoint(Mark, name="relax.grad.start_checkpoint"):
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """What input is."""
+        """The StructInfo of input."""
         return _of_variable(at, input)
 
 
 class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
-    """The operand itself, and a mark that here ends what `grad.start_checkpoint` began."""
+    """The operand itself, marked as the end of a checkpoint that `grad.start_checkpoint` began."""
 
     source = "Chen et al. 2016"
     raises = (codes.WRONG_KIND,)
@@ -86,7 +86,7 @@ class EndCheckpoint(Mark, name="relax.grad.end_checkpoint"):
 
     @staticmethod
     def infer(at: Site, input: s.StructInfo) -> s.StructInfo:
-        """What input is."""
+        """The StructInfo of input."""
         return _of_variable(at, input)
 
 
@@ -98,18 +98,18 @@ def _of_variable(at: Site, input: s.StructInfo) -> s.StructInfo:
 
 
 class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
-    """The gradient of `nn.nll_loss` by its predictions."""
+    """The gradient of `nn.nll_loss` with respect to its predictions."""
 
     source = "torch.nn.functional.nll_loss"
     raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
-    output_grad: Tensor = operand("gradient by the loss, of the loss's shape")
+    output_grad: Tensor = operand("gradient with respect to the loss, of the loss's shape")
     predictions: Tensor = operand("logarithms of probabilities, [batch, classes, …] or [classes]")
     targets: Tensor = operand("the right classes, [batch, …] or of rank 0: signed integers from 0 on")
     weights: Tensor | None = operand(
         "the weight of each class, in the dtype of predictions; 1 when left out", default=None
     )
-    reduction: str = attr("mean", "none, sum or mean, as the loss has it")
-    ignore_index: int = attr(-100, "targets of this class don't count")
+    reduction: str = attr("mean", "none, sum or mean, as in the loss")
+    ignore_index: int = attr(-100, "targets of this class are ignored")
     examples = (
         "f32[] f32[n,5] i64[n] f32[5] -> f32[n,5]",
         'f32[2,3] f32[2,5,3] i32[2,3] reduction="none" ignore_index=1 -> f32[2,5,3]',
@@ -191,15 +191,17 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
 
 
 class TakeBackward(Op, name="relax.grad.take_backward"):
-    """The gradient of `take` by its tensor: 0, and at each index the sum of the gradients of what was taken there."""
+    """The gradient of `take` with respect to its tensor: at each index, the sum of the gradients of the elements taken there; else 0."""
 
     source = "TVM"
     raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
-    output_grad: Tensor = operand("gradient by what was taken, of its shape")
-    x: Tensor = operand("the tensor that it was taken from, of which the shape alone counts")
-    indices: Tensor = operand("the indices, a vector of integers from 0 on; a run stops at one outside")
+    output_grad: Tensor = operand("gradient with respect to the taken elements, of their shape")
+    x: Tensor = operand("the tensor that the elements were taken from; only its shape is used")
+    indices: Tensor = operand(
+        "the indices, a vector of integers from 0 on; the run stops at an index out of bounds"
+    )
     axis: int | None = attr(None, "the axis; negative counts from the last; only a vector needs none")
-    mode: str = attr("", "the mode of take, which is not used: no index may be outside")
+    mode: str = attr("", "the mode of take, which is ignored: every index must be in bounds")
     examples = (
         "f32[n,2] f32[n,5] i64[2] axis=1 -> f32[n,5]",
         "f32[m] f32[n] i32[m] -> f32[n]",
@@ -216,7 +218,7 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
         place = 0 if axis is None else rules.axis(at, axis, x.ndim)
         if axis is None and x.ndim not in (-1, 1):
             text = f"axis is None, which is for vectors; x has rank {x.ndim}"
-            raise at.fail(codes.RANK_WRONG, text, x=f"this is {x}", help="say along which axis was taken")
+            raise at.fail(codes.RANK_WRONG, text, x=f"this is {x}", help="give the axis of the take")
         if isinstance(indices, s.TensorStructInfo):
             need_int(at, indices, "indices", ("int", "uint"))
             rules.need_rank(at, indices, 1, "indices")
@@ -242,7 +244,7 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
     def legalize(
         te: Te, output_grad: Tensor, x: Tensor, indices: Tensor, axis: int | None, mode: str
     ) -> Tensor:
-        """Zeros, then one gradient after the other, for each place of the other axes."""
+        """Zeros, then one gradient after the other, for each index of the other axes."""
         place = (axis or 0) % x.ndim
         length, zero = x.shape[place], p.as_prim(0, x.dtype)
         made = loops.tensor(te, "take_backward", x.shape, x.dtype)
@@ -265,14 +267,14 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
 
 
 def maybe_tensors(at: Site, **given: s.StructInfo) -> None:
-    """Refuse what is known to be no tensor; an Object may be one, and TVM takes it here."""
+    """Refuse operands that are known not to be tensors. An Object may be one, and TVM accepts it here."""
     for name, info in given.items():
         if info is not s.OBJECT:
             rules.tensor(at, info, name)
 
 
 def need_shape_of(at: Site, grad: s.StructInfo, made: s.StructInfo, what: str) -> None:
-    """Refuse a gradient that is known to have another shape than what it is the gradient of."""
+    """Refuse a gradient whose shape is known to differ from the shape of the differentiated value."""
     if not isinstance(grad, s.TensorStructInfo) or not isinstance(made, s.TensorStructInfo):
         return
     if made.ndim >= 0:

@@ -48,11 +48,13 @@ _EXAMPLES = (
 
 
 class PoolBackward(Pool):
-    """Base of the gradients of poolings by their data; the attributes are those of the pooling, each a list."""
+    """Base of the gradients of poolings with respect to their data. The attributes are those of the pooling, each a list."""
 
     takes_lists = True
     parameters = (
-        Parameter("output_grad", "Tensor", "gradient by the result of the pooling, of its shape", True),
+        Parameter(
+            "output_grad", "Tensor", "gradient with respect to the result of the pooling, of its shape", True
+        ),
         *[replace(q, kind="IntList") if q.kind == "Ints" else q for q in Pool.parameters],
     )
 
@@ -82,7 +84,7 @@ class PoolBackward(Pool):
         padding: Ints,
         dilation: Ints,
     ) -> Array:
-        """The gradient by the data: `grad` times `share(a, b)` goes to the elements that the taps a, b of the windows see."""
+        """The gradient of the data: taps a, b of each window get `grad` times `share(a, b)`."""
         (before_h, _), (before_w, _) = pads(padding, 2)
         (kernel_h, kernel_w), steps, (d_h, d_w) = each(pool_size, 2), each(strides, 2), each(dilation, 2)
         spans = [n * step for n, step in zip(grad.shape[2:], steps, strict=True)]
@@ -102,7 +104,7 @@ class PoolBackward(Pool):
     def gathered(
         te: Te, data: Tensor, grad: Tensor, share: Callable[..., p.PrimExpr], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints
     ) -> Tensor:  # fmt: skip
-        """As `spread`: for each element the sum over the taps that may see it; `share` has the window and the taps."""
+        """Like `spread`, in a kernel: for each element, the sum over the taps that reach it. `share` takes the window and the taps."""
         zero = p.as_prim(0, data.dtype)
         numbers = list(
             zip(each(strides, 2), each(dilation, 2), pads(padding, 2), grad.shape[2:], strict=True)
@@ -124,7 +126,7 @@ class PoolBackward(Pool):
 
 
 class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spatial="HW"):
-    """The gradient of `nn.max_pool2d` by its data: that by a window goes to its largest element, the first of equals.
+    """The gradient of `nn.max_pool2d` with respect to its data: each window passes its gradient to its first largest element.
 
     The attributes are those of the pooling.
     """
@@ -185,7 +187,7 @@ class MaxPool2dBackward(PoolBackward, name="relax.grad.max_pool2d_backward", spa
 
 
 class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spatial="HW"):
-    """The gradient of `nn.avg_pool2d` by its data: that by a window goes to its elements in equal shares.
+    """The gradient of `nn.avg_pool2d` with respect to its data: each window divides its gradient equally among its elements.
 
     The attributes are those of the pooling.
     """
@@ -198,7 +200,7 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
         cls, output_grad: Array, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
         layout: str, out_layout: str | None,
     ) -> Array:  # fmt: skip
-        """Divided by how many elements count."""
+        """Divided by the number of counted elements."""
         x, grad = wide(plain(data, layout, _AXES)), wide(plain(output_grad, out_layout or layout, _AXES))
         window = (pool_size, strides, padding, dilation)
         counted = inside_windows(x.shape, *window, ceil_mode, count_include_pad, x.dtype)

@@ -77,9 +77,9 @@ class Resize(Spatial):
         " round_prefer_ceil; when empty, round with align_corners, else floor",
     )
     cubic_alpha: float = attr(-0.75, "for cubic, the coefficient a of its polynomials")
-    cubic_exclude: int = attr(0, "for cubic, 1 to leave out what is outside and scale the others up, else 0")
+    cubic_exclude: int = attr(0, "for cubic, 1 drops elements outside and scales the others up; else 0")
     extrapolation_value: float = attr(0.0, "for tf_crop_and_resize, the value outside data")
-    out_dtype: DType | None = attr(None, "dtype of the result; that of data when None")
+    out_dtype: DType | None = attr(None, "dtype of the result; None means the dtype of data")
     fusion = Fusion.INJECTIVE
 
     @classmethod
@@ -89,7 +89,7 @@ class Resize(Spatial):
         roi = attrs.get("roi")
         wanted = (0.0,) * number if roi is None else roi if isinstance(roi, tuple) else (roi,) * number
         if not all(isinstance(item, (p.PrimExpr, int, float)) for item in wanted):
-            return call  # what it says is no region, as the inference will say
+            return call  # not a region; inference reports it
         floats = tuple([item if isinstance(item, p.PrimExpr) else p.FloatImm(float(item)) for item in wanted])
         if floats == roi:
             return call
@@ -185,7 +185,7 @@ class Resize(Spatial):
 
 @dataclass(frozen=True)
 class _Target:
-    """What a lowering makes: the lengths before and after by axis, and how places are found."""
+    """A lowering of resize: the lengths before and after, by axis, and the rule for positions."""
 
     spatial: str
     layout: str
@@ -201,7 +201,7 @@ class _Target:
         return place_of(i, self.old[axis], self.new[axis], self.mode, *ends)
 
     def finished(self, place: dict[str, p.PrimExpr], value: p.PrimExpr, outside: float) -> p.PrimExpr:
-        """The value in the dtype of the result, or what is outside the data."""
+        """The value in the dtype of the result, or `outside` for a position outside the data."""
         if self.mode != "tf_crop_and_resize":
             return cast(value, self.dtype)
         tests: list[p.PrimExpr] = []

@@ -1,4 +1,4 @@
-"""Where the elements of a resized axis come from: places, rounding, and the shares of the elements around a place."""
+"""Sources of the elements of a resized axis: positions, rounding, and weights of the elements around a position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Numbers
 from relax_explorer.core.ops.kit.te import call, cast, where
 
-# Floats that are a hair below an integer are meant to be that integer, as TVM has it.
+# A float slightly below an integer is rounded to that integer, as in TVM.
 _HAIR = 1e-5
 
 
@@ -87,7 +87,7 @@ def inside(found: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
 
 
 def _rounding(mode: str, rounding: str) -> tuple[str, float]:
-    """The function that rounds, and what is added before."""
+    """The rounding function, and the number added before it."""
     word = rounding or ("round" if mode == "align_corners" else "floor")
     return {
         "round": ("round", 0.0),

@@ -56,7 +56,7 @@ class GridSample(Op, name="relax.image.grid_sample"):
     method: str = attr("bilinear", "bilinear (trilinear of volumes), nearest, or bicubic, of images only")
     layout: str = attr("NCHW", "order of the axes of data and of the result; of volumes NCDHW")
     padding_mode: str = attr(
-        "zeros", "what is outside data: zeros, border (the nearest element) or reflection"
+        "zeros", "values outside data: zeros, border (the nearest element) or reflection"
     )
     align_corners: bool = attr(
         False, "whether -1 and 1 are the middles of the first and last element, or their outer borders"
@@ -170,7 +170,7 @@ def _part(
 
 
 def _source(place: Any, length: Any, align_corners: bool) -> Any:
-    """The position in an axis that a place from -1 to 1 stands for; for arrays and for expressions."""
+    """The position in an axis for a coordinate from -1 to 1; for arrays and for expressions."""
     less = (
         cast(simplify(p.Sub(length, rules.ONE)), place.dtype)
         if isinstance(length, p.PrimExpr)
@@ -197,7 +197,7 @@ def _taps(place: Any, length: int, method: str, padding: str, align_corners: boo
 
 
 def _padded_array(place: Any, length: int, padding: str, align_corners: bool) -> Any:
-    """Positions moved into an axis as the padding says."""
+    """Positions moved into an axis by the rule of `padding`."""
     if padding == "zeros":
         return place
     if padding == "reflection":
@@ -224,7 +224,7 @@ def _position_stage(
 def _tap_stages(
     te: Te, place: Tensor, length: p.PrimExpr, method: str, padding: str, align_corners: bool
 ) -> list[tuple[Tensor, Tensor]]:
-    """As `_taps`: tensors of indices and of shares, so that each is computed once for all channels."""
+    """Like `_taps`, but as tensors of indices and weights, each computed once for all channels."""
 
     def moved(x: Tensor, tap: int) -> Tensor:
         return te.compute(

@@ -31,7 +31,7 @@ class ByMachine(Op):
 
     by_machine = True
     by_info = False
-    no_legalize = "it computes no elements: the machine runs it as it stands"
+    no_legalize = "it computes no elements; the machine runs it directly"
 
 
 class Stated(ByMachine):
@@ -39,16 +39,16 @@ class Stated(ByMachine):
 
     takes_sinfo = True
     types = "ty_args"
-    no_legalize = "it is a call already, of a function that is given"
+    no_legalize = "it already calls a given function"
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
-        """What the call says."""
+        """The StructInfo that the call states."""
         return stated(at)
 
 
 def stated(at: Site) -> s.StructInfo:
-    """The StructInfo that a call claims for its result: none is Object, several are a tuple."""
+    """The StructInfo that a call states for its result: Object if none, a tuple if several."""
     infos = at.call.sinfo_args
     if not infos:
         return s.OBJECT
@@ -64,7 +64,7 @@ def need_function(at: Site, info: s.StructInfo | None, name: str) -> None:
 
 
 def _need_packed(at: Site, info: s.StructInfo) -> None:
-    """Refuse a function that is no packed function by its name."""
+    """Refuse a function that is not a packed function given by name."""
     need_function(at, info, "func")
     if type(at.arg("func")) is not e.ExternFunc:
         text = f"func is {info}, a packed function is needed, by its name"
@@ -80,13 +80,13 @@ def need_tuple(at: Site, info: s.StructInfo | None, name: str = "args") -> s.Tup
 
 
 _IN_PARTS = ("relax.call_tir", "relax.dist.call_tir_local_view")
-"""What gives distributed tensors; R.dist.call_tir is another name for the first."""
+"""The calls that return distributed tensors; R.dist.call_tir is another name of the first."""
 
 
 def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
-    """The outputs of a call in destination-passing style: tensors of written shape, for they are allocated by it.
+    """The outputs of a call in destination-passing style: tensors of written shape, because the call allocates them.
 
-    TVM takes an output of a packed function that has no dtype.
+    TVM accepts an output without dtype for a packed function.
     """
     whole = stated(at)
     found = []
@@ -107,18 +107,20 @@ def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
 
 
 class InDestination(Stated):
-    """Base of the calls in destination-passing style: outputs are allocated as `out_ty` says, and the callee fills them."""
+    """Base of the calls in destination-passing style. The call allocates outputs of type `out_ty`, and the callee fills them."""
 
     raises: ClassVar[tuple[Code, ...]] = (codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
-    func: Function = operand("the function that fills the outputs, which it takes after the arguments")
+    func: Function = operand(
+        "the function, which takes the arguments and then the outputs, and fills the outputs"
+    )
     args: Arguments = operand(
-        "the inputs, a tuple of tensors, scalars and shapes; one value stands for a tuple of it"
+        "the inputs, a tuple of tensors, scalars and shapes; a single value means a tuple of one"
     )
     types = "out_ty"
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
-        """What out_ty says: a tensor of written shape and dtype, or a tuple of such."""
+        """The StructInfo in out_ty: a tensor of written shape and dtype, or a tuple of such tensors."""
         func, inputs = args[:2]
         need_function(at, func, "func")
         need_tuple(at, inputs)
@@ -129,7 +131,7 @@ class InDestination(Stated):
 class CallKernel(InDestination):
     """Base of the calls of PrimFuncs of the module."""
 
-    in_parts: ClassVar[bool] = False  # whether the PrimFunc takes parts of the arguments
+    in_parts: ClassVar[bool] = False  # True if the PrimFunc takes parts of distributed arguments
 
     tir_vars: Shape | None = operand(
         "lengths passed as scalars after the outputs, if any (older programs)", default=None
@@ -137,7 +139,7 @@ class CallKernel(InDestination):
 
     @staticmethod
     def infer(at: Site, *args: Any, **attrs: Any) -> s.StructInfo:
-        """What out_ty says: a tensor of written shape and dtype, or a tuple of such."""
+        """The StructInfo in out_ty: a tensor of written shape and dtype, or a tuple of such tensors."""
         given = at.arg("func")
         if given is not None and not isinstance(given, e.GlobalVar):
             what = "a packed function" if isinstance(given, e.ExternFunc) else str(given.struct_info)
@@ -149,7 +151,7 @@ class CallKernel(InDestination):
 
 
 class CallTir(CallKernel, name="relax.call_tir"):
-    """A call of a PrimFunc in destination-passing style: results are allocated as out_ty says, and it fills them."""
+    """A call of a PrimFunc in destination-passing style: the call allocates results of type out_ty, and the PrimFunc fills them."""
 
     source = "TVM"
 
@@ -163,7 +165,7 @@ def _overwritten(
 ) -> None:
     """Check which arguments are overwritten: one number for each output, each argument at most once, of equal StructInfo.
 
-    With `known` an argument must be known to be what the output is.
+    With `known`, each argument must provably have the StructInfo of its output.
     """
     numbers = indices if isinstance(indices, tuple) else (indices,)
     fix = "name an argument for each output, -1 for a new one"
@@ -184,12 +186,12 @@ def _overwritten(
     for number, output in zip(numbers, outputs, strict=True):
         if number >= 0 and (_differ(args[number], output) or (known and not _held(args[number], output))):
             text = f"the output that overwrites argument {number} is {output}, the argument is {args[number]}"
-            fix = "state what the argument is with R.match_cast, or say less of the output"
+            fix = "state the argument's StructInfo with R.match_cast, or give the output a less precise one"
             raise at.fail(codes.ARGUMENT_INFO, text, args=f"argument {number} is {args[number]}", help=fix)
 
 
 def _held(given: s.StructInfo, wanted: s.StructInfo) -> bool:
-    """Whether all that is said of the output is known of the argument."""
+    """True if the argument's StructInfo is at least as precise as the output's."""
     if isinstance(given, s.TupleStructInfo) and isinstance(wanted, s.TupleStructInfo):
         same = len(given.fields) == len(wanted.fields)
         return same and all(map(_held, given.fields, wanted.fields))
@@ -203,7 +205,7 @@ def _held(given: s.StructInfo, wanted: s.StructInfo) -> bool:
 
 
 def _differ(a: s.StructInfo, b: s.StructInfo) -> bool:
-    """Whether two tensors can't have the same memory: dtype, rank or a length is another."""
+    """True if two tensors can't share memory, because dtype, rank or a length differs."""
     if not isinstance(a, s.TensorStructInfo) or not isinstance(b, s.TensorStructInfo):
         return type(a) is not type(b) and s.OBJECT not in (a, b)
     kinds = a.dtype is not None and b.dtype is not None and a.dtype is not b.dtype
@@ -215,27 +217,29 @@ def _differ(a: s.StructInfo, b: s.StructInfo) -> bool:
 
 
 class CallTirInplace(CallKernel, name="relax.call_tir_inplace"):
-    """As call_tir, but results overwrite some of the arguments.
+    """Like call_tir, but results overwrite some of the arguments.
 
-    In a dataflow block that is right only if nothing reads an overwritten argument afterwards. Here a copy is overwritten,
-    so that going back finds the old value.
+    In a dataflow block this is valid only if nothing reads an overwritten argument afterwards. The explorer overwrites a copy,
+    so that stepping back shows the old value.
     """
 
     source = "TVM"
     raises = (codes.AXIS_TWICE, codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
     shares = writes = ("args",)
-    inplace_indices: Ints = attr(REQUIRED, "for each result the argument it overwrites, -1 for a new one")
+    inplace_indices: Ints = attr(
+        REQUIRED, "for each result, the argument that it overwrites, or -1 for a new tensor"
+    )
 
     @staticmethod
     def infer(at: Site, *args: Any, inplace_indices: Ints = (), **attrs: Any) -> s.StructInfo:
-        """What out_ty says, which is what the overwritten arguments are."""
+        """The StructInfo in out_ty, which the overwritten arguments must have, too."""
         CallKernel.infer(at, *args)
         _overwritten(at, inplace_indices, need_tuple(at, args[1]).fields, _allocated(at), known=True)
         return stated(at)
 
 
 class CallTirWithGrad(CallKernel, name="relax.call_tir_with_grad"):
-    """As call_tir, with the name of a function that gives its gradient."""
+    """Like call_tir, with the name of a function that builds its gradient."""
 
     source = "TVM"
     te_grad_name: str = attr(REQUIRED, "registered name of the function that makes the gradient")
@@ -243,9 +247,9 @@ class CallTirWithGrad(CallKernel, name="relax.call_tir_with_grad"):
 
 
 class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
-    """A call of a packed function in destination-passing style: results are allocated as out_ty says, and it fills them.
+    """A call of a packed function in destination-passing style: the call allocates results of type out_ty, and the function fills them.
 
-    It is pure in TVM, while the specification says it may have side effects.
+    It is pure in TVM. The specification allows side effects.
     """
 
     source = "TVM"
@@ -254,30 +258,30 @@ class CallDpsPacked(InDestination, name="relax.call_dps_packed"):
 
 
 class CallPyFunc(Stated, name="relax.call_py_func"):
-    """A call of a Python function that was registered by name, which returns the result.
+    """A call of a Python function registered by name; the function returns the result.
 
-    Python is never executed from a program's text: the function is one that was registered here as a packed function.
+    Python code in a program's text is never executed. The function must be registered as a packed function.
     """
 
     source = "TVM"
     raises = (codes.ARGUMENT_INFO,)
     shares = ("args",)
     func_name: str = operand("the name that it was registered by, a literal")
-    args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
+    args: Arguments = operand("its arguments, a tuple; a single value means a tuple of one")
     types = "out_ty"
 
     @staticmethod
     def infer(at: Site, func_name: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What out_ty says: a tensor of written shape and dtype, or a tuple of such."""
+        """The StructInfo in out_ty: a tensor of written shape and dtype, or a tuple of such tensors."""
         if type(at.arg("func_name")) is not e.StringImm:
-            raise at.fail(codes.WRONG_KIND, "func_name is no string literal", func_name='write R.str("…")')
+            raise at.fail(codes.WRONG_KIND, "func_name is not a string literal", func_name='write R.str("…")')
         need_tuple(at, args)
         _allocated(at)
         return stated(at)
 
 
 class CallPurePacked(Stated, name="relax.call_pure_packed"):
-    """A call of a packed function that has no side effects, as the program promises."""
+    """A call of a packed function; the program promises that it has no side effects."""
 
     source = "TVM"
     raises = (codes.NOT_CALLABLE,)
@@ -287,7 +291,7 @@ class CallPurePacked(Stated, name="relax.call_pure_packed"):
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, **attrs: Any) -> s.StructInfo:
-        """What ty_args say: one StructInfo, or a tuple of several; an object when they are left out."""
+        """The StructInfo in ty_args: a tuple if there are several, an object if there are none."""
         _need_packed(at, func)
         return stated(at)
 
@@ -299,12 +303,12 @@ class CallInplacePacked(Stated, name="relax.call_inplace_packed"):
     raises = (codes.AXIS_TWICE, codes.ARGUMENT_INFO, codes.NOT_CALLABLE)
     shares = writes = ANY_OPERAND
     func: Function = operand("the packed function, by its name; its arguments follow")
-    inplace_indices: Ints = attr(REQUIRED, "for each result the argument it is, -1 for a new one")
+    inplace_indices: Ints = attr(REQUIRED, "for each result, the argument that it is, or -1 for a new tensor")
     variadic = True
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, *args: s.StructInfo, inplace_indices: Ints = ()) -> s.StructInfo:
-        """What ty_args say: one StructInfo, or a tuple of several; an object when they are left out."""
+        """The StructInfo in ty_args: a tuple if there are several, an object if there are none."""
         _need_packed(at, func)
         whole = stated(at)
         outputs: tuple[s.StructInfo, ...] = (whole,)
@@ -321,22 +325,22 @@ class InvokeClosure(Stated, name="relax.invoke_closure"):
     raises = (codes.NOT_CALLABLE,)
     shares = ("closure", "args")
     writes: ClassVar[tuple[str, ...] | None] = shares
-    closure: Function = operand("what make_closure made, or any function value")
+    closure: Function = operand("a result of make_closure, or any function value")
     args: Arguments = operand(
-        "the arguments before those that it captured, a tuple; one value stands for a tuple of it"
+        "the arguments before the captured ones, a tuple; a single value means a tuple of one"
     )
     pure = False
 
     @staticmethod
     def infer(at: Site, closure: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What ty_args say: one StructInfo, or a tuple of several; an object when they are left out."""
+        """The StructInfo in ty_args: a tuple if there are several, an object if there are none."""
         need_function(at, closure, "closure")
         need_tuple(at, args)
         return stated(at)
 
 
 class InvokePureClosure(InvokeClosure, name="relax.invoke_pure_closure"):
-    """A call of a closure that has no side effects, as the program promises."""
+    """A call of a closure; the program promises that it has no side effects."""
 
     source = "TVM"
     writes = ()
@@ -344,19 +348,19 @@ class InvokePureClosure(InvokeClosure, name="relax.invoke_pure_closure"):
 
 
 class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
-    """A call of a builtin of the virtual machine, which is passed the machine itself before its arguments."""
+    """A call of a builtin of the virtual machine. The builtin gets the machine itself before its arguments."""
 
     source = "TVM"
     raises = (codes.NOT_CALLABLE,)
     shares = writes = ("args",)
     func: Function = operand("the builtin, by its name")
-    args: Arguments = operand("its arguments, a tuple; one value stands for a tuple of it")
+    args: Arguments = operand("its arguments, a tuple; a single value means a tuple of one")
     pure = False
     phase = Phase.VM
 
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
-        """What ty_args say, one StructInfo; an empty tuple when they say none."""
+        """The StructInfo in ty_args; an empty tuple if there is none."""
         need_function(at, func, "func")
         need_tuple(at, args)
         if len(at.call.sinfo_args) > 1:
@@ -366,7 +370,7 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
 
 
 class MakeClosure(ByMachine, name="relax.make_closure"):
-    """A closure: a function of the module with values for its last parameters, as LambdaLift makes it."""
+    """A closure: a function of the module with values for its last parameters. LambdaLift creates it."""
 
     source = "TVM"
     raises = (codes.NOT_CALLABLE,)
@@ -374,7 +378,7 @@ class MakeClosure(ByMachine, name="relax.make_closure"):
     stops = Stops.NEVER
     func: Function = operand("the function")
     args: Arguments = operand(
-        "the values for its last parameters, a tuple; one value stands for a tuple of it"
+        "the values for its last parameters, a tuple; a single value means a tuple of one"
     )
 
     @staticmethod

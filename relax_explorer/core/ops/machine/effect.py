@@ -1,4 +1,4 @@
-"""Printing, assertions, the null object, and where values lie: what the machine does itself."""
+"""Operators that the machine runs itself: printing, assertions, the null object, and devices of values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_explorer.core.ops.machine.call import ByMachine
 
 
 class Print(ByMachine, name="relax.print"):
-    """Prints values, each {} in the format standing for one in turn.
+    """Prints values. Each {} in the format is replaced by the next value.
 
     The values are the operands. Without a format they are printed with a space between.
     """
@@ -33,9 +33,9 @@ class Print(ByMachine, name="relax.print"):
 
 
 class AssertOp(ByMachine, name="relax.assert_op"):
-    """Stops the run with a message unless a condition is true.
+    """Stops the run with a message if a condition is false.
 
-    The values after the condition go into the message, each {} in the format standing for one in turn.
+    The operands after the condition are values for the message: each {} in the format is replaced by the next one.
     """
 
     source = "TVM"
@@ -65,7 +65,7 @@ class AssertOp(ByMachine, name="relax.assert_op"):
 
 
 class NullValue(ByMachine, name="relax.null_value"):
-    """The null object, which stands where an optional value is left out."""
+    """The null object, which replaces an omitted optional value."""
 
     source = "TVM"
     stops = Stops.NEVER
@@ -80,7 +80,7 @@ class NullValue(ByMachine, name="relax.null_value"):
 class ToVdevice(ByMachine, name="relax.to_vdevice"):
     """The tensor, copied to another device.
 
-    Here all values lie in one memory, so nothing is copied.
+    The explorer keeps all values in one memory, so it copies nothing.
     """
 
     source = "TVM"
@@ -102,7 +102,7 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
 
 
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):
-    """The tensor itself, and a hint for the pass RealizeVDevice where it should lie."""
+    """The tensor itself, with a hint of its device for the pass RealizeVDevice."""
 
     source = "TVM"
     shares = ("data",)
@@ -113,6 +113,6 @@ class HintOnDevice(ByMachine, name="relax.hint_on_device"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, **attrs: object) -> s.StructInfo:
-        """What data is."""
+        """The StructInfo of data."""
         info = rules.tensor(at, data, "data")
         return info

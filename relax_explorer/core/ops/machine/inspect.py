@@ -1,4 +1,4 @@
-"""What a tensor is at run time: its rank, lengths, strides, dtype and place in memory, as scalars."""
+"""Properties of a tensor at run time, as scalars: rank, lengths, strides, dtype and position in memory."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from relax_explorer.core.tir.prim_expr import BufferLoad, PointerType
 UINT8, UINT16, UINT64 = dtype("uint8"), dtype("uint16"), dtype("uint64")
 
 
-# Where `T.tvm_struct_get` finds what in a tensor's description (TVMStructFieldKind in TVM's tirx/builtin.h).
+# The fields of a tensor's descriptor for `T.tvm_struct_get` (TVMStructFieldKind in TVM's tirx/builtin.h).
 SHAPE, STRIDES, NDIM, CODE, BITS, LANES, BYTE_OFFSET = range(2, 9)
 _LENGTHS = PointerType(INT64)
 
 
 def _field(handle: p.PrimVar, place: int, kind: DType | PointerType) -> p.PrimExpr:
-    """What a tensor's description has at a place."""
+    """A field of a tensor's descriptor."""
     last, dtype = (kind, HANDLE) if isinstance(kind, PointerType) else (p.PrimString(kind.name), kind)
     return p.PrimCall("tvm_struct_get", (handle, p.IntImm(0, INT32), p.IntImm(place, INT32), last), dtype)
 
@@ -44,16 +44,16 @@ def _returned(name: str, value: p.PrimExpr) -> list[t.Stmt]:
 
 
 class Inspected(Op):
-    """Base of the questions about a tensor: one scalar."""
+    """Base of the operators that read a property of a tensor as a scalar."""
 
     result: DType
-    place: int  # of the answer in a description
-    unfolds_to = "a call of a PrimFunc that reads the tensor's description"
+    place: int  # number of the field in the descriptor
+    unfolds_to = "a call of a PrimFunc that reads the tensor's descriptor"
     tensor: Tensor = operand("the tensor")
 
     @classmethod
     def unfold(cls, build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
-        """A call of a PrimFunc that reads the tensor's description."""
+        """A call of a PrimFunc that reads the tensor's descriptor."""
         params = (p.PrimVar("dlpack_handle", HANDLE), p.PrimVar("axis"))[: len(infos)]
         kind = s.PrimStructInfo(cls.result)
         body = t.SeqStmt(tuple(cls.reading(*params)))
@@ -67,11 +67,11 @@ class Inspected(Op):
 
 
 class AboutDtype(Inspected):
-    """Base of the questions that an Object is asked too, as TVM does."""
+    """Base of the properties of the dtype. As in TVM, the operand may be an Object."""
 
     @classmethod
     def infer(cls, at: Site, tensor: s.StructInfo) -> s.StructInfo:
-        """A scalar, of the dtype that the runtime gives it: that of the examples."""
+        """A scalar of the dtype that the runtime uses; the examples show it."""
         if not isinstance(tensor, (s.TensorStructInfo, s.ObjectStructInfo)):
             text = f"tensor is {tensor}, a tensor is needed"
             raise at.fail(codes.WRONG_KIND, text, tensor=f"this is {tensor}")
@@ -80,7 +80,7 @@ class AboutDtype(Inspected):
 
 def _kind(array: Array) -> DType:
     found = from_numpy(array.dtype)
-    assert found is not None  # run-time tensors are of dtypes that the language has
+    assert found is not None  # every run-time dtype is a dtype of the language
     return found
 
 
@@ -98,7 +98,7 @@ class DtypeCode(AboutDtype, name="relax.inspect.tensor_dtype_code"):
 
 
 class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
-    """How many bits an element of a tensor has; a bool has 8, as it is stored."""
+    """The number of bits of an element of a tensor; a bool is stored in 8 bits."""
 
     source = "DLPack"
     result, place = UINT8, BITS
@@ -112,7 +112,7 @@ class DtypeBits(AboutDtype, name="relax.inspect.tensor_dtype_bits"):
 
 
 class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
-    """How many numbers an element of a tensor has: 1, for elements are no vectors."""
+    """The number of lanes of an element of a tensor: 1, because elements are not vectors."""
 
     source = "DLPack"
     result, place = UINT16, LANES
@@ -143,7 +143,7 @@ class AtAxis(Inspected):
     raises = (codes.AXIS_RANGE,)
     result = INT64
     along: ClassVar[Callable[..., list[t.Stmt]]]  # reads it: handle, axis, rank
-    axis: Prim = operand("the axis, from 0 on; an axis known only when it runs is checked then")
+    axis: Prim = operand("the axis, counted from 0; an axis that is known only at run time is checked there")
 
     @staticmethod
     def infer(at: Site, tensor: s.StructInfo, axis: s.StructInfo) -> s.StructInfo:

@@ -27,7 +27,7 @@ class ShapeOf(ByMachine, name="relax.shape_of"):
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """A shape of the lengths of expr, as far as they are known."""
+        """A shape with the lengths of expr, where they are known."""
         info = rules.tensor(at, expr, "expr")
         return s.ShapeStructInfo(info.dims, info.ndim)
 

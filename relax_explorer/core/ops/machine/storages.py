@@ -55,7 +55,7 @@ def need_text(at: Site, name: str) -> None:
     """Refuse anything but a string literal."""
     given = at.arg(name)
     if given is not None and type(given) is not e.StringImm:
-        raise at.fail(codes.WRONG_KIND, f"{name} is no string literal", **{name: 'write R.str("…")'})
+        raise at.fail(codes.WRONG_KIND, f"{name} is not a string literal", **{name: 'write R.str("…")'})
 
 
 def need_dtype(at: Site, name: str = "dtype") -> DType | None:
@@ -63,7 +63,7 @@ def need_dtype(at: Site, name: str = "dtype") -> DType | None:
     given = at.arg(name)
     if type(given) is e.DataTypeImm:
         return given.value
-    raise at.fail(codes.WRONG_KIND, f"{name} is no dtype literal", **{name: 'write R.dtype("…")'})
+    raise at.fail(codes.WRONG_KIND, f"{name} is not a dtype literal", **{name: 'write R.dtype("…")'})
 
 
 def need_device(at: Site, info: s.StructInfo | None, name: str) -> None:
@@ -75,7 +75,7 @@ def need_device(at: Site, info: s.StructInfo | None, name: str) -> None:
 
 
 def need_offset(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
-    """A number of bytes from the start on, at least 0."""
+    """Refuse an offset in bytes below 0."""
     offset = need_scalar(at, info, name)
     if offset is not None and at_least(offset, 0) is Answer.NO:
         text = f"{name} is {offset}, memory before the start can't be used"
@@ -96,7 +96,7 @@ def need_lengths(at: Site, shape: s.ShapeStructInfo, name: str = "shape") -> Non
 class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
     """A new tensor whose elements are not set, before memory is planned.
 
-    Its memory ends with the last use. Here its elements are 0, so that nothing unset is ever shown.
+    Its memory ends with the last use. The explorer fills it with 0, so that no undefined value is shown.
     """
 
     source = "TVM, relax/op/op.cc"
@@ -345,5 +345,5 @@ class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """What x is."""
+        """The StructInfo of x."""
         return rules.tensor(at, x, "x")

@@ -24,7 +24,7 @@ from relax_explorer.core.ops.machine.storages import need_lengths, need_offset, 
 
 
 class MemoryView(Op, name="relax.memory.view"):
-    """The bytes of a tensor read as another shape, dtype, or from another place on.
+    """The bytes of a tensor, read with another shape, dtype or offset.
 
     No byte is copied or converted: two int16 of 1 and 0 are, on a little-endian machine, one int32 of 1. The view can't
     reach beyond the tensor; where lengths are symbolic that is known when it runs.
@@ -91,7 +91,7 @@ def _is_left_out(info: s.StructInfo | None) -> bool:
 
 
 def _has_own_dtype(at: Site) -> bool:
-    """Whether the view has the dtype of the tensor: the operand is left out, or the null value."""
+    """True if the view keeps the dtype of the tensor: the operand is omitted or the null value."""
     given = at.arg("dtype")
     if given is None or (type(given) is e.Tuple and not given.fields):
         return True
@@ -194,7 +194,7 @@ class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo) -> s.StructInfo:
-        """What data is."""
+        """The StructInfo of data."""
         if isinstance(data, (s.TensorStructInfo, s.ObjectStructInfo)):
             return data
         raise at.fail(codes.WRONG_KIND, f"data is {data}, a tensor is needed", data=f"this is {data}")

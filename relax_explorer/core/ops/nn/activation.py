@@ -1,4 +1,4 @@
-"""Activations, and what training has beside them: dropout, flattening."""
+"""Activations, and two operators of training: dropout and flattening."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ class PRelu(Op, name="relax.nn.prelu"):
         """The shape and dtype of data."""
         info, slopes = rules.tensor(at, data, "data"), rules.tensor(at, alpha, "alpha")
         rules.need_float(at, info, "data")
-        if info.dtype is BFLOAT16:  # TVM takes it for all other activations
+        if info.dtype is BFLOAT16:  # TVM accepts bfloat16 for all other activations
             text = "data is bfloat16, float16, float32 or float64 is needed"
             raise at.fail(codes.DTYPE_WRONG, text, data="dtype bfloat16")
         place = rules.axis(at, axis, info.ndim)
@@ -293,7 +293,7 @@ class BatchFlatten(Op, name="relax.nn.batch_flatten"):
 
 
 class Dropout(Op, name="relax.nn.dropout"):
-    """The tensor as it is, and a mask of ones: nothing is dropped but in training."""
+    """The tensor unchanged, and a mask of ones: elements are dropped only in training."""
 
     source = "Srivastava et al. 2014"
     data: Tensor = operand("the tensor")

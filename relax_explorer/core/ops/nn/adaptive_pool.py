@@ -88,7 +88,7 @@ class AdaptiveAvgPool(Windowed):
     def legalize(
         cls, te: Te, data: Tensor, output_size: Ints | None, layout: str, out_layout: str | None
     ) -> Tensor:
-        """Sums over the largest region, elements outside the own region left out, then divisions."""
+        """Sums over a region of the largest size, without elements outside the actual region, then divisions."""
         wanted, axes = out_layout or layout, f"NC{cls.spatial}"
         data, layout = plain_stage(te, data, layout, axes)
         own, size = wanted if is_plain(wanted) else axes, by_axis(layout, data.shape)
@@ -158,7 +158,7 @@ def _region_sums(x: Array, axis: int, count: int) -> tuple[Array, Array]:
 
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", spatial="W"):
-    """The means of as many parts of signals as asked for, of nearly equal size.
+    """The means of a given number of parts of signals, of nearly equal size.
 
     Part i goes from i * length // count to (i + 1) * length / count, rounded up, so parts may overlap by an element.
     """
@@ -172,7 +172,7 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool1d", sp
 
 
 class AdaptiveAvgPool2d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool2d", spatial="HW"):
-    """The means of as many regions of images as asked for, of nearly equal size.
+    """The means of a given number of regions of images, of nearly equal size.
 
     Along each axis region i goes from i * length // count to (i + 1) * length / count, rounded up, so regions may overlap by an
     element.
@@ -188,7 +188,7 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool2d", sp
 
 
 class AdaptiveAvgPool3d(AdaptiveAvgPool, name="relax.nn.adaptive_avg_pool3d", spatial="DHW"):
-    """The means of as many regions of volumes as asked for, of nearly equal size.
+    """The means of a given number of regions of volumes, of nearly equal size.
 
     Along each axis region i goes from i * length // count to (i + 1) * length / count, rounded up, so regions may overlap by an
     element.

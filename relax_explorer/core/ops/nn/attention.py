@@ -59,7 +59,7 @@ class Attention(Op, name="relax.nn.attention"):
 
     @staticmethod
     def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
-        """The scale as a float32; with a bias it is another operator."""
+        """The scale as a float32. A call with a bias becomes attention_bias."""
         attrs, scale = call.attrs, call.attrs.get("scale")
         if isinstance(scale, (int, float)):
             attrs = attrs.having(scale=p.FloatImm(float(scale)))
@@ -163,7 +163,7 @@ def four_axes(at: Site, **given: s.StructInfo) -> dict[str, s.TensorStructInfo]:
 
 
 def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> None:
-    """Refuse words that are no mask, and windows that show nothing."""
+    """Refuse unknown names of masks, and windows without any key."""
     if causal_mask not in _MASKS:
         raise at.fail(
             codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}, it must be TopLeft, BottomRight or None"
@@ -217,7 +217,7 @@ def weighted(
     scale: p.FloatImm | float | None,
     seen: Array | None,
 ) -> Array:
-    """Values by the softmax of the scores; `seen` says which keys each query sees, None all."""
+    """Values weighted by the softmax of the scores. `seen` marks the keys that each query sees; None means all."""
     q, k, v = (np.ascontiguousarray(np.swapaxes(wide(x), 1, 2)) for x in (query, key, value))  # for BLAS
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) if 0 < x.shape[1] < q.shape[1] else x for x in (k, v))
     scale = scale.value if isinstance(scale, p.FloatImm) else scale

@@ -166,7 +166,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
 
 
 def _checked(name: str, starts: Array, of: str, length: int) -> list[int]:
-    """Where sequences start, as numbers that never fall; one that does, or lies outside the axis, stops the run."""
+    """The starts of sequences as integers. The run stops if they decrease or lie outside the axis."""
     last = 0
     for place, start in enumerate(starts.tolist()):
         if not 0 <= start <= length:

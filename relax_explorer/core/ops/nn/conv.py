@@ -83,7 +83,7 @@ class Product(Windowed):
     )
     out_layout: str | None = attr(None, "order of the axes of the result; data_layout when None")
     out_dtype: DType | None = attr(
-        None, "dtype to multiply and add in and of the result; that of the operands when None"
+        None, "dtype of the computation and of the result; None means the dtype of the operands"
     )
     same_layout = "data_layout"
     kernel_axes: ClassVar[str] = "OI"

@@ -1,4 +1,4 @@
-"""Transposed convolution: what a convolution's gradient does, which makes signals, images and volumes larger."""
+"""Transposed convolution: the gradient of a convolution, which enlarges signals, images and volumes."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from relax_explorer.core.ops.nn.conv import Product, product
 
 
 class Transposed(Product):
-    """Base of the transposed convolutions: windows are those of the result, padding is left out of it."""
+    """Base of the transposed convolutions. Windows lie in the result, and padding is removed from it."""
 
     raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.LENGTHS
     padding: Ints = attr(
         border(0),
-        "elements left out around the result: one number, one for each axis, or all before and then all after; at least 0",
+        "elements removed around the result: one number, one for each axis, or all before and then all after; at least 0",
         unit="elements",
     )
     kernel_layout: str = attr(
@@ -176,7 +176,7 @@ def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) 
 
 
 def _spread(x: Array, strides: Sequence[int], ends: Pads) -> Array:
-    """Zeros between the elements, and around them where `ends` are positive; where they are negative, elements left out."""
+    """Zeros between the elements, and around them where `ends` are positive; negative `ends` remove elements."""
     lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
     made: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
     made[(..., *[slice(None, None, step) for step in strides])] = x
@@ -195,7 +195,7 @@ def _product(views: Array, w: Array, groups: int) -> Array:
 class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W"):
     """Transposed cross-correlation of signals with kernels.
 
-    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
     `nn.conv1d` by its data.
     """
 
@@ -210,7 +210,7 @@ class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W")
 class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"):
     """Transposed cross-correlation of images with kernels.
 
-    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
     `nn.conv2d` by its data.
     """
 
@@ -226,7 +226,7 @@ class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"
 class Conv3dTranspose(Transposed, name="relax.nn.conv3d_transpose", spatial="DHW"):
     """Transposed cross-correlation of volumes with kernels.
 
-    Each element multiplies the kernels of its channel; these, laid strides apart, are added up. So it is the gradient of
+    Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
     `nn.conv3d` by its data.
     """
 

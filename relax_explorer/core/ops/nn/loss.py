@@ -23,7 +23,7 @@ from relax_explorer.core.ops.tensor.gather import inside
 class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
     """Minus the sum of predictions * labels, divided by the first length where there are several axes.
 
-    No softmax is taken, whatever the name says: the predictions are logarithms of probabilities already.
+    Despite its name it computes no softmax: the predictions are already logarithms of probabilities.
     """
 
     source = "TVM"
@@ -70,7 +70,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
     """Minus the prediction of the right class times its weight, reduced over all targets.
 
     `mean` is divided by the sum of the weights of the targets that count, so it is NaN where none does. A run stops at a target
-    that is no class and is not ignored.
+    that is neither a class nor ignored.
     """
 
     source = "torch.nn.functional.nll_loss"
@@ -81,7 +81,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         "the weight of each class, in the dtype of predictions; 1 when left out", default=None
     )
     reduction: str = attr("mean", "none, sum or mean")
-    ignore_index: int = attr(-100, "targets of this class don't count")
+    ignore_index: int = attr(-100, "targets of this class are ignored")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[n,5] i64[n] f32[5] -> f32[]",
@@ -133,7 +133,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         if classes or not targets.size:
             picked = np.take_along_axis(wide(predictions), np.expand_dims(index, place), place).squeeze(place)
             counted = np.where(ignored, 0, weight[index]).astype(picked.dtype)
-        else:  # every target is ignored, for there are no classes
+        else:  # there are no classes, so every target is ignored
             picked = counted = np.zeros(targets.shape, weight.dtype)
         loss = np.where(ignored, 0, -picked * counted).astype(picked.dtype)
         if reduction != "none":
@@ -176,27 +176,27 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
 
 
 def class_of(targets: Array, shape: Sequence[int], place: int, ignored: Any) -> Array:
-    """The class of each target, 0 where it does not count; one that is no class stops the run."""
+    """The class of each target, 0 if it is ignored. A target that is not a class stops the run."""
     if not np.all(ignored):
         inside(np.where(ignored, 0, targets), shape, place, "targets", "predictions", from_end=False)
     return np.where(ignored, 0, targets).astype(np.int64)
 
 
 def need_numbers(predictions: Array) -> None:
-    """Refuse truth values: losses and their gradients are opposites."""
+    """Refuse bool, which has no negative: losses and their gradients are negated sums."""
     if predictions.dtype.kind == "b":
-        text = "predictions is bool, and truth values have no opposite"
+        text = "predictions is bool, and bools can't be negated"
         raise NotDefined(text, "convert them with R.astype first")
 
 
 def need_kind_of_numbers(kind: DType) -> None:
     """As `need_numbers`, in a lowering."""
     if kind.is_bool:
-        raise NotLowered("truth values have no opposite")
+        raise NotLowered("bools can't be negated")
 
 
 def divided(a: Array, b: Array) -> Array:
-    """A quotient; one of integers is cut off toward 0."""
+    """A quotient; for integers it is truncated towards zero."""
     if a.dtype.kind == "f":
         return np.asarray(a / b)
     if not b.all():

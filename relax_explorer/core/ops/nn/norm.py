@@ -39,7 +39,7 @@ def moments(te: Te, x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def mean_over(x: Array, axes: tuple[int, ...]) -> Array:
-    """Means of an array over axes, which stay with length 1; not a number where there is no element."""
+    """Means of an array over axes, which stay with length 1; NaN for no elements."""
     result: Array = np.sum(x, axes, keepdims=True) / np.asarray(
         math.prod([x.shape[n] for n in axes]), x.dtype
     )
@@ -80,8 +80,8 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
     beta: Tensor = operand("offsets, with the lengths of the axes, in the dtype of data")
     axes: Axes = attr(REQUIRED, "the axes that moments are taken over; negative count from the last")
     epsilon: float = attr(1e-5, "added to the variance, at least 0")
-    center: bool = attr(True, "whether beta is added; else it is not used")
-    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
+    center: bool = attr(True, "True adds beta; False ignores it")
+    scale: bool = attr(True, "True multiplies by gamma; False ignores it")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4] f32[4] f32[4] axes=[-1] -> f32[n,4]",
@@ -153,7 +153,7 @@ def check_params(
     parts: dict[str, s.TensorStructInfo],
     epsilon: float,
 ) -> s.TensorStructInfo:
-    """The data's StructInfo; its shape is left out when it is not known whether the parameters fit."""
+    """The data's StructInfo, without its shape if the parameters are not proven to fit."""
     if epsilon < 0:
         text = f"epsilon is {epsilon}, at least 0 is needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="1e-5 is usual")
@@ -256,10 +256,10 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
     beta: Tensor = operand("an offset for each channel, in the dtype of data")
     num_groups: int = attr(REQUIRED, "how many groups of equal size the channels are in, at least 1")
     channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
-    axes: Axes = attr(REQUIRED, "the axes that moments are taken over beside the channels of a group")
+    axes: Axes = attr(REQUIRED, "the axes of the moments, in addition to the channels of a group")
     epsilon: float = attr(1e-5, "added to the variance, at least 0")
-    center: bool = attr(True, "whether beta is added; else it is not used")
-    scale: bool = attr(True, "whether gamma is multiplied with; else it is not used")
+    center: bool = attr(True, "True adds beta; False ignores it")
+    scale: bool = attr(True, "True multiplies by gamma; False ignores it")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4,3,3] f32[4] f32[4] num_groups=2 channel_axis=1 axes=[2,3] -> f32[n,4,3,3]",

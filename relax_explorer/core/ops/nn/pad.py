@@ -29,7 +29,7 @@ class Pad(Op, name="relax.nn.pad"):
     data: Tensor = operand("the tensor")
     pad_width: Ints = attr(
         REQUIRED,
-        "before and after each axis, in turn: [before 0, after 0, before 1, …]; negative numbers cut elements off",
+        "the padding before and after each axis: [before 0, after 0, before 1, …]; negative numbers cut elements off",
         unit="elements",
     )
     pad_mode: str | None = attr("constant", "constant, reflect, replicate or circular")
@@ -103,7 +103,7 @@ class Pad(Op, name="relax.nn.pad"):
 
 
 def pads_by_axis(pad_width: Ints) -> Pads:
-    """Widths in turn as pairs."""
+    """The widths as pairs (before, after), one for each axis."""
     return tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
 
 

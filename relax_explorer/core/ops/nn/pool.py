@@ -232,7 +232,7 @@ def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: I
 
 
 class AvgPool(Pool):
-    """Base of the poolings that take the mean of each window, its border left out unless count_include_pad."""
+    """Base of the average poolings. The border counts only with count_include_pad."""
 
     @classmethod
     def evaluate(
@@ -276,9 +276,9 @@ class AvgPool(Pool):
 
 
 def shares(total: Array, counted: Array) -> Array:
-    """Sums divided by how many elements count; of integers cut off towards zero."""
+    """Sums divided by the number of counted elements; for integers truncated towards zero."""
     if total.dtype.kind == "b":
-        text = "the elements are bool, and a share of a truth value has no meaning"
+        text = "the elements are bool, and bools can't be divided"
         raise NotDefined(text, "convert them with R.astype first")
     return divide(total, np.asarray(counted).astype(total.dtype))
 
@@ -286,7 +286,7 @@ def shares(total: Array, counted: Array) -> Array:
 def share(total: p.PrimExpr, counted: p.PrimExpr) -> p.PrimExpr:
     """`shares` in a kernel; 1 element counts at least."""
     if total.dtype.is_bool:
-        raise NotLowered("a share of a truth value has no meaning")
+        raise NotLowered("bools can't be divided")
     return p.Div(total, cast(p.Max(counted, rules.ONE), total.dtype))
 
 
@@ -358,7 +358,7 @@ class MaxPool3d(MaxPool, name="relax.nn.max_pool3d", spatial="DHW"):
 class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
     """The mean of the elements of each window of signals.
 
-    By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
+    By default zeros of the border count, unlike in `nn.avg_pool2d`. The mean of integers is truncated.
     """
 
     source = "ONNX AveragePool"
@@ -373,7 +373,7 @@ class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
 class AvgPool2d(AvgPool, name="relax.nn.avg_pool2d", spatial="HW"):
     """The mean of the elements of each window of images.
 
-    By default the border is left out, unlike with `nn.avg_pool1d` and `nn.avg_pool3d`. The mean of integers is cut off.
+    By default the border does not count, unlike in `nn.avg_pool1d` and `nn.avg_pool3d`. The mean of integers is truncated.
     """
 
     source = "ONNX AveragePool"
@@ -385,7 +385,7 @@ class AvgPool2d(AvgPool, name="relax.nn.avg_pool2d", spatial="HW"):
 class AvgPool3d(AvgPool, name="relax.nn.avg_pool3d", spatial="DHW"):
     """The mean of the elements of each window of volumes.
 
-    By default zeros of the border count, unlike with `nn.avg_pool2d`. The mean of integers is cut off.
+    By default zeros of the border count, unlike in `nn.avg_pool2d`. The mean of integers is truncated.
     """
 
     source = "ONNX AveragePool"

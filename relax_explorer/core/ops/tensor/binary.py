@@ -60,7 +60,7 @@ class Arithmetic(Op):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The shape that both broadcast to, their common dtype (beside bool, that of x1); a scalar of two scalars."""
+        """The broadcast shape and the common dtype (with bool, the dtype of x1); a scalar for two scalars."""
         left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
         _need_one_device(at, left, right)
         kind = rules.common_dtype(at, x1=left, x2=right)
@@ -102,27 +102,27 @@ class Compare(Arithmetic):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The shape that both broadcast to, bool; a scalar of two scalars."""
+        """The broadcast shape, bool; a scalar for two scalars."""
         left, right = _as_tensor(at, x1, "x1"), _as_tensor(at, x2, "x2")
         _need_one_device(at, left, right)
         return _both_scalars(x1, x2, BOOL) or rules.broadcast_info(at, left, right, BOOL)
 
 
 class Bits(Arithmetic):
-    """Base of what is done to bits: inference takes floats, as TVM's does, but nothing computes it."""
+    """Base of the bitwise operators. Inference accepts floats, as TVM does, but they can't be computed."""
 
     stops = Stops.VALUES
     kinds: ClassVar[tuple[str, ...]] = ("int", "uint", "bool")
 
 
 class Shift(Bits):
-    """Base of the shifts, which truth values don't have."""
+    """Base of the shifts, which are not defined for bool."""
 
     kinds = ("int", "uint")
 
 
 def _shared(compared: bool, *kinds: DType) -> DType:
-    """The dtype that elements are combined in: the first operand's, for comparisons one that holds both."""
+    """The dtype of the computation: the first operand's; for comparisons, one that holds both."""
     if not compared or all(kind is kinds[0] for kind in kinds):
         return kinds[0]
     floats = sorted({kind for kind in kinds if kind.is_float}, key=lambda kind: kind.bits)
@@ -132,7 +132,7 @@ def _shared(compared: bool, *kinds: DType) -> DType:
 
 
 def _counts(compared: bool, tensor: DType, scalar: DType) -> bool:
-    """Whether a scalar has a say in the dtype that a tensor is compared in; otherwise it takes the tensor's."""
+    """True if a scalar's dtype matters for the dtype of a comparison; otherwise it is converted to the tensor's."""
     return compared and not tensor.is_float and not (tensor is UINT64 and not scalar.is_float)
 
 
@@ -144,7 +144,7 @@ def _legalize(name: str, element: Element, base: type[Arithmetic]) -> Callable[[
         kinds = [x.dtype for x in (x1, x2) if isinstance(x, Tensor)]
         loose = [x.dtype for x in (x1, x2) if not isinstance(x, Tensor)]
         kind = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
-        kind = x1.dtype if kind is BOOL and not compared else kind  # a scalar before truth values
+        kind = x1.dtype if kind is BOOL and not compared else kind  # a scalar with a bool tensor
         if issubclass(base, Bits) and kind.kind not in base.kinds:
             raise NotLowered(f"the elements are {kind}, and these have no bits")
 
@@ -201,20 +201,18 @@ def _binary(
 
 _INTS = ("i32[n,4] i32[4] -> i32[n,4]", "u8[] u8[2,n] -> u8[2,n]")
 _BOOLS = ("bool[n,4] bool[4] -> bool[n,4]", "i32[2,1] i32[n] -> i32[2,n]")
-_WRAP = "Integers wrap where a result does not fit their dtype."
-_BY_ZERO = "A run stops where an integer is divided by 0."
-_NO_FLOATS = (
-    "Floating point tensors pass inference, as in TVM, but can't be computed: they have no bits to speak of."
-)
-_NO_SHIFT = "Other tensors than of integers pass inference, as in TVM, but can't be computed: they have no bits to move."
-_WIDTH = "A run stops where x2 is negative, or not below the number of bits of x1."
-_KINDS = "The dtypes may differ: integers beside floats are converted to these, else a dtype that holds both is taken."
+_WRAP = "Integers wrap around if a result does not fit their dtype."
+_BY_ZERO = "The run stops if an integer is divided by 0."
+_NO_FLOATS = "Floating point tensors pass inference, as in TVM, but can't be computed: bitwise operations are not defined for floats."
+_NO_SHIFT = "Tensors of other dtypes than integers pass inference, as in TVM, but can't be computed."
+_WIDTH = "The run stops if x2 is negative or not below the number of bits of x1."
+_KINDS = "The dtypes may differ: integers are converted to the dtype of floats, else both to a dtype that holds both."
 Add = _binary(
     "relax.add",
     Arithmetic,
     np.add,
     p.Add,
-    f"x1 plus x2, element by element.\n{_WRAP} The sum of truth values is their or.",
+    f"x1 plus x2, element by element.\n{_WRAP} The sum of bools is their logical or.",
     stops=Stops.RELATIONS,
     source="numpy.add",
 )
@@ -223,7 +221,7 @@ Subtract = _binary(
     Arithmetic,
     subtract,
     difference,
-    f"x1 minus x2, element by element.\n{_WRAP} Truth values have no difference.",
+    f"x1 minus x2, element by element.\n{_WRAP} Bools can't be subtracted.",
     source="numpy.subtract",
 )
 Multiply = _binary(
@@ -231,7 +229,7 @@ Multiply = _binary(
     Arithmetic,
     np.multiply,
     p.Mul,
-    f"x1 times x2, element by element.\n{_WRAP} The product of truth values is their and.",
+    f"x1 times x2, element by element.\n{_WRAP} The product of bools is their logical and.",
     stops=Stops.RELATIONS,
     source="numpy.multiply",
 )
@@ -240,7 +238,7 @@ Divide = _binary(
     Arithmetic,
     divide,
     p.Div,
-    f"x1 divided by x2, element by element; the quotient of integers is cut off towards zero.\n{_BY_ZERO}",
+    f"x1 divided by x2, element by element; the quotient of integers is truncated towards zero.\n{_BY_ZERO}",
     source="TVM",
 )
 FloorDivide = _binary(
@@ -258,7 +256,7 @@ Power = _binary(
     power,
     raised,
     "x1 to the power of x2, element by element."
-    "\nIntegers are computed as float64 and cut off, so that 2 to the power of -1 is 0, and large ones lose digits.",
+    "\nIntegers are computed in float64 and truncated: 2 to the power of -1 is 0, and large results lose digits.",
     source="numpy.power",
 )
 Atan2 = _binary(
@@ -267,7 +265,7 @@ Atan2 = _binary(
     as_floats(np.arctan2),
     floated(lambda a, b: p.PrimCall("atan2", (a, b), a.dtype)),
     "Angle of the point (x2, x1) with the first axis, in radians from -pi to pi."
-    "\nThe angle of integers is cut off to their dtype.",
+    "\nThe angle of integers is truncated to their dtype.",
     source="numpy.arctan2",
 )
 LogAddExp = _binary(
@@ -276,7 +274,7 @@ LogAddExp = _binary(
     log_add_exp,
     log_sum,
     "Natural logarithm of exp(x1) + exp(x2), computed without overflow."
-    "\nThe logarithm of integers is cut off to their dtype.",
+    "\nThe logarithm of integers is truncated to their dtype.",
     source="numpy.logaddexp",
 )
 Mod = _binary(
@@ -284,7 +282,7 @@ Mod = _binary(
     Arithmetic,
     checked(np.fmod),
     p.Mod,
-    f"What x1 divided by x2 leaves, with the sign of x1, as C's % does.\n{_BY_ZERO}",
+    f"The remainder of x1 divided by x2, with the sign of x1, like % in C.\n{_BY_ZERO}",
     source="numpy.fmod",
 )
 FloorMod = _binary(
@@ -292,8 +290,8 @@ FloorMod = _binary(
     Arithmetic,
     checked(floor_rest),
     floor_mod,
-    "What x1 divided by x2 leaves, with the sign of x2, as Python's % does."
-    f"\n{_BY_ZERO} Beside an infinite x2 it is NaN, unlike numpy's.",
+    "The remainder of x1 divided by x2, with the sign of x2, like % in Python."
+    f"\n{_BY_ZERO} If x2 is infinite the result is NaN, unlike numpy.",
     source="numpy.mod",
 )
 Maximum = _binary(
@@ -301,7 +299,7 @@ Maximum = _binary(
     Arithmetic,
     larger,
     p.Max,
-    "The larger of two elements; that of x2 where either is NaN.",
+    "The larger of two elements; the element of x2 where either is NaN.",
     source="TVM; unlike numpy.maximum",
 )
 Minimum = _binary(
@@ -309,7 +307,7 @@ Minimum = _binary(
     Arithmetic,
     smaller,
     p.Min,
-    "The smaller of two elements; that of x2 where either is NaN.",
+    "The smaller of two elements; the element of x2 where either is NaN.",
     source="TVM; unlike numpy.minimum",
 )
 Equal = _binary(
@@ -333,7 +331,7 @@ Less = _binary(
     Compare,
     np.less,
     p.LT,
-    f"Whether x1 is less than x2, element by element; false of NaN.\n{_KINDS}",
+    f"Whether x1 is less than x2, element by element; false for NaN.\n{_KINDS}",
     source="numpy.less",
 )
 LessEqual = _binary(
@@ -341,7 +339,7 @@ LessEqual = _binary(
     Compare,
     np.less_equal,
     p.LE,
-    f"Whether x1 is less than x2 or equal to it, element by element; false of NaN.\n{_KINDS}",
+    f"Whether x1 is less than x2 or equal to it, element by element; false for NaN.\n{_KINDS}",
     source="numpy.less_equal",
 )
 Greater = _binary(
@@ -349,7 +347,7 @@ Greater = _binary(
     Compare,
     np.greater,
     lambda a, b: p.LT(b, a),
-    f"Whether x1 is greater than x2, element by element; false of NaN.\n{_KINDS}",
+    f"Whether x1 is greater than x2, element by element; false for NaN.\n{_KINDS}",
     source="numpy.greater",
 )
 GreaterEqual = _binary(
@@ -357,7 +355,7 @@ GreaterEqual = _binary(
     Compare,
     np.greater_equal,
     lambda a, b: p.LE(b, a),
-    f"Whether x1 is greater than x2 or equal to it, element by element; false of NaN.\n{_KINDS}",
+    f"Whether x1 is greater than x2 or equal to it, element by element; false for NaN.\n{_KINDS}",
     source="numpy.greater_equal",
 )
 LogicalAnd = _binary(
@@ -384,7 +382,7 @@ LogicalXor = _binary(
     lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind in "iub" else np.logical_xor(a, b),
     lambda a, b: (truth(bits("bitwise_xor")) if a.dtype.is_float else bits("bitwise_xor"))(a, b),
     "Whether only one of x1 and x2 is true, or not 0, as 1 or 0 in their dtype."
-    "\nOf integers it is `bitwise_xor`, as TVM has it: of 2 and 1 it is 3.",
+    "\nFor integers it is `bitwise_xor`, as in TVM: for 2 and 1 it is 3.",
     _BOOLS,
     source="numpy.logical_xor",
 )
@@ -420,7 +418,7 @@ LeftShift = _binary(
     Shift,
     shifted(np.left_shift),
     bits("shift_left"),
-    f"The bits of x1 moved left by x2 places, zeros moving in.\n{_WIDTH} {_NO_SHIFT}",
+    f"The bits of x1 shifted left by x2; zeros are shifted in.\n{_WIDTH} {_NO_SHIFT}",
     _INTS,
     source="numpy.left_shift",
 )
@@ -429,7 +427,7 @@ RightShift = _binary(
     Shift,
     shifted(np.right_shift),
     bits("shift_right"),
-    f"The bits of x1 moved right by x2 places, the sign of a signed integer moving in.\n{_WIDTH} {_NO_SHIFT}",
+    f"The bits of x1 shifted right by x2; for signed integers the sign bit is shifted in.\n{_WIDTH} {_NO_SHIFT}",
     _INTS,
     source="numpy.right_shift",
 )

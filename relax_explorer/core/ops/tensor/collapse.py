@@ -18,16 +18,16 @@ from relax_explorer.core.ops.kit.te import Te, Tensor
 
 
 class CollapseSumLike(Op, name="relax.collapse_sum_like"):
-    """The data summed along the axes that broadcasting the target to it repeats or adds.
+    """The data, summed along the axes in which the target would be broadcast.
 
-    So the gradient of a broadcast comes back to the shape before it.
+    This gives the gradient of a broadcast operand.
     """
 
     source = "TVM"
     raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
     data: Tensor = operand("the tensor")
     collapse_target: Tensor = operand(
-        "the target, of which the shape alone counts; it must broadcast to that of data"
+        "the target; only its shape is used, which must broadcast to the shape of data"
     )
     kernel = "collapse_sum"
     fusion = Fusion.REDUCE
@@ -43,7 +43,7 @@ class CollapseSumLike(Op, name="relax.collapse_sum_like"):
 
     @staticmethod
     def evaluate(data: Array, collapse_target: Array) -> Array:
-        """numpy.sum over the axes that the target lacks or has once."""
+        """numpy.sum over the axes that the target lacks or has with length 1."""
         return collapsed(data, collapse_target.shape)
 
     @staticmethod
@@ -53,22 +53,22 @@ class CollapseSumLike(Op, name="relax.collapse_sum_like"):
 
 
 class CollapseSumTo(Op, name="relax.collapse_sum_to"):
-    """The data summed along the axes that broadcasting a shape to that of the data repeats or adds.
+    """The data, summed along the axes in which the given shape would be broadcast.
 
-    So the gradient of a broadcast comes back to the shape before it.
+    This gives the gradient of a broadcast operand.
     """
 
     source = "TVM"
     raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
     data: Tensor = operand("the tensor")
-    shape: Shape = operand("the shape of the result; it must broadcast to that of data")
+    shape: Shape = operand("the shape of the result; it must broadcast to the shape of data")
     kernel = "collapse_sum"
     fusion = Fusion.REDUCE
     examples = ("f32[n,4] (4,) -> f32[4]", "f32[2,n,4] (n,1) -> f32[n,1]", "i32[3,4] () -> i32[]")
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
-        """The shape asked for, the dtype of data."""
+        """The given shape, the dtype of data."""
         info = rules.tensor(at, data, "data")
         shape = rules.shape(at, shape, "shape")
         _need_collapsible(at, info, shape.values, shape.ndim, "shape")
@@ -76,7 +76,7 @@ class CollapseSumTo(Op, name="relax.collapse_sum_to"):
 
     @staticmethod
     def evaluate(data: Array, shape: tuple[int, ...]) -> Array:
-        """numpy.sum over the axes that the shape lacks or has once."""
+        """numpy.sum over the axes that the shape lacks or has with length 1."""
         return collapsed(data, shape)
 
     @staticmethod
@@ -86,7 +86,7 @@ class CollapseSumTo(Op, name="relax.collapse_sum_to"):
 
 
 def collapsed(data: Array, shape: Sequence[int]) -> Array:
-    """The sums that have a shape."""
+    """The data summed to a shape."""
     lead = data.ndim - len(shape)
     over = [n for n, length in enumerate(data.shape) if n < lead or (shape[n - lead] == 1 and length != 1)]
     kept = data.shape[lead:]
@@ -116,7 +116,7 @@ def _stage(te: Te, data: Tensor, shape: rules.Dims) -> Tensor:
 def _need_collapsible(
     at: Site, data: s.TensorStructInfo, shape: rules.Dims | None, ndim: int, name: str
 ) -> None:
-    """Refuse a shape that is not known to broadcast to that of the data."""
+    """Refuse a shape that is not proven to broadcast to the shape of the data."""
     if 0 <= data.ndim < ndim:
         text = f"{name} has rank {ndim}, at most {data.ndim}, that of data, is needed"
         raise at.fail(codes.RANK_WRONG, text, data=f"this is {data}")

@@ -49,7 +49,7 @@ class Filled(Op):
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, dtype: DType) -> s.StructInfo:
-        """The shape and dtype asked for."""
+        """The given shape and dtype."""
         return _shape_info(at, shape, dtype)
 
 
@@ -65,7 +65,7 @@ class Zeros(Filled, name="relax.zeros"):
 
     @staticmethod
     def legalize(te: Te, shape: Sequence[p.PrimExpr], dtype: DType) -> Tensor:
-        """The same everywhere."""
+        """The same value everywhere."""
         return te.compute("T_full", shape, lambda *i: p.as_prim(0, dtype), dtype)
 
 
@@ -81,7 +81,7 @@ class Ones(Filled, name="relax.ones"):
 
     @staticmethod
     def legalize(te: Te, shape: Sequence[p.PrimExpr], dtype: DType) -> Tensor:
-        """The same everywhere."""
+        """The same value everywhere."""
         return te.compute("T_full", shape, lambda *i: p.as_prim(1, dtype), dtype)
 
 
@@ -90,13 +90,13 @@ class FilledLike(Op):
 
     stops = Stops.RELATIONS
     x: Tensor = operand("the tensor that gives the shape")
-    dtype: DType | None = attr(None, "the dtype of the result; that of x when None")
+    dtype: DType | None = attr(None, "the dtype of the result; None means the dtype of x")
     fusion = Fusion.ELEMENTWISE
     examples = ("f32[n,4] -> f32[n,4]", 'f32[n] dtype="int32" -> i32[n]')
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-        """The shape of x, the dtype asked for."""
+        """The shape of x, the given dtype."""
         info = rules.tensor(at, x, "x")
         return rules.like(info, dtype or info.dtype)
 
@@ -114,7 +114,7 @@ class ZerosLike(FilledLike, name="relax.zeros_like"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, dtype: DType | None) -> Tensor:
-        """The same everywhere."""
+        """The same value everywhere."""
         return te.compute("T_full_like", x.shape, lambda *i: p.as_prim(0, dtype or x.dtype))
 
 
@@ -131,7 +131,7 @@ class OnesLike(FilledLike, name="relax.ones_like"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, dtype: DType | None) -> Tensor:
-        """The same everywhere."""
+        """The same value everywhere."""
         return te.compute("T_full_like", x.shape, lambda *i: p.as_prim(1, dtype or x.dtype))
 
 
@@ -153,7 +153,7 @@ class Full(Op, name="relax.full"):
     shape: Shape = operand("the shape of the result")
     fill_value: Value = operand("the value, a tensor of rank 0")
     dtype: DType | None = attr(
-        None, "the dtype of the result, which the value is converted to; that of the value when None"
+        None, "the dtype of the result, to which the value is converted; None means the dtype of the value"
     )
     fusion = Fusion.BROADCAST
     examples = (
@@ -164,7 +164,7 @@ class Full(Op, name="relax.full"):
 
     @staticmethod
     def infer(at: Site, shape: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-        """The shape and dtype asked for."""
+        """The given shape and dtype."""
         kind = _fill_kind(at, fill_value)
         return _shape_info(at, shape, dtype or kind)
 
@@ -176,7 +176,7 @@ class Full(Op, name="relax.full"):
 
     @staticmethod
     def legalize(te: Te, shape: Sequence[p.PrimExpr], fill_value: Tensor, dtype: DType | None) -> Tensor:
-        """The same everywhere."""
+        """The same value everywhere."""
         value = fill_value[()]
         return te.compute("T_full", shape, lambda *i: cast(value, dtype or value.dtype))
 
@@ -190,13 +190,13 @@ class FullLike(Op, name="relax.full_like"):
     kernel = "full"
     x: Tensor = operand("the tensor that gives the shape")
     fill_value: Value = operand("the value, a tensor of rank 0; it is converted to the dtype of the result")
-    dtype: DType | None = attr(None, "the dtype of the result; that of x when None")
+    dtype: DType | None = attr(None, "the dtype of the result; None means the dtype of x")
     fusion = Fusion.BROADCAST
     examples = ("f32[n,4] f32[] -> f32[n,4]", 'f32[n,4] i32[] dtype="int32" -> i32[n,4]')
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, fill_value: s.StructInfo, dtype: DType | None) -> s.StructInfo:
-        """The shape of x, the dtype asked for."""
+        """The shape of x, the given dtype."""
         info = rules.tensor(at, x, "x")
         _fill_kind(at, fill_value)
         return rules.like(info, dtype or info.dtype)
@@ -208,7 +208,7 @@ class FullLike(Op, name="relax.full_like"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, fill_value: Tensor, dtype: DType | None) -> Tensor:
-        """The same everywhere."""
+        """The same value everywhere."""
         value = cast(fill_value[()], dtype or x.dtype)
         return te.compute("T_full", x.shape, lambda *i: value)
 
@@ -216,7 +216,7 @@ class FullLike(Op, name="relax.full_like"):
 class Arange(Op, name="relax.arange"):
     """The numbers from start to before end, in steps.
 
-    In an integer dtype start and step are cut off first, and each number is start plus so many steps.
+    For an integer dtype, start and step are truncated first. Each number is start plus a multiple of step.
     """
 
     source = "numpy.arange"
@@ -268,7 +268,7 @@ class Arange(Op, name="relax.arange"):
         if first is None or last is None or by is None:
             return s.TensorStructInfo(None, dtype or INT64, 1)
         if isinstance(by, (p.IntImm, p.FloatImm)) and by.value == 0:
-            text = "step is 0, and such a step never arrives; a number other than 0 is needed"
+            text = "step is 0, so end is never reached; a number other than 0 is needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, step="this is 0")
         floating = any(item.dtype.is_float for item in (first, last, by))
         try:
@@ -282,7 +282,7 @@ class Arange(Op, name="relax.arange"):
 
     @staticmethod
     def evaluate(start: Number, end: Number, step: Number, dtype: DType | None) -> Array:
-        """As many numbers as numpy.arange gives, in the dtype of the result: that of a step, too."""
+        """As many numbers as numpy.arange gives. The step, too, is converted to the dtype of the result."""
         first, last = (start, end) if end is not None else (0, start)
         by = 1 if step is None else step
         made: Array = np.arange(first, last, by)  # type: ignore[arg-type]  # numpy does not type floats of its own
@@ -302,7 +302,7 @@ class Arange(Op, name="relax.arange"):
 
     @staticmethod
     def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
-        """A kernel counts the numbers first where no expression of shape variables says how many there are."""
+        """If no expression of shape variables gives the length, a kernel computes it first."""
         for operand_, info in zip(Arange.operands, infos, strict=True):
             if not isinstance(info, s.PrimStructInfo) or info.value is None:
                 raise NotLowered(f"the value of {operand_.name} is known when it runs only")
@@ -326,7 +326,7 @@ def _numbers(te: Te, start: p.PrimExpr, step: p.PrimExpr, length: p.PrimExpr, dt
 
 
 def _count(te: Te, start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr, out: s.TensorStructInfo) -> Tensor:
-    """How many numbers there are: counted in integers where all three are, else rounded up in float64 (numpy.arange)."""
+    """The length of the result: computed in integers if all three are integers, else rounded up in float64 (numpy.arange)."""
     if start.dtype.is_int and end.dtype.is_int and step.dtype.is_int:
         back = p.LT(step, rules.ZERO)
         way = where(back, p.Sub(start, end), p.Sub(end, start))
@@ -345,7 +345,7 @@ def _wide(item: p.PrimExpr) -> p.PrimExpr:
 
 
 def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.PrimExpr | None:
-    """How many numbers there are from start to end; None when that is no expression of shape variables."""
+    """The number of elements from start to end; None if it is not an expression of shape variables."""
     literals = [item.value for item in (start, end, step) if isinstance(item, (p.IntImm, p.FloatImm))]
     if len(literals) == 3:
         return p.IntImm(max(0, math.ceil((literals[1] - literals[0]) / literals[2])))
@@ -398,7 +398,7 @@ class Triangle(Op):
 
 
 def _diagonal(at: Site, k: s.StructInfo | None) -> None:
-    """Refuse a diagonal that is no whole number; of an object nothing is known."""
+    """Refuse a diagonal that is not an integer. An object is accepted."""
     kind = k.dtype if isinstance(k, s.PrimStructInfo) else None
     if isinstance(k, s.TensorStructInfo) or (kind is not None and kind.is_float):
         text = f"k is {k}, it must be a scalar integer"
@@ -427,7 +427,7 @@ class Tril(Triangle, name="relax.tril"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
-        """By place."""
+        """The value depends on the indices alone."""
         return _triangle(te, x, k, True)
 
 
@@ -443,5 +443,5 @@ class Triu(Triangle, name="relax.triu"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, k: p.PrimExpr) -> Tensor:
-        """By place."""
+        """The value depends on the indices alone."""
         return _triangle(te, x, k, False)

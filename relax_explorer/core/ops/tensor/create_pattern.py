@@ -46,7 +46,7 @@ class Eye(Op, name="relax.eye"):
     def infer(
         at: Site, n: s.StructInfo, m: s.StructInfo | None, k: s.StructInfo | None, dtype: DType
     ) -> s.StructInfo:
-        """A matrix of n rows and m columns, the dtype asked for."""
+        """A matrix of n rows and m columns, the given dtype."""
         rows, columns = _length(at, n, "n"), _length(at, n if m is None else m, "m")
         if k is not None:
             _integer(at, k, "k")
@@ -61,7 +61,7 @@ class Eye(Op, name="relax.eye"):
 
     @staticmethod
     def legalize(te: Te, n: p.PrimExpr, m: p.PrimExpr, k: p.PrimExpr, dtype: DType) -> Tensor:
-        """By place."""
+        """The value depends on the indices alone."""
         return _diagonal(te, (cast(n, INT64), cast(m, INT64)), k, dtype)
 
 
@@ -74,7 +74,7 @@ class EyeLike(Op, name="relax.eye_like"):
     k: Prim | None = operand(
         "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None
     )
-    dtype: DType | None = attr(None, "the dtype of the result; that of x when None")
+    dtype: DType | None = attr(None, "the dtype of the result; None means the dtype of x")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] 0 -> f32[n,4]", 'f32[3,m] 2 dtype="int32" -> i32[3,m]', "i32[n,n] -> i32[n,n]")
 
@@ -88,7 +88,7 @@ class EyeLike(Op, name="relax.eye_like"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, k: s.StructInfo | None, dtype: DType | None) -> s.StructInfo:
-        """The shape of x, the dtype asked for."""
+        """The shape of x, the given dtype."""
         info = rules.tensor(at, x, "x")
         rules.need_known_rank(at, info, 2, "x")
         rules.need_shape(at, info, "x")
@@ -103,7 +103,7 @@ class EyeLike(Op, name="relax.eye_like"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, k: p.PrimExpr, dtype: DType | None) -> Tensor:
-        """By place."""
+        """The value depends on the indices alone."""
         return _diagonal(te, x.shape, k, dtype or x.dtype)
 
 
@@ -144,7 +144,7 @@ class HammingWindow(Op, name="relax.hamming_window"):
         beta: s.StructInfo,
         dtype: DType,
     ) -> s.StructInfo:
-        """A vector of window_size elements, the dtype asked for."""
+        """A vector of window_size elements, the given dtype."""
         if not dtype.is_float:
             raise at.fail(codes.DTYPE_WRONG, f"dtype is {dtype}, a floating point one is needed")
         length = _length(at, window_size, "window_size")

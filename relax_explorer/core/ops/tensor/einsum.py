@@ -20,13 +20,11 @@ from relax_explorer.core.ops.kit.te import Te, Tensor
 
 DOTS = "..."
 Labels = tuple[str, ...]  # an axis each: a letter, or `...` for any number of them
-_ELLIPSIS_OF_RANK = [
-    f"…{n}" for n in range(64)
-]  # names of the axes that an ellipsis stands for, the last one first
+_ELLIPSIS_OF_RANK = [f"…{n}" for n in range(64)]  # names of the axes of an ellipsis, the last one first
 
 
 class BadEquation(ValueError):
-    """An equation that says nothing."""
+    """The equation is malformed."""
 
 
 def equation(text: str) -> tuple[list[Labels], Labels]:
@@ -90,7 +88,7 @@ def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
 class Einsum(Op, name="relax.einsum"):
     """Products of elements along axes that letters name, summed over the letters that the result lacks.
 
-    Axes of one letter have one length, or length 1, which is repeated. A letter twice in one operand takes its diagonal.
+    Axes of the same letter have the same length, or length 1, which is broadcast. A letter used twice in one operand takes its diagonal.
     """
 
     source = "numpy.einsum"
@@ -152,7 +150,7 @@ class Einsum(Op, name="relax.einsum"):
 
     @staticmethod
     def legalize(te: Te, operands: Sequence[Tensor], subscripts: str) -> Tensor:
-        """A product for each place of all axes, summed over those that the result lacks."""
+        """A product for each index of all axes, summed over the axes that the result lacks."""
         inputs, result = assigned(subscripts, [x.ndim for x in operands])
         lengths = _lengths(Site(None), inputs, [x.shape for x in operands])
         over = [label for label in lengths if label not in result]
@@ -176,7 +174,7 @@ class Einsum(Op, name="relax.einsum"):
 
 
 def _lengths(at: Site, inputs: Sequence[Labels], shapes: Sequence[rules.Dims]) -> dict[str, p.PrimExpr]:
-    """The length of each axis: that of all operands which don't have it once."""
+    """The length of each axis, from the operands in which it is not 1."""
     found: dict[str, p.PrimExpr] = {}
     for labels, dims in zip(inputs, shapes, strict=True):
         for label, dim in zip(labels, dims, strict=True):

@@ -45,7 +45,7 @@ class Unary(Op):
 
 
 class Floating(Unary):
-    """Base of those that only floating point tensors have."""
+    """Base of the operators that take only floating point tensors."""
 
     raises = (codes.DTYPE_WRONG,)
     x: Tensor = operand("the tensor, floating point")
@@ -69,7 +69,7 @@ def _unary(
     """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
 
     def legalize(te: Te, x: Tensor) -> Tensor:
-        whole = x.dtype.is_int or x.dtype.is_bool  # rounding leaves integers as they are
+        whole = x.dtype.is_int or x.dtype.is_bool  # rounding does not change integers
         element = te_erf if intrinsic == "erf" else lambda value: call(intrinsic, value)
         return te.compute("compute", x.shape, lambda *i: x[i] if whole else element(x[i]))
 
@@ -92,21 +92,21 @@ Log = _unary(
     "relax.log",
     np.log,
     "log",
-    "Natural logarithm of each element.\n-inf of 0, NaN of what is negative.",
+    "Natural logarithm of each element.\n-inf for 0, NaN for negative elements.",
     source="numpy.log",
 )
 Sqrt = _unary(
     "relax.sqrt",
     np.sqrt,
     "sqrt",
-    "Square root of each element.\nNaN of what is negative.",
+    "Square root of each element.\nNaN for negative elements.",
     source="numpy.sqrt",
 )
 Rsqrt = _unary(
     "relax.rsqrt",
     lambda x: 1 / np.sqrt(x),
     "rsqrt",
-    "1 divided by the square root of each element.\ninf of 0, NaN of what is negative.",
+    "1 divided by the square root of each element.\ninf for 0, NaN for negative elements.",
     source="torch.rsqrt",
 )
 Sin = _unary("relax.sin", np.sin, "sin", "Sine of each element, an angle in radians.", source="numpy.sin")
@@ -116,14 +116,14 @@ Asin = _unary(
     "relax.asin",
     np.arcsin,
     "asin",
-    "Inverse sine of each element, in radians from -pi/2 to pi/2.\nNaN of what is below -1 or above 1.",
+    "Inverse sine of each element, in radians from -pi/2 to pi/2.\nNaN for elements below -1 or above 1.",
     source="numpy.arcsin",
 )
 Acos = _unary(
     "relax.acos",
     np.arccos,
     "acos",
-    "Inverse cosine of each element, in radians from 0 to pi.\nNaN of what is below -1 or above 1.",
+    "Inverse cosine of each element, in radians from 0 to pi.\nNaN for elements below -1 or above 1.",
     source="numpy.arccos",
 )
 Atan = _unary(
@@ -143,14 +143,14 @@ Acosh = _unary(
     "relax.acosh",
     np.arccosh,
     "acosh",
-    "Inverse hyperbolic cosine of each element.\nNaN of what is below 1.",
+    "Inverse hyperbolic cosine of each element.\nNaN for elements below 1.",
     source="numpy.arccosh",
 )
 Atanh = _unary(
     "relax.atanh",
     np.arctanh,
     "atanh",
-    "Inverse hyperbolic tangent of each element.\nInfinite of -1 and 1, NaN of what is below or above these.",
+    "Inverse hyperbolic tangent of each element.\nInfinite for -1 and 1, NaN for elements below or above.",
     source="numpy.arctanh",
 )
 Sigmoid = _unary(
@@ -195,7 +195,7 @@ Trunc = _unary(
     "relax.trunc",
     np.trunc,
     "trunc",
-    "Each element cut off to an integer, towards zero, in the dtype of x.",
+    "Each element rounded towards zero to an integer, in the dtype of x.",
     Unary,
     source="numpy.trunc",
 )
@@ -223,7 +223,7 @@ class Abs(Unary, name="relax.abs"):
 class Negative(Unary, name="relax.negative"):
     """Each element with the other sign.
 
-    Unsigned integers wrap: 1 becomes the largest. Truth values stay as they are.
+    Unsigned integers wrap around: 1 becomes the largest value. Bools stay unchanged.
     """
 
     source = "numpy.negative"
@@ -297,9 +297,9 @@ class LogicalNot(Unary, name="relax.logical_not"):
 
 
 class BitwiseNot(Unary, name="relax.bitwise_not"):
-    """Each element with all its bits inverted, the opposite of a truth value.
+    """Each element with all its bits inverted; for bool, the negation.
 
-    A floating point tensor passes inference, as in TVM, but can't be computed: it has no bits to speak of.
+    A floating point tensor passes inference, as in TVM, but can't be computed: bitwise operations are not defined for floats.
     """
 
     source = "numpy.invert"
@@ -370,9 +370,9 @@ IsFinite = _test(
 
 
 class Clip(Op, name="relax.clip"):
-    """Each element, but `min` where it is smaller and `max` where it is larger.
+    """Each element limited to the range from `min` to `max`.
 
-    Both bounds are converted to the dtype of x first, so those of integers are cut off. Unlike numpy, as TVM has it, NaN becomes
+    Both bounds are converted to the dtype of x first; for integers they are truncated. As in TVM, unlike numpy, NaN becomes
     `max`, and where `min` is above `max` all become `min`.
     """
 
@@ -387,7 +387,7 @@ class Clip(Op, name="relax.clip"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, min: s.StructInfo, max: s.StructInfo) -> s.StructInfo:
-        """The shape and dtype of x; an object when no more is known of x."""
+        """The shape and dtype of x; an object if x is an object."""
         if x is s.OBJECT:
             return x
         info = rules.tensor(at, x, "x")
@@ -410,8 +410,8 @@ class Clip(Op, name="relax.clip"):
 class Astype(Op, name="relax.astype"):
     """Each element converted to another dtype.
 
-    On the way to integers floats are cut off towards zero, and integers wrap; a float that does not fit becomes what the
-    processor makes of it. As bool all but 0 is true.
+    For an integer dtype, floats are truncated towards zero and integers wrap around; the result of a float that does not fit
+    depends on the processor. For bool, every element other than 0 is true.
     """
 
     source = "numpy.ndarray.astype"
@@ -427,12 +427,12 @@ class Astype(Op, name="relax.astype"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, dtype: DType) -> s.StructInfo:
-        """The shape of x, the dtype asked for."""
+        """The shape of x, the given dtype."""
         return rules.like(rules.tensor(at, x, "x"), dtype)
 
     @staticmethod
     def evaluate(x: Array, dtype: DType) -> Array:
-        """Conversion as C does it: floats are cut off, integers wrap."""
+        """Conversion as in C: floats are truncated, integers wrap around."""
         return x.astype(dtype.to_numpy())
 
     @staticmethod
@@ -454,7 +454,7 @@ class WrapParam(Op, name="relax.wrap_param"):
 
     @staticmethod
     def infer(at: Site, data: s.StructInfo, dtype: DType) -> s.StructInfo:
-        """The shape of data, the dtype asked for."""
+        """The shape of data, the given dtype."""
         return rules.like(rules.tensor(at, data, "data"), dtype)
 
     @staticmethod

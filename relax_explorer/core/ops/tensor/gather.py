@@ -1,4 +1,4 @@
-"""Operators that pick elements by tensors of indices. A negative index counts from the end; one outside stops the run."""
+"""Operators that pick elements by tensors of indices. A negative index counts from the end; an index out of bounds stops the run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 
 
 class GatherElements(Op, name="relax.gather_elements"):
-    """For each index the element there along an axis, at the same place of the other axes.
+    """For each index, the element at that index along an axis and at the same position in the other axes.
 
-    A negative index counts from the end; a run stops at one outside. Along the other axes indices may be shorter than data.
+    A negative index counts from the end; the run stops at an index out of bounds. Along the other axes indices may be shorter than data.
     """
 
     source = "ONNX GatherElements"
@@ -58,7 +58,7 @@ class GatherElements(Op, name="relax.gather_elements"):
 
     @staticmethod
     def evaluate(data: Array, indices: Array, axis: int) -> Array:
-        """One index for each axis: the place itself, but along the axis what the indices say."""
+        """One index for each axis: the given index along `axis`, the element's own position along the others."""
         need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
         index: list[Array] = list(np.indices(indices.shape))
         index[axis] = inside(indices, data.shape, axis)
@@ -79,8 +79,8 @@ class GatherElements(Op, name="relax.gather_elements"):
 class GatherNd(Op, name="relax.gather_nd"):
     """The elements, or slices, of data at rows of indices, one index for each of its first axes.
 
-    Indices [*batch, …, k] of data [*batch, i1, …, ik, *rest] give [*batch, …, *rest]. A negative index counts from the end; a
-    run stops at one outside.
+        Indices [*batch, …, k] of data [*batch, i1, …, ik, *rest] give [*batch, …, *rest]. A negative index counts from the end; a
+    A negative index counts from the end; an
     """
 
     source = "ONNX GatherND"
@@ -128,7 +128,7 @@ class GatherNd(Op, name="relax.gather_nd"):
         depth = indices.shape[-1]
         need_room(indices.shape, data.shape, range(batch_dims))
         others = data.shape[batch_dims + depth :]
-        if 0 in others:  # nothing is read, wherever the indices point
+        if 0 in others:  # nothing is read, whatever the indices are
             return np.empty((*indices.shape[:-1], *others), data.dtype)
         batch = list(np.indices(indices.shape[:-1], sparse=True)[:batch_dims])
         rest = [inside(indices[..., n], data.shape, batch_dims + n, last=f", {n}") for n in range(depth)]
@@ -157,7 +157,7 @@ class GatherNd(Op, name="relax.gather_nd"):
 class IndexTensor(Op, name="relax.index_tensor"):
     """data[i0, i1, …]: the elements, or slices, at indices along the first axes.
 
-    A negative index counts from the end; a run stops at one outside.
+    A negative index counts from the end; the run stops at an index out of bounds.
     """
 
     source = "numpy indexing"
@@ -200,7 +200,7 @@ class IndexTensor(Op, name="relax.index_tensor"):
     def evaluate(data: Array, indices: tuple[Any, ...]) -> Array:
         """numpy indexing."""
         others = data.shape[len(indices) :]
-        if 0 in others:  # nothing is read, wherever the indices point
+        if 0 in others:  # nothing is read, whatever the indices are
             return np.empty((*np.broadcast_shapes(*[index.shape for index in indices]), *others), data.dtype)
         found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
         return np.asarray(data[tuple(found)])
@@ -223,9 +223,9 @@ class IndexTensor(Op, name="relax.index_tensor"):
 
 
 class OneHot(Op, name="relax.one_hot"):
-    """For each index a vector along a new axis: on_value at the index, off_value elsewhere.
+    """For each index, a vector along a new axis: on_value at the index, off_value elsewhere.
 
-    An index below 0 or not below depth gives off_value everywhere, while in ONNX a negative one counts from the end.
+    An index below 0 or not below depth gives off_value everywhere. In ONNX, a negative index counts from the end.
     """
 
     source = "ONNX OneHot"
@@ -276,7 +276,7 @@ class OneHot(Op, name="relax.one_hot"):
 
     @staticmethod
     def evaluate(indices: Array, on_value: Number, off_value: Number, depth: int, axis: int) -> Array:
-        """By comparing with every index there is; one that is none of them is on nowhere, as ONNX and TVM have it."""
+        """By comparison with every valid index. An index out of range gives off_value everywhere, as in TVM."""
         place = axis % (indices.ndim + 1)
         there = np.arange(depth).reshape((depth,) + (1,) * (indices.ndim - place))
         kind = on_value.dtype if isinstance(on_value, np.generic) else scalar_dtype(on_value)
@@ -298,7 +298,7 @@ class OneHot(Op, name="relax.one_hot"):
 
 
 def need_int(at: Site, x: s.TensorStructInfo, name: str, kinds: tuple[str, ...] = ("int",)) -> None:
-    """Refuse indices whose dtype is known and no integer type."""
+    """Refuse indices of a dtype that is not an integer type; accept an unknown dtype."""
     if x.dtype is not None and x.dtype.kind not in kinds:
         needed = "integers" if "uint" in kinds else "signed integers"
         text = f"{name} is {x.dtype}, {needed} are needed"
@@ -315,9 +315,9 @@ def inside(
     from_end: bool = True,
     last: str = "",
 ) -> Array:
-    """Indices counted from 0. One outside axis `axis` of the tensor `of` raises an IndexError that says where it stands.
+    """Indices counted from 0. An index out of bounds of axis `axis` of the tensor `of` raises an IndexError with its position.
 
-    `last` is how the position goes on where `index` is a part of the tensor called `name`.
+    `last` completes the position in the message if `index` is only a part of the tensor `name`.
     """
     length = shape[axis]
     low = -length if from_end else 0
@@ -335,7 +335,7 @@ def inside(
 
 
 def need_room(places: Sequence[int], shape: Sequence[int], axes: Sequence[int]) -> None:
-    """Raises an IndexError where the indices go on along axes in which the data has ended."""
+    """Raise an IndexError if the indices are longer than the data along one of `axes`."""
     for axis in axes:
         if places[axis] > shape[axis]:
             text = f"the indices have length {places[axis]} along axis {axis}, the data only {shape[axis]}"
@@ -345,14 +345,14 @@ def need_room(places: Sequence[int], shape: Sequence[int], axes: Sequence[int]) 
 def counted(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
     """An index counted from 0, in an index expression.
 
-    It is not moved inside: a kernel that is run here checks it, and stops as `inside` does; nothing outside is ever read.
+    The index is not clamped. A kernel that runs here checks it and stops like `inside`, so no other memory is read.
     """
     found = cast(index, length.dtype)
     return where(p.LT(found, rules.ZERO), p.Add(found, length), found)
 
 
 def stretched(i: Sequence[p.PrimExpr], x: Tensor) -> tuple[p.PrimExpr, ...]:
-    """Where the element at `i` of a broadcast is in `x`."""
+    """The index in `x` of element `i` of the broadcast result."""
     last = i[len(i) - x.ndim :]
     return tuple([rules.ZERO if n is rules.ONE else v for v, n in zip(last, x.shape, strict=True)])
 

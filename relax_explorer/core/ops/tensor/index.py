@@ -25,8 +25,8 @@ _MODES = ("fast", "clip", "wrap", "nan")
 class Take(Op, name="relax.take"):
     """The elements, or slices, at given indices along an axis.
 
-    An index from 0 to the length - 1 is inside; unlike numpy's, a negative one is outside. `mode` says what one outside gives:
-    `fast` promises that there is none, and a run stops where there is; `clip` takes the nearest end, `wrap` begins again at the
+    An index from 0 to length - 1 is in bounds; unlike in numpy, a negative one is not. `mode` handles an index out of bounds:
+    `fast` promises that there is none, and the run stops if there is; `clip` takes the nearest end, `wrap` continues at the
     other end, `nan` gives NaN. No mode ever reads outside the tensor.
     """
 
@@ -80,7 +80,7 @@ class Take(Op, name="relax.take"):
         """numpy.take, never outside."""
         place, given = (axis or 0) % x.ndim, np.asarray(indices)
         length, others = x.shape[place], (x.shape[:place], x.shape[place + 1 :])
-        if 0 in others[0] + others[1]:  # nothing is read, wherever the indices point
+        if 0 in others[0] + others[1]:  # nothing is read, whatever the indices are
             return np.empty((*others[0], *given.shape, *others[1]), x.dtype)
         if mode == "fast" or not length:
             given = inside(given, x.shape, place, of="x", from_end=False)
@@ -95,7 +95,7 @@ class Take(Op, name="relax.take"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, indices: Tensor | p.PrimExpr, axis: int | None, mode: str) -> Tensor:
-        """The element at the index; what is outside is moved inside, unless the mode promises that nothing is."""
+        """The element at the index. Unless the mode is `fast`, an index out of bounds is clamped or wrapped first."""
         place = (axis or 0) % x.ndim
         length = x.shape[place]
         rank = indices.ndim if isinstance(indices, Tensor) else 0
@@ -137,7 +137,7 @@ class StridedSlice(Op, name="relax.strided_slice"):
         "step along each of the axes, a literal; negative goes backwards; 1 when left out", default=None
     )
     assume_inbound: bool = attr(
-        False, "whether begin and end are inside, so that nothing moves them and lengths are simpler"
+        False, "True promises that begin and end are in bounds, which makes the lengths simpler"
     )
     fusion = Fusion.INJECTIVE
     by_info = False

@@ -1,4 +1,4 @@
-"""Operators that put tensors together and take them apart."""
+"""Operators that join and split tensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Concat(Op, name="relax.concat"):
 
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int | None) -> s.StructInfo:
-        """The lengths along the axis added, the others as they are, the common dtype."""
+        """The sum of the lengths along the axis, the other lengths unchanged, the common dtype."""
         infos = rules.tensors(at, tensors, "tensors")
         if not infos:
             text = "tensors is an empty tuple, at least one tensor is needed"
@@ -199,7 +199,7 @@ class Split(Op, name="relax.split"):
     """A tensor cut into parts along an axis.
 
     Where the length can't be divided into equal parts the last ones are shorter, or empty, while numpy refuses that. A cut beyond
-    the end is at the end. One part alone is no tuple but the tensor itself.
+    the end is at the end. A single part is returned as a tensor, not as a tuple.
     """
 
     source = "numpy.split"

@@ -30,9 +30,9 @@ class Unplaceable(ValueError):
 
 
 class LayoutTransform(Op, name="relax.layout_transform"):
-    """The elements at other places, as a map of their indices says; places that get none are padding.
+    """The elements moved to other positions by a map of their indices; positions without an element are padding.
 
-    The result is the smallest box from 0 on that has all the places.
+    The result is the smallest box from index 0 on that contains all positions.
     """
 
     source = "TVM"
@@ -93,7 +93,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         """The lengths of the box of places, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if not isinstance(index_map, IndexMap):
-            text = f"index_map is {index_map!r}, which is no map of indices"
+            text = f"index_map is {index_map!r}, which is not a map of indices"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="write T.index_map(lambda i, j: (j, i))")
         if info.ndim not in (-1, len(index_map.names)):
             text = f"index_map takes {len(index_map.names)} indices, x has rank {info.ndim}"
@@ -231,7 +231,7 @@ def _remainder(a: Interval, b: Interval, whole: bool) -> Interval:
 
 def _positive(b: Interval) -> p.PrimExpr:
     if b[0] is not b[1] or (isinstance(b[0], p.IntImm) and b[0].value < 1):
-        raise Unplaceable("an index is divided by what is no positive number")
+        raise Unplaceable("an index is divided by a number that is not positive")
     return b[0]
 
 

@@ -29,14 +29,14 @@ class Matmul(Op, name="relax.matmul"):
     x1: Tensor = operand("left matrices, or a vector")
     x2: Tensor = operand("right matrices, or a vector")
     out_dtype: DType | None = attr(
-        None, "dtype to multiply and add in and of the result; that of the operands when None"
+        None, "dtype of the computation and of the result; None means the dtype of the operands"
     )
     fusion = Fusion.OUT_ELEMENTWISE
     examples = ("f32[n,4] f32[4,8] -> f32[n,8]", "f32[b,n,4] f32[4] -> f32[b,n]", "f32[4] f32[4] -> f32[]")
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo, out_dtype: DType | None) -> s.StructInfo:
-        """The axes before the last two as they broadcast, the rows of x1, the columns of x2; the dtype is out_dtype."""
+        """The broadcast axes before the last two, the rows of x1, the columns of x2; the dtype is out_dtype."""
         left, right = rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
         kind = out_dtype if out_dtype is not None else rules.common_dtype(at, x1=left, x2=right)
         for name, info in (("x1", left), ("x2", right)):

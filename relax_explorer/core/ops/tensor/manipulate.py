@@ -86,7 +86,7 @@ def reshape_stage(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
 class Reshape(Op, name="relax.reshape"):
     """The same elements in row-major order, in another shape.
 
-    The result is the memory of x. One length may be -1: it is what is left over. A length of 0 is that of x at the same
+    The result shares the memory of x. One length may be -1: it is computed from the others. A length of 0 means that of x at the same
     place, as in ONNX, unlike numpy.
     """
 
@@ -140,7 +140,7 @@ class Reshape(Op, name="relax.reshape"):
 
     @staticmethod
     def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
-        """A length 0 replaced by the operand's at its place, the length -1 by what is left over."""
+        """A length 0 replaced by the operand's length at that position, and -1 by the remaining length."""
         target, info = call.args[1], infos[0]
         if type(target) is not e.ShapeExpr or not isinstance(info, s.TensorStructInfo) or info.dims is None:
             return call
@@ -170,7 +170,7 @@ class Reshape(Op, name="relax.reshape"):
 
 
 def _left_over(dims: list[p.PrimExpr], others: list[p.PrimExpr]) -> p.PrimExpr:
-    """What the product of lengths is divided by that of others; a shape variable that both have is left out."""
+    """The product of `dims` divided by the product of `others`; common shape variables are cancelled."""
     above, below = factors(dims), []
     for other in factors(others):
         if isinstance(other, p.PrimVar) and other in above:
@@ -217,7 +217,7 @@ class Flatten(Op, name="relax.flatten"):
 class Squeeze(Op, name="relax.squeeze"):
     """The same elements without axes of length 1.
 
-    An axis that is named stays if it is known to have another length, as in PyTorch, unlike numpy; a length that is not known
+    A listed axis of another known length stays, as in PyTorch, unlike numpy; a length that is not known
     must be 1 when it runs.
     """
 
@@ -252,7 +252,7 @@ class Squeeze(Op, name="relax.squeeze"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: tuple[int, ...] | None) -> Tensor:
-        """Index 0 on the axes left out."""
+        """Index 0 along the removed axes."""
         named = range(x.ndim) if axis is None else [n % x.ndim for n in axis]
         kept = [n for n, dim in enumerate(x.shape) if n not in named or _stays(dim)]
 
@@ -263,7 +263,7 @@ class Squeeze(Op, name="relax.squeeze"):
 
 
 def _stays(dim: p.PrimExpr) -> bool:
-    """Whether a length is known not to be 1: TVM leaves such an axis in place, as PyTorch does."""
+    """True if a length is known to differ from 1. TVM keeps such an axis, like PyTorch."""
     return isinstance(dim, p.IntImm) and dim.value != 1
 
 
@@ -300,7 +300,7 @@ class ExpandDims(Op, name="relax.expand_dims"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: tuple[int, ...]) -> Tensor:
-        """The element with the new indices left out."""
+        """The element at the indices without those of new axes."""
         rank = x.ndim + len(axis)
         new = [n % rank for n in axis]
         rest = iter(x.shape)
@@ -323,7 +323,7 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, shape: s.StructInfo) -> s.StructInfo:
-        """The shape asked for, the dtype of x."""
+        """The given shape, the dtype of x."""
         info = rules.tensor(at, x, "x")
         shape = rules.shape(at, shape, "shape")
         if shape.values is None:

@@ -23,7 +23,7 @@ from relax_explorer.core.tir.stmt import Stmt
 class Median(Op, name="relax.median"):
     """The middle one of the elements along axes in ascending order, the lower of two middle ones.
 
-    NaN counts as the largest. A run stops where there are no elements.
+    NaN counts as the largest. The run stops if there are no elements.
     """
 
     source = "torch.median"
@@ -60,7 +60,7 @@ class Median(Op, name="relax.median"):
 
     @staticmethod
     def evaluate(data: Array, axis: Axes | None, keepdims: bool) -> Array | tuple[Array, Array]:
-        """The element that a stable order puts in the middle."""
+        """The middle element of a stable sort."""
         single, over = _axes(axis, data.ndim)
         flat, place = _flattened(data, over)
         if flat.shape[place] == 0:
@@ -76,7 +76,7 @@ class Median(Op, name="relax.median"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: Axes | None, keepdims: bool) -> Tensor | tuple[Tensor, Tensor]:
-        """The axes made one, put in order."""
+        """The axes are merged into one and sorted."""
         single, over = _axes(axis, data.ndim)
         kept = [n for n in range(data.ndim) if n not in over]
         x, place = data, over[0] if over else 0
@@ -110,7 +110,10 @@ class Median(Op, name="relax.median"):
             if not isinstance(x.shape[place], p.IntImm) or x.shape[place] is rules.ZERO:
                 there = p.LT(rules.ZERO, x.shape[place])
                 wanted.insert(
-                    0, loops.check(there, "no elements have no median: what is reduced has length 0")
+                    0,
+                    loops.check(
+                        there, "the median of no elements is undefined: the reduced axes have length 0"
+                    ),
                 )
             return loops.seq(*wanted)
 
@@ -127,7 +130,7 @@ def _axes(axis: Axes | None, ndim: int) -> tuple[bool, list[int]]:
 
 
 def _flattened(data: Array, over: list[int]) -> tuple[Array, int]:
-    """The reduced axes made one, and which one it is."""
+    """The data with the reduced axes merged into one, and the number of that axis."""
     if len(over) == 1:
         return data, over[0]
     kept = [n for n in range(data.ndim) if n not in over]

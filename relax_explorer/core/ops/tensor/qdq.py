@@ -29,10 +29,10 @@ class Quantized(Op):
 
     data: Tensor = operand("the tensor")
     scale: Tensor = operand(
-        "what a step of 1 stands for: one number, or a vector of one for each place along the axis"
+        "the size of one quantization step: one number, or a vector with one for each index along the axis"
     )
     zero_point: Tensor = operand(
-        "what stands for 0: one number, or a vector of one for each place along the axis"
+        "the quantized value of 0: one number, or a vector with one for each index along the axis"
     )
     axis: int = attr(-1, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE
@@ -180,7 +180,7 @@ def _operands(
 
 
 def _need_length(at: Site, part: s.TensorStructInfo, name: str, info: s.TensorStructInfo, place: int) -> None:
-    """Refuse what is neither a single number nor provably as long as the axis."""
+    """Refuse an operand that is neither a single number nor provably as long as the axis."""
     if part.dims is not None and all(dim is rules.ONE for dim in part.dims):
         return
     if part.ndim > 1:

@@ -56,7 +56,7 @@ def _doubt(x: Array, axis: int | Axes | None, keepdims: bool) -> str:
 
 
 class OfSome(Reduction):
-    """Base of those that have no value where there are no elements."""
+    """Base of the reductions that are undefined for no elements."""
 
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.OF_NOTHING)
     stops = Stops.LENGTHS
@@ -86,7 +86,7 @@ def reduced(
 
 
 def warn_of_nothing(at: Site, x: s.StructInfo, axis: int | Sequence[int] | None) -> None:
-    """Warn of an axis, of those that are reduced, that is known to have no elements; inference has accepted these."""
+    """Warn of a reduced axis that is known to have length 0."""
     if not isinstance(x, s.TensorStructInfo) or x.dims is None:
         return
     gone = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
@@ -130,7 +130,7 @@ def _axes(axis: Sequence[int] | None) -> tuple[int, ...] | None:
 class Sum(Reduction, name="relax.sum"):
     """The sum of the elements along axes, in the dtype of x.
 
-    0 of no elements; of truth values whether one of them is true. Integers wrap: no wider dtype is taken, unlike numpy's.
+    The sum of no elements is 0; of bools, whether any is true. Integers wrap around in their dtype, unlike in numpy.
     """
 
     source = "numpy.sum"
@@ -151,7 +151,7 @@ class Sum(Reduction, name="relax.sum"):
 class Prod(Reduction, name="relax.prod"):
     """The product of the elements along axes, in the dtype of x.
 
-    1 of no elements; of truth values whether all of them are true. Integers wrap: no wider dtype is taken, unlike numpy's.
+    The product of no elements is 1; of bools, whether all are true. Integers wrap around in their dtype, unlike in numpy.
     """
 
     source = "numpy.prod"
@@ -231,7 +231,7 @@ def _most(dtype: DType) -> p.PrimExpr:
 
 
 def limit_of(border: Callable[[Any], Any], x: Array) -> Array:
-    """The least or largest number of an array's dtype, as `border` says."""
+    """The least or largest number of an array's dtype, chosen by `border`."""
     from relax_explorer.core.ir.dtype import from_numpy
 
     return np.asarray(border(from_numpy(x.dtype)).value).astype(x.dtype)
@@ -244,7 +244,7 @@ def count(x: Tensor, axis: Sequence[int] | None) -> p.PrimExpr:
 
 
 def _numbers(te: Te, x: Tensor) -> Tensor:
-    """What has a mean: truth values as the numbers 0 and 1."""
+    """The data as numbers; bools become 0 and 1."""
     return te.compute("compute", x.shape, lambda *i: cast(x[i], FLOAT32)) if x.dtype.is_bool else x
 
 
@@ -254,7 +254,7 @@ def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
 
 
 def mean(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
-    """The mean over axes; NaN of nothing. Integers, which have no NaN, wrap and are cut off, as the kernel has it."""
+    """The mean over axes; NaN for no elements. Sums of integers wrap around and the mean is truncated, as in the kernel."""
     x = x.astype(np.float32) if x.dtype.kind == "b" else x
     total = np.asarray(np.sum(x, _axes(axis), x.dtype, keepdims=keepdims))
     number = x.size // total.size if total.size else 1
@@ -279,7 +279,7 @@ class Mean(OfSome, name="relax.mean"):
     """The arithmetic mean of the elements along axes, in the dtype of x.
 
     NaN of no elements, with a warning.
-    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    Sums of integers wrap around and the quotient is truncated, unlike in numpy; for no elements the run stops.
     """
 
     source = "numpy.mean"
@@ -302,7 +302,7 @@ class Variance(OfSome, name="relax.variance"):
     """The mean squared distance of the elements along axes from their mean, in the dtype of x.
 
     It is divided by the number of elements, not by one less. NaN of no elements, with a warning.
-    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    Sums of integers wrap around and the quotient is truncated, unlike in numpy; for no elements the run stops.
     """
 
     source = "numpy.var"
@@ -336,7 +336,7 @@ class Std(OfSome, name="relax.std"):
     """The standard deviation of the elements along axes, in the dtype of x.
 
     It is the root of `variance`, divided by the number of elements, not by one less. NaN of no elements, with a warning.
-    Integers wrap as they are added, and their quotient is cut off, unlike numpy's; of no elements a run stops.
+    Sums of integers wrap around and the quotient is truncated, unlike in numpy; for no elements the run stops.
     """
 
     source = "numpy.std"
@@ -389,9 +389,7 @@ def _position(function: Callable[..., Any]) -> Callable[..., Any]:
         found = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
         if x.dtype.kind in "iub" or not np.isnan(x).any():
             return found
-        rows = wide(
-            x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1)
-        )  # float8 has nothing infinite
+        rows = wide(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1))  # float8 has no infinity
         border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
         last, behind = _behind_nan(rows, border)
         after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)

@@ -41,7 +41,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
     def infer(
         at: Site, prob: s.StructInfo, uniform_sample: s.StructInfo, sample_indices: s.StructInfo, dtype: DType
     ) -> s.StructInfo:
-        """[draws, 1], the dtype asked for."""
+        """[draws, 1], the given dtype."""
         given = {
             "prob": rules.tensor(at, prob, "prob"),
             "uniform_sample": rules.tensor(at, uniform_sample, "uniform_sample"),

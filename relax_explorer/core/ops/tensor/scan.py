@@ -29,7 +29,7 @@ class Scan(Op):
     data: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
     dtype: DType | None = attr(
-        None, "dtype of the result, which elements are converted to first; that of data when None"
+        None, "dtype of the result, to which elements are converted first; None means the dtype of data"
     )
     exclusive: bool = attr(False, "whether only the elements before each count, without its own")
     fusion = Fusion.OPAQUE

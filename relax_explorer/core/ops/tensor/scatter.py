@@ -28,7 +28,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     """The data with each update put at its index along an axis, at its own place of the others.
 
     Updates of one place are put one after the other: with `update` the last one stays, with `mean` each goes half way. A
-    negative index counts from the end; a run stops at one outside. The data itself stays as it is.
+    negative index counts from the end; the run stops at an index out of bounds. The data itself is not changed.
     """
 
     source = "ONNX ScatterElements"
@@ -38,7 +38,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     updates: Tensor = operand("new elements, of the shape of indices and the dtype of data")
     axis: int = attr(0, "the axis; negative counts from the last")
     reduction: str = attr(
-        "update", "what comes of an update and the element there: update, add, mul, mean, max or min"
+        "update", "how an update is combined with the element:  update, add, mul, mean, max or min"
     )
     examples = (
         "f32[6,4] i64[2,4] f32[2,4] axis=0 -> f32[6,4]",
@@ -67,7 +67,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
 
     @staticmethod
     def evaluate(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
-        """One index for each axis: the place itself, but along the axis what the indices say."""
+        """One index for each axis: the given index along `axis`, the element's own position along the others."""
         need_room(indices.shape, data.shape, [n for n in range(data.ndim) if n != axis % data.ndim])
         index: list[Array] = list(np.indices(indices.shape))
         index[axis] = inside(indices, data.shape, axis)
@@ -95,7 +95,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     """The data with each update put at a row of indices, one index for each of its first axes.
 
     Updates of one place are put one after the other: with `update` the last one stays. A negative index counts from the end; a
-    run stops at one outside. The data itself stays as it is.
+    run stops at an index out of bounds. The data itself is not changed.
     """
 
     source = "ONNX ScatterND"
@@ -107,7 +107,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         "then the axes of data without an index"
     )
     reduction: str = attr(
-        "update", "what comes of an update and the element there: update, add, mul, max or min"
+        "update", "how an update is combined with the element:  update, add, mul, max or min"
     )
     examples = (
         "f32[6,n] i64[m,1] f32[m,n] -> f32[6,n]",
@@ -147,7 +147,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
     @staticmethod
     def evaluate(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
         """One index for each of the first axes."""
-        if not updates.size:  # nothing is written, wherever the indices point
+        if not updates.size:  # nothing is written, whatever the indices are
             return np.array(data)
         found = [inside(indices[..., n], data.shape, n, last=f", {n}") for n in range(indices.shape[-1])]
         return combined(data, tuple(found), updates, reduction)
@@ -175,7 +175,7 @@ class IndexPut(Op, name="relax.index_put"):
     """The data with values put at data[i0, i1, …].
 
     Values of one place are put one after the other: the last one stays, unless they are added. A negative index counts from the
-    end; a run stops at one outside. The data itself stays as it is.
+    end; the run stops at an index out of bounds. The data itself is not changed.
     """
 
     source = "torch.Tensor.index_put"
@@ -183,7 +183,7 @@ class IndexPut(Op, name="relax.index_put"):
     data: Tensor = operand("the tensor")
     indices: Tensors = operand("a tuple of integer tensors, one for each axis of data; they broadcast")
     values: Tensor = operand("new elements, of the dtype of data; they broadcast to the shape of the indices")
-    accumulate: bool = attr(False, "whether values are added to the elements there, else put in their place")
+    accumulate: bool = attr(False, "True adds values to the elements; False replaces the elements")
     examples = (
         "f32[5,6] (i64[m],i64[m]) f32[m] -> f32[5,6]",
         "f32[5] (i64[7],) f32[7] accumulate=True -> f32[5]",
@@ -238,7 +238,7 @@ class IndexPut(Op, name="relax.index_put"):
 
 
 def _need_one_side(at: Site, first: p.PrimExpr | None, last: p.PrimExpr | None) -> None:
-    """Refuse positions of which one counts from the start of the axis and the other from its end."""
+    """Refuse a pair of positions if one counts from the start of the axis and the other from its end."""
     before = [isinstance(value, p.IntImm) and value.value < 0 for value in (first, last)]
     if first is not None and last is not None and before[0] != before[1]:
         text = f"start is {first} and end {last}, which count from different ends of the axis"
@@ -269,12 +269,12 @@ class SliceScatter(Op, name="relax.slice_scatter"):
     """The tensor with a slice along an axis replaced.
 
     Start and end count both from the start of the axis, or both from its end. Unlike torch's, they are not moved into the
-    axis: src has an element for every position from start to end by step, and those for positions outside the axis are left out.
+    axis: src has an element for every position from start to end by step; elements for positions outside the axis are dropped.
     """
 
     source = "torch.slice_scatter"
     raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER)
-    input_tensor: Tensor = operand("the tensor; it stays as it is")
+    input_tensor: Tensor = operand("the tensor; it is not changed")
     src: Tensor = operand(
         "the new slice, along the axis (end - start) / step long, rounded up; else the shape and dtype of the tensor"
     )
@@ -330,7 +330,7 @@ class SliceScatter(Op, name="relax.slice_scatter"):
     def evaluate(
         input_tensor: Array, src: Array, start: Number, end: Number, step: Number, axis: int
     ) -> Array:
-        """src at start, start + step, …; what lies outside the axis is left out."""
+        """src at start, start + step, …; elements outside the axis are dropped."""
         if step < 1:
             raise BadValue(f"step is {step}, at least 1 is needed")
         length = input_tensor.shape[axis]
@@ -414,7 +414,7 @@ def combined(data: Array, index: tuple[Any, ...], updates: Array, reduction: str
 
 
 def _half_way(old: Array, new: Array) -> Array:
-    """The mean of two elements, of integers cut off."""
+    """The mean of two elements; for integers it is truncated."""
     total = old + new
     return divide(total, np.asarray(2, total.dtype)) if total.dtype.kind in "iu" else total / 2
 
@@ -426,7 +426,7 @@ _BETTER: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _in_turn(made: Array, index: tuple[Any, ...], updates: Array, combine: Callable[[Any, Any], Any]) -> None:
-    """Each update in turn combined with what is there; one round does all that are the nth of their element."""
+    """Combine each update with its element, in order. Round n applies the nth update of every element at once."""
     outer, inner = made.shape[: len(index)], made.shape[len(index) :]
     lengths = zip(index, outer, strict=True)
     place = np.ravel_multi_index([(item % max(n, 1)).reshape(-1) for item, n in lengths], outer, "clip")
@@ -470,7 +470,7 @@ def _need_reduction(at: Site, reduction: str, *more: str) -> None:
 def _need_same(
     at: Site, a: Sequence[p.PrimExpr] | None, b: Sequence[p.PrimExpr] | None, *names: str, whole: str = ""
 ) -> None:
-    """Refuse shapes that are known to differ; `whole` says what the first is of."""
+    """Refuse shapes that are known to differ; `whole` describes the first one in the message."""
     for left, right in zip(a or (), b or (), strict=False):
         if at.equal(left, right) is Answer.NO:
             labels = dict(zip(names, (f"length {left}", f"length {right}"), strict=True))

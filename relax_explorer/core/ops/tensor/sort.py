@@ -71,7 +71,7 @@ class Argsort(Op, name="relax.argsort"):
     data: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
     descending: bool = attr(False, "whether the largest comes first, else the smallest")
-    dtype: DType | None = attr(INT32, "dtype of the indices; that of data when None")
+    dtype: DType | None = attr(INT32, "dtype of the indices; None means the dtype of data")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] -> i32[n,4]",
         'i32[5] descending=True dtype="int64" -> i64[5]',
@@ -110,11 +110,9 @@ class Topk(Op, name="relax.topk"):
         "how many elements; all when less than 1, or more than a length that is known; a run stops where one that is not is less",
     )
     axis: int = attr(-1, "the axis; negative counts from the last")
-    ret_type: str = attr(
-        "both", "what the result is: both, a tuple of values and indices; values; or indices"
-    )
+    ret_type: str = attr("both", "the result: both (a tuple of values and indices), values, or indices")
     largest: bool = attr(True, "whether the largest elements are taken, else the smallest")
-    dtype: DType | None = attr(INT32, "dtype of the indices; that of data when None")
+    dtype: DType | None = attr(INT32, "dtype of the indices; None means the dtype of data")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] k=2 -> (f32[n,2],i32[n,2])",
         'f32[3,4] k=2 axis=0 ret_type="values" largest=False -> f32[2,4]',
@@ -237,7 +235,7 @@ class Bucketize(Op, name="relax.bucketize"):
 class Unique(Op, name="relax.unique"):
     """The different elements of a tensor, or its different slices along an axis.
 
-    How many there are is known when it runs. What is asked for beside them follows in a tuple, each a vector of int64.
+    Their number is known only at run time. Further results follow in a tuple, each a vector of int64.
     """
 
     source = "numpy.unique"
@@ -276,7 +274,7 @@ class Unique(Op, name="relax.unique"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, *flags: s.StructInfo | None) -> s.StructInfo:
-        """A vector, with an axis a tensor of the rank of x, in the dtype of x; a tuple when more is asked for."""
+        """A vector (with an axis, a tensor of the rank of x) in the dtype of x; a tuple if there are further results."""
         info = rules.tensor(at, x, "x")
         for q, flag in zip(at.op.operands[1:], flags, strict=False) if at.op is not None else ():
             if isinstance(flag, s.PrimStructInfo) and flag.dtype.is_float:

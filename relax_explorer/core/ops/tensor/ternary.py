@@ -77,7 +77,7 @@ def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, known: b
 
 
 class Where(Op, name="relax.where"):
-    """The element of x1 where the condition is true, else that of x2."""
+    """The element of x1 where the condition is true, else the element of x2."""
 
     source = "numpy.where"
     raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE, codes.DTYPE_WRONG)
@@ -93,7 +93,7 @@ class Where(Op, name="relax.where"):
 
     @staticmethod
     def infer(at: Site, condition: s.StructInfo, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """The shape that all three broadcast to, the common dtype of x1 and x2 (beside bool, that of x1)."""
+        """The broadcast shape of all three, the common dtype of x1 and x2 (with bool, the dtype of x1)."""
         test, left, right = (
             rules.tensor(at, condition, "condition"),
             rules.tensor(at, x1, "x1"),

@@ -27,7 +27,7 @@ _FORMATS = ("onnx", "tensorflow")
 
 
 class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppression"):
-    """The boxes of each class and image by falling score, without those that overlap a better one."""
+    """The boxes of each class and image by decreasing score, without boxes that overlap a better one."""
 
     source = "ONNX NonMaxSuppression"
     raises = (codes.RANK_WRONG,)
@@ -198,7 +198,7 @@ def _selected(
     limit, share_limit, score_limit = (x[(rules.ZERO,) * x.ndim] for x in (most, near, least))
 
     start = _start(kept, ranked, score_limit, share_limit)
-    # What whole numbers have in common is no whole number.
+    # The overlap of integers is a fraction.
     kind = boxes.dtype if boxes.dtype.is_float else FLOAT64
 
     def one(b: p.PrimExpr, c: p.PrimExpr) -> Stmt:

@@ -37,9 +37,9 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
     data: Tensor = operand("boxes, [batch, boxes, numbers of a box]")
     score_threshold: float = attr(0.0, "the score that a valid box exceeds")
     id_index: int = attr(
-        0, "which number of a box, from 0 on, is its class, negative for a box that is none; -1 for no class"
+        0, "the index of the class in a box; -1 if there is none. A negative class marks an invalid box"
     )
-    score_index: int = attr(1, "which number of a box, from 0 on, is its score")
+    score_index: int = attr(1, "the index of the score in a box")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[b,n,6] score_threshold=0.5 -> (i32[b],f32[b,n,6],i32[b,n])",
@@ -119,7 +119,7 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
 
 
 class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
-    """The boxes that offsets make of anchors, and the scores of their classes.
+    """The boxes given by anchors and offsets, and the scores of their classes.
 
     Anchors are given as left, top, right, bottom, but boxes come out as top, left, bottom, right, as in TFLite.
     """

@@ -25,7 +25,7 @@ Corner = Callable[[int], p.PrimExpr]  # the number of a box at a place after the
 
 
 class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
-    """The boxes of each image by falling score, without those that overlap a better one.
+    """The boxes of each image by decreasing score, without boxes that overlap a better one.
 
     All numbers of a place without a box are -1. Boxes whose score is not above 0 are dropped as well.
     """
@@ -42,12 +42,12 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     force_suppress: bool = attr(False, "whether boxes of different classes suppress one another")
     top_k: int = attr(-1, "how many of the best boxes are looked at; all when not positive")
     coord_start: int = attr(
-        2, "which number of a box, from 0 on, is the first of its four: two opposite corners"
+        2, "the index of the first coordinate in a box; the four coordinates are two opposite corners"
     )
-    score_index: int = attr(1, "which number of a box, from 0 on, is its score")
-    id_index: int = attr(0, "which number of a box, from 0 on, is its class; -1 for no class")
+    score_index: int = attr(1, "the index of the score in a box")
+    id_index: int = attr(0, "the index of the class in a box; -1 if there is none")
     return_indices: bool = attr(
-        True, "whether to give what the boxes are called and how many there are, else the boxes"
+        True, "True returns the indices of the boxes and their number; False returns the boxes"
     )
     invalid_to_bottom: bool = attr(
         False, "whether boxes come first and places without one last, if boxes are given"
@@ -187,7 +187,7 @@ def _suppress(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -
 
 
 def _soften(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> Array:
-    """Put the best box that is left first, and lower the scores of those that overlap it; returns how many are kept."""
+    """Move the best remaining box to the front and lower the scores of boxes that overlap it. Returns the number of kept boxes."""
     score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
     kind = boxes.dtype.type
     least, scale = kind(attrs["score_threshold"]), kind(-0.5 / attrs["soft_nms_sigma"])
@@ -325,7 +325,7 @@ class _Stages:
         return loops.loop(self.boxes, rival, "rival")
 
     def hard_step(self, i: p.PrimExpr, j: p.PrimExpr, room: p.PrimExpr) -> Stmt:
-        """A good box drops those that overlap it; another one is dropped."""
+        """A valid box removes the boxes that overlap it; an invalid box is removed."""
         near = p.LE(self.literal(self.attrs["iou_threshold"]), self.number[(i, 0)])
 
         def gone(k: p.PrimExpr) -> Stmt:
@@ -359,7 +359,7 @@ class _Stages:
         )
 
     def soft_step(self, i: p.PrimExpr, j: p.PrimExpr, room: p.PrimExpr) -> Stmt:
-        """The best box that is left comes next, and lowers the scores of those that overlap it."""
+        """The best remaining box comes next and lowers the scores of boxes that overlap it."""
         count, best, column = self.state[(i, 1)], self.state[(i, 2)], self.attrs["score_index"]
 
         name = loops.seq(  # the total is free until the names are counted
@@ -394,7 +394,7 @@ class _Stages:
         return loops.when(room, loops.seq(*parts))
 
     def names(self, i: p.PrimExpr) -> Stmt:
-        """What the boxes that are kept are called, and how many they are."""
+        """The indices of the kept boxes, and their number."""
         count = cast(self.total[(i, 0)], INT64)
 
         def keep(j: p.PrimVar) -> Stmt:

@@ -23,7 +23,7 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 def _places(data: Tensor, rois: Tensor) -> DType:
-    """The dtype that places are computed in: that of the regions, of the images where regions are whole numbers."""
+    """The dtype of coordinates: the dtype of the regions, or of the images if the regions are integers."""
     return next((x.dtype for x in (rois, data) if x.dtype.is_float), FLOAT64)
 
 
@@ -93,7 +93,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         False, "whether regions may be smaller than a pixel; else they are made one wide and high"
     )
     layout: str = attr("NCHW", "order of the axes of data and of the result: NCHW or NHWC")
-    mode: str = attr("avg", "what is taken of the samples of a bin: avg or max")
+    mode: str = attr("avg", "how the samples of a bin are combined: avg or max")
     fusion = Fusion.OPAQUE
     refine = staticmethod(_pair)
     examples = (
@@ -148,7 +148,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
     ) -> Tensor:  # fmt: skip
         """A loop over the samples of each bin."""
         if not data.dtype.is_float:
-            raise NotLowered(f"the images are {data.dtype}, and what lies between pixels is no whole number")
+            raise NotLowered(f"the images are {data.dtype}, and values between pixels are not integers")
         kind, axes = _places(data, rois), {axis: n for n, axis in enumerate(layout)}
         bins = (p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         lengths = dict(zip("NCHW", (rois.shape[0], data.shape[axes["C"]], *bins), strict=True))
