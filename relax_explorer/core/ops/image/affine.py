@@ -1,4 +1,4 @@
-"""Grids of places for sampling images and volumes (spatial transformers)."""
+"""Grids of coordinates for sampling images and volumes (spatial transformers)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, attr, oper
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 
-# A little less than the way from -1 to 1, so that rounding leaves the last place inside.
+# Slightly less than the distance from -1 to 1, so that rounding keeps the last coordinate in range.
 _WAY = 2.0 - 1e-7
 
 
 class AffineGrid(Op, name="relax.image.affine_grid"):
-    """The places x, y (and z) that an affine map sends the points of a grid to.
+    """The coordinates x, y (and z) of the points of a grid under an affine map.
 
-    The points go from -1 to 1 along each axis. The result is what `image.grid_sample` takes; unlike torch's, the places stand
-    in its second axis.
+    The points go from -1 to 1 along each axis. The result is an operand of `image.grid_sample`. Unlike in torch, the coordinates
+    are in the second axis.
     """
 
     source = "Jaderberg et al. 2015"
@@ -36,7 +36,8 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
     )
     size: Shape = operand("height and width of the grid, or depth, height and width")
     align_corners: bool = attr(
-        True, "whether -1 and 1 are the middles of the first and last element, or their outer borders"
+        True,
+        "True if -1 and 1 are the centers of the first and last element; False if they are their outer borders",
     )
     fusion = Fusion.INJECTIVE
     examples = (
@@ -69,7 +70,7 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
 
     @staticmethod
     def evaluate(data: Array, size: tuple[int, ...], align_corners: bool) -> Array:
-        """The last column and the others times the points."""
+        """The last column plus the other columns times the points."""
         maps, rank = wide(data), len(size)
         made = np.broadcast_to(
             maps[:, :, rank].reshape(*maps.shape[:2], *[1] * rank), (*maps.shape[:2], *size)
@@ -85,7 +86,7 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, size: Sequence[p.PrimExpr], align_corners: bool) -> Tensor:
-        """One place at a time."""
+        """One coordinate at a time."""
         rank, kind = len(size), data.dtype
 
         def element(n: p.PrimExpr, row: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
@@ -107,7 +108,7 @@ def _points(length: int, align_corners: bool) -> tuple[float, float]:
 
 
 def _point_steps(length: p.PrimExpr, align_corners: bool, kind: DType) -> tuple[p.PrimExpr, p.PrimExpr]:
-    """As `_points`, for any length, in float32 at least."""
+    """Like `_points`, for any length, at least in float32."""
     kind = kind if kind is FLOAT64 else FLOAT32
     if isinstance(length, p.IntImm):
         first, step = _points(length.value, align_corners)

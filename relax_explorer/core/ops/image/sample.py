@@ -59,7 +59,8 @@ class GridSample(Op, name="relax.image.grid_sample"):
         "zeros", "values outside data: zeros, border (the nearest element) or reflection"
     )
     align_corners: bool = attr(
-        False, "whether -1 and 1 are the middles of the first and last element, or their outer borders"
+        False,
+        "True if -1 and 1 are the centers of the first and last element; False if they are their outer borders",
     )
     examples = (
         "f32[n,3,4,5] f32[n,2,2,3] -> f32[n,3,2,3]",

@@ -26,7 +26,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 class Activation(Op):
-    """Base of the activations: the shape and dtype of the operand."""
+    """Base of the activations. The result has the shape and dtype of the operand."""
 
     raises: ClassVar[tuple[Code, ...]] = (codes.DTYPE_WRONG,)
     stops = Stops.RELATIONS
@@ -43,7 +43,7 @@ class Activation(Op):
 
 
 class Relu(Activation, name="relax.nn.relu"):
-    """Each element, but 0 where it is negative or NaN."""
+    """Each element; 0 if it is negative or NaN."""
 
     source = "Nair and Hinton 2010"
     raises = ()
@@ -78,7 +78,7 @@ class LeakyRelu(Activation, name="relax.nn.leakyrelu"):
 
     @staticmethod
     def evaluate(data: Array, alpha: float) -> Array:
-        """By the sign."""
+        """Chosen by the sign."""
         return np.where(data > 0, data, data * np.asarray(alpha, data.dtype))
 
     @staticmethod
@@ -174,7 +174,7 @@ class Softplus(Activation, name="relax.nn.softplus"):
 
     source = "torch.nn.Softplus"
     beta: float = attr(1.0, "how sharp the bend at 0 is; not 0")
-    threshold: float = attr(20.0, "where beta * x is above it the result is x itself")
+    threshold: float = attr(20.0, "if beta * x is above it, the result is x itself")
     examples = ("f32[n,4] -> f32[n,4]", "f32[n] beta=2.0 threshold=3.0 -> f32[n]")
 
     @staticmethod
@@ -183,13 +183,13 @@ class Softplus(Activation, name="relax.nn.softplus"):
         if not beta:
             raise at.fail(
                 codes.BAD_ATTRIBUTE,
-                "beta is 0, and the logarithm is divided by it; a number other than 0 is needed",
+                "beta is 0, but the logarithm is divided by beta; a number other than 0 is needed",
             )
         return Activation.infer(at, data)
 
     @staticmethod
     def evaluate(data: Array, beta: float, threshold: float) -> Array:
-        """In float32 at least."""
+        """Computed at least in float32."""
         x = wide(data)
         steep = x * np.asarray(beta, x.dtype)
         bent = np.logaddexp(np.zeros((), x.dtype), steep) / np.asarray(beta, x.dtype)
@@ -243,7 +243,7 @@ class PRelu(Op, name="relax.nn.prelu"):
 
     @staticmethod
     def evaluate(data: Array, alpha: Array, axis: int) -> Array:
-        """By the sign."""
+        """Chosen by the sign."""
         x = wide(data)
         slopes = alpha.astype(x.dtype).reshape([-1 if n == axis % x.ndim else 1 for n in range(x.ndim)])
         return np.where(x > 0, x, x * slopes).astype(data.dtype)
@@ -261,7 +261,7 @@ class PRelu(Op, name="relax.nn.prelu"):
 
 
 class BatchFlatten(Op, name="relax.nn.batch_flatten"):
-    """The same elements with all axes after the first as one."""
+    """The same elements with all axes after the first merged into one."""
 
     source = "TVM"
     raises = (codes.RANK_WRONG,)
@@ -297,7 +297,7 @@ class Dropout(Op, name="relax.nn.dropout"):
 
     source = "Srivastava et al. 2014"
     data: Tensor = operand("the tensor")
-    rate: float = attr(0.5, "share of elements that training would drop, from 0 to 1", unit="1")
+    rate: float = attr(0.5, "the fraction of elements that training would drop, from 0 to 1", unit="1")
     examples = ("f32[n,4] rate=0.5 -> (f32[n,4],f32[n,4])", "f32[] rate=0.0 -> (f32[],f32[])")
     fusion = Fusion.ELEMENTWISE
 
@@ -307,7 +307,7 @@ class Dropout(Op, name="relax.nn.dropout"):
         info = rules.tensor(at, data, "data")
         if not 0 <= rate <= 1:
             raise at.fail(
-                codes.BAD_ATTRIBUTE, f"rate is {rate}, a share from 0 to 1 is needed", help="0.5 is usual"
+                codes.BAD_ATTRIBUTE, f"rate is {rate}, a fraction from 0 to 1 is needed", help="0.5 is usual"
             )
         return s.TupleStructInfo((info, info))
 

@@ -34,13 +34,13 @@ from relax_explorer.core.ops.nn.pool import share, shares
 
 
 class AdaptiveAvgPool(Windowed):
-    """Base of the means of as many, nearly equal regions as the result has elements."""
+    """Base of the adaptive poolings: one mean for each of a given number of nearly equal regions."""
 
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("IMAGES, by layout")
     output_size: Ints | None = attr(
         None,
-        "lengths of the result along the axes of space: one number, or one for each; at least 1; those of data when None",
+        "lengths of the result along the axes of space: one number, or one for each; at least 1; None keeps the lengths of data",
         unit="elements",
     )
     layout: str = attr(
@@ -54,7 +54,7 @@ class AdaptiveAvgPool(Windowed):
     def infer(
         cls, at: Site, data: s.StructInfo, output_size: Ints | None, layout: str, out_layout: str | None
     ) -> s.StructInfo:
-        """As data with the lengths output_size along the axes of space."""
+        """Like data, with the lengths output_size along the axes of space."""
         x, rank, wanted = rules.tensor(at, data, "data"), len(cls.spatial), out_layout or layout
         need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
         need_layout_rank(at, layout, x, "data")
@@ -138,7 +138,7 @@ def _exact(length: p.PrimExpr, count: p.PrimExpr) -> bool:
 
 
 def _largest(length: p.PrimExpr, count: p.PrimExpr) -> p.PrimExpr:
-    """How many elements the largest region may have."""
+    """The greatest possible number of elements of a region."""
     if _exact(length, count):
         return rules.ONE if length is count else simplify(p.FloorDiv(length, count))
     more = simplify(p.Sub(p.Add(length, count), rules.ONE))
@@ -146,12 +146,12 @@ def _largest(length: p.PrimExpr, count: p.PrimExpr) -> p.PrimExpr:
 
 
 def _region_sums(x: Array, axis: int, count: int) -> tuple[Array, Array]:
-    """Sums over `count` regions of an axis, and how many elements each region has."""
+    """Sums over `count` regions of an axis, and the number of elements of each region."""
     length, numbers = x.shape[axis], np.arange(count)
     starts, ends = numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
     if not length or not count:
         return np.zeros((*x.shape[:axis], count, *x.shape[axis + 1 :]), x.dtype), ends - starts
-    border = [(0, 1) if n == axis else (0, 0) for n in range(x.ndim)]  # an end may be the axis's own
+    border = [(0, 1) if n == axis else (0, 0) for n in range(x.ndim)]  # an end may be the end of the axis
     both = np.stack([starts, ends], 1).ravel()
     sums = np.add.reduceat(np.pad(x, border), both, axis, dtype=x.dtype)
     return sums[(slice(None),) * axis + (slice(None, None, 2),)], ends - starts

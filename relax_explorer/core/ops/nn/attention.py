@@ -27,11 +27,11 @@ _MASKS = (None, "TopLeft", "BottomRight")
 
 
 class Attention(Op, name="relax.nn.attention"):
-    """softmax(query · key * scale + bias) · value for each head, the softmax over the keys.
+    """softmax(query · key * scale + bias) · value for each head; the softmax runs over the keys.
 
     The axes are batch, position, head and element of a head: not batch, head and position, as in PyTorch. With a causal mask a
     query sees the keys up to its own position, counted from the first query and key (TopLeft) or from the last (BottomRight);
-    with a window only so many. A query that sees no key gives zeros. Several heads of queries may share one of keys or of values.
+    with a window only the last ones of these. A query that sees no key gives zeros. Several query heads may share a key or value head.
     """
 
     source = "Vaswani et al. 2017"
@@ -47,7 +47,9 @@ class Attention(Op, name="relax.nn.attention"):
     scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask")
     window_size: int | None = attr(
-        None, "how many keys up to its own a query sees, which needs a mask; all when None", unit="elements"
+        None,
+        "the number of keys up to its own that a query sees; needs a mask; None means all",
+        unit="elements",
     )
     fusion = Fusion.OUT_ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = (
@@ -92,7 +94,7 @@ class Attention(Op, name="relax.nn.attention"):
         causal_mask: str | None,
         window_size: int | None,
     ) -> Array:
-        """In float32 at least."""
+        """Computed at least in float32."""
         seen = None
         if causal_mask is not None:
             queries, keys = query.shape[1], key.shape[1]
@@ -123,7 +125,7 @@ class Attention(Op, name="relax.nn.attention"):
 
 
 class AttentionBias(Attention, name="relax.nn.attention_bias"):
-    """As `nn.attention`, which becomes this operator when it has a bias."""
+    """`nn.attention` with a bias. A call of `nn.attention` with a bias becomes this operator."""
 
     source = "TVM"
     bias: Tensor = operand("added to the scores; lengths of 1 are repeated, but not along the keys")
@@ -141,12 +143,12 @@ def last_key(i: p.PrimExpr, queries: p.PrimExpr, keys: p.PrimExpr, mask: str | N
 
 
 def within(last: Any, place: Any, window: int | None) -> Any:
-    """Whether keys are seen: up to the last one, so many when there is a window."""
+    """True for the keys that a query sees: up to the last one, limited by the window."""
     return (place <= last) if window is None else (place <= last) & (place > last - window)
 
 
 def within_stage(last: p.PrimExpr, place: p.PrimExpr, window: int | None) -> p.PrimExpr:
-    """As `within`, for indices."""
+    """Like `within`, for indices in a kernel."""
     seen = p.LE(place, last)
     return seen if window is None else p.And(seen, p.LT(p.Sub(last, p.IntImm(window)), place))
 
@@ -173,7 +175,7 @@ def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> No
 
 
 def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None:
-    """Refuse queries, keys and values that don't belong together."""
+    """Refuse queries, keys and values of mismatched lengths."""
     names = [q.name for q in at.op.operands] if at.op is not None else ["query", "key", "value"]
     query, key, value = names[:3]
     for a, b, left, right, what in (
@@ -251,7 +253,7 @@ def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale:
 
 
 def _head(i: p.PrimExpr, heads: p.PrimExpr, x: Tensor) -> p.PrimExpr:
-    """The head of keys or values that a head of queries shares."""
+    """The key or value head that a query head uses."""
     own = x.shape[2]
     if own is heads:
         return i
@@ -259,7 +261,7 @@ def _head(i: p.PrimExpr, heads: p.PrimExpr, x: Tensor) -> p.PrimExpr:
 
 
 def weighted_stage(te: Te, scores: Tensor, value: Tensor, seen: Seen | None) -> Tensor:
-    """Values by the softmax of the scores."""
+    """Values weighted by the softmax of the scores."""
     (b, h, n, m), kind = scores.shape, scores.dtype
     zero, one = p.as_prim(0, kind), p.as_prim(1, kind)
 

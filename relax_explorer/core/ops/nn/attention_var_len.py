@@ -31,9 +31,9 @@ from relax_explorer.core.tir import stmt as t
 
 
 class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
-    """As `nn.attention`, of several sequences that stand one after another, each seeing only itself.
+    """Like `nn.attention`, for several concatenated sequences; each sequence sees only itself.
 
-    The largest numbers of queries and keys are for kernels of a library; nothing depends on them here.
+    The largest numbers of queries and keys serve kernels of a library; the explorer ignores them.
     """
 
     source = "TVM"
@@ -44,19 +44,21 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         "values of all sequences, [batch, keys, heads or a divisor, elements of a value]"
     )
     seqstart_q: Tensor = operand(
-        "where each sequence of queries starts, and where the last one ends: a vector of integers"
+        "the start of each sequence of queries, and the end of the last one: a vector of integers"
     )
     max_seqlen_q: Tensor = operand("the largest number of queries of a sequence: an integer of rank 0")
     seqstart_k: Tensor | None = operand(
-        "as seqstart_q, of keys and values; seqstart_q when left out", default=None
+        "like seqstart_q, for keys and values; seqstart_q when left out", default=None
     )
     max_seqlen_k: Tensor | None = operand(
-        "as max_seqlen_q, of keys; max_seqlen_q when left out", default=None
+        "like max_seqlen_q, for keys; max_seqlen_q when left out", default=None
     )
     scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask, within each sequence")
     window_size: int | None = attr(
-        None, "how many keys up to its own a query sees, which needs a mask; all when None", unit="elements"
+        None,
+        "the number of keys up to its own that a query sees; needs a mask; None means all",
+        unit="elements",
     )
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
@@ -66,7 +68,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
 
     @staticmethod
     def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
-        """The scale as a float32; keys that start where queries do."""
+        """The scale as a float32, and the starts of keys if they are omitted."""
         attrs, args, scale = call.attrs, call.args, call.attrs.get("scale")
         if isinstance(scale, (int, float)):
             attrs = attrs.having(scale=p.FloatImm(float(scale)))
@@ -112,7 +114,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         causal_mask: str | None,
         window_size: int | None,
     ) -> Array:
-        """Attention of one sequence after the other; zeros where there is none."""
+        """Attention of one sequence after the other; zeros outside the sequences."""
         made = np.zeros((*queries.shape[:3], values.shape[3]), queries.dtype)
         starts = seqstart_q if seqstart_k is None else seqstart_k
         limits = [
@@ -133,7 +135,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         te: Te, queries: Tensor, keys: Tensor, values: Tensor, seqstart_q: Tensor, max_seqlen_q: Tensor, seqstart_k: Tensor | None,
         max_seqlen_k: Tensor | None, scale: p.PrimExpr | None, causal_mask: str | None, window_size: int | None,
     ) -> Tensor:  # fmt: skip
-        """Attention of all to all, where a query sees the keys of its own sequence only."""
+        """Attention over all keys; a mask limits each query to its own sequence."""
         starts_q = _starts(te, seqstart_q, "seqstart_q", queries.shape[1])
         starts_k = _starts(
             te,
@@ -182,7 +184,7 @@ def _checked(name: str, starts: Array, of: str, length: int) -> list[int]:
 
 
 def _starts(te: Te, starts: Tensor, name: str, length: p.PrimExpr) -> Tensor:
-    """Where sequences start; one outside the axis, or before the one in front of it, stops the run."""
+    """The starts of sequences. A start outside the axis, or before the previous start, stops the run."""
     made = tensor(te, "T_start", starts.shape, INT64)
 
     def start(i: p.PrimExpr) -> t.Stmt:
@@ -191,7 +193,7 @@ def _starts(te: Te, starts: Tensor, name: str, length: p.PrimExpr) -> Tensor:
         inside = p.And(p.LE(rules.ZERO, own), p.LE(own, length))
         return seq(
             check(inside, f"{name} has a start outside the axis of positions"),
-            check(p.LE(before, own), f"{name} has a start before the one in front of it"),
+            check(p.LE(before, own), f"{name} has a start before the previous start"),
             store(made, (i,), own),
         )
 
@@ -200,7 +202,7 @@ def _starts(te: Te, starts: Tensor, name: str, length: p.PrimExpr) -> Tensor:
 
 
 def _sequences(te: Te, starts: Tensor, length: p.PrimExpr, count: p.PrimExpr) -> Tensor:
-    """The number of the sequence that each position is in, counted from 1; 0 where there is none."""
+    """The sequence of each position, counted from 1; 0 for a position outside the sequences."""
 
     def begun(i: p.PrimExpr, k: p.PrimExpr) -> p.PrimExpr:
         return where(p.LE(starts[k], i), rules.ONE, rules.ZERO)

@@ -20,8 +20,8 @@ from relax_explorer.core.ops.tensor.reduction import count, reduce_stage
 class BatchNorm(Op, name="relax.nn.batch_norm"):
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each channel.
 
-    When training, these are the moments of the batch, and the moving moments become (1 - momentum) * old + momentum * new; else
-    they are the moving moments, which stay. The variance is divided by the number of elements, not by one less.
+    In training these are the moments of the batch, and the moving moments become (1 - momentum) * old + momentum * new. Otherwise
+    they are the moving moments, which do not change. The divisor of the variance is the number of elements, not one less.
     """
 
     source = "Ioffe and Szegedy 2015"
@@ -37,7 +37,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
     center: bool = attr(True, "True adds beta; False ignores it")
     scale: bool = attr(True, "True multiplies by gamma; False ignores it")
     momentum: float = attr(0.1, "weight of the batch in the moving moments, from 0 to 1")
-    training: bool = attr(True, "whether the moments of the batch are taken, else the moving ones")
+    training: bool = attr(True, "True uses the moments of the batch; False the moving ones")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
         "f32[n,4,3] f32[4] f32[4] f32[4] f32[4] axis=1 training=False -> (f32[n,4,3],f32[4],f32[4])",
@@ -79,7 +79,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         momentum: float,
         training: bool,
     ) -> tuple[Array, Array, Array]:
-        """In float32 at least."""
+        """Computed at least in float32."""
         x = wide(data)
         mean, variance = moving_mean, moving_var
         if training:
@@ -125,7 +125,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
 
 
 def _vectors(te: Te, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """Mean and variance over axes; one axis is left."""
+    """Mean and variance over all axes but one."""
     zero = p.as_prim(0, x.dtype)
     total = reduce_stage(te, x, axes, False, "x_red_sum", p.Add, zero)
     mean = te.compute("T_mean_batch", total.shape, lambda c: p.Div(total[c], count(x, axes)))
@@ -143,7 +143,7 @@ def _vectors(te: Te, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
 class InstanceNorm(Op, name="relax.nn.instance_norm"):
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes.
 
-    Each image and channel has moments of its own. The variance is divided by the number of elements, not by one less.
+    Each image and channel has moments of its own. The divisor of the variance is the number of elements, not one less.
     """
 
     source = "Ulyanov et al. 2016"
@@ -195,7 +195,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         center: bool,
         scale: bool,
     ) -> Array:
-        """In float32 at least."""
+        """Computed at least in float32."""
         x = normalise(wide(data), tuple(axes), epsilon)
         x = x * spread(gamma, x.shape, (channel_axis,)) if scale else x
         return (x + spread(beta, x.shape, (channel_axis,)) if center else x).astype(data.dtype)

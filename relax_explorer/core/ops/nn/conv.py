@@ -48,7 +48,7 @@ from relax_explorer.core.ops.kit.windows import (
 
 
 class Product(Windowed):
-    """What convolutions and transposed ones have in common: operands, attributes, the order of axes."""
+    """Base of convolutions and transposed convolutions: operands, attributes, the order of axes."""
 
     data: Tensor = operand("IMAGES, by data_layout")
     weight: Tensor = operand("kernels, by kernel_layout")
@@ -64,7 +64,7 @@ class Product(Windowed):
     )
     output_padding: Ints = attr(
         every(0),
-        "elements more at the end: one number, or one for each axis; less than the stride",
+        "further elements at the end: one number, or one for each axis; less than the stride",
         unit="elements",
     )
     dilation: Ints = attr(
@@ -94,7 +94,7 @@ class Product(Windowed):
         cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, dilation: Ints, groups: int,
         data_layout: str, kernel_layout: str, out_layout: str,
     ) -> tuple[s.TensorStructInfo, s.TensorStructInfo]:  # fmt: skip
-        """Data and kernels, their ranks and the attributes checked."""
+        """The StructInfo of data and kernels, after checks of ranks and attributes."""
         x, w, rank = rules.tensor(at, data, "data"), rules.tensor(at, weight, "weight"), len(cls.spatial)
         need_layout(at, f"NC{cls.spatial}", data_layout=data_layout, out_layout=out_layout)
         need_layout(at, f"{cls.kernel_axes}{cls.spatial}", kernel_layout=kernel_layout)
@@ -109,7 +109,7 @@ class Product(Windowed):
     def in_axes(
         cls, data: Array, weight: Array, data_layout: str, kernel_layout: str, kind: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        """Arrays of data and kernels, channels first, in a dtype that products are computed in."""
+        """Data and kernels as arrays with channels first, in the dtype of the computation."""
         x = plain(data, data_layout, f"NC{cls.spatial}").astype(kind)
         return wide(x), wide(plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(kind))
 
@@ -126,7 +126,7 @@ class Convolution(Product):
         cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, dilation: Ints, groups: int, data_layout: str,
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> s.StructInfo:  # fmt: skip
-        """As data with a channel for each kernel and, along each axis of space,
+        """Like data, with a channel for each kernel and, along each axis of space,
         (length + padding before and after - dilation * (kernel - 1) - 1) // stride + 1; the dtype is out_dtype.
         """
         out_layout = out_layout or data_layout

@@ -63,7 +63,7 @@ class Transposed(Product):
         cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
         groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> s.StructInfo:  # fmt: skip
-        """As data with O * groups channels and, along each axis of space,
+        """Like data, with O * groups channels and, along each axis of space,
         (length - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padding before and after; the dtype is out_dtype.
         """
         out_layout = out_layout or data_layout
@@ -99,7 +99,7 @@ class Transposed(Product):
         cls, data: Array, weight: Array, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int, data_layout: str,
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Array:  # fmt: skip
-        """A convolution of the data, spread by the strides, with the kernels turned round."""
+        """A convolution of the data, spread by the strides, with the kernels flipped."""
         rank = len(cls.spatial)
         kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
         x, w = cls.in_axes(data, weight, data_layout, kernel_layout, kind)
@@ -121,7 +121,7 @@ class Transposed(Product):
         cls, te: Te, data: Tensor, weight: Tensor, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int,
         data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Tensor:  # fmt: skip
-        """A sum over the channels of the group and the places that the element comes from."""
+        """A sum over the channels of the group and the positions that contribute to the element."""
         rank, wanted, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
         data, data_layout = plain_stage(te, data, data_layout, axes)
         weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"IO{cls.spatial}")
@@ -180,13 +180,13 @@ def _spread(x: Array, strides: Sequence[int], ends: Pads) -> Array:
     lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
     made: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
     made[(..., *[slice(None, None, step) for step in strides])] = x
-    # The gaps around elements are one fewer than these: where there are none, it is a length below 0.
+    # There is one gap fewer than elements; without elements the length would be negative.
     around = tuple([(a, b + min(length, 0)) for (a, b), length in zip(ends, lengths, strict=True)])
     return padded(made, range(2, made.ndim), around, 0)
 
 
 def _product(views: Array, w: Array, groups: int) -> Array:
-    """Sums over channels and window with kernels (I, O, window…), as a convolution has them with its own turned."""
+    """Sums over channels and window with kernels (I, O, window…), like a convolution with flipped kernels."""
     inputs, outputs, *window = w.shape
     grouped = w.reshape(groups, inputs // groups, outputs, *window).swapaxes(1, 2)
     return product(views, grouped.reshape(groups * outputs, inputs // groups, *window), groups)
@@ -196,7 +196,7 @@ class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W")
     """Transposed cross-correlation of signals with kernels.
 
     Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
-    `nn.conv1d` by its data.
+    `nn.conv1d` with respect to its data.
     """
 
     source = "Dumoulin and Visin 2016"
@@ -211,7 +211,7 @@ class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"
     """Transposed cross-correlation of images with kernels.
 
     Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
-    `nn.conv2d` by its data.
+    `nn.conv2d` with respect to its data.
     """
 
     source = "Dumoulin and Visin 2016"
@@ -227,7 +227,7 @@ class Conv3dTranspose(Transposed, name="relax.nn.conv3d_transpose", spatial="DHW
     """Transposed cross-correlation of volumes with kernels.
 
     Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
-    `nn.conv3d` by its data.
+    `nn.conv3d` with respect to its data.
     """
 
     source = "Dumoulin and Visin 2016"

@@ -1,4 +1,4 @@
-"""What training minimizes."""
+"""Loss functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relax_explorer.core.ops.tensor.gather import inside
 
 
 class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
-    """Minus the sum of predictions * labels, divided by the first length where there are several axes.
+    """Minus the sum of predictions * labels, divided by the first length if there are several axes.
 
     Despite its name it computes no softmax: the predictions are already logarithms of probabilities.
     """
@@ -69,7 +69,7 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
 class NllLoss(Op, name="relax.nn.nll_loss"):
     """Minus the prediction of the right class times its weight, reduced over all targets.
 
-    `mean` is divided by the sum of the weights of the targets that count, so it is NaN where none does. A run stops at a target
+    `mean` divides by the sum of the weights of the counted targets, so it is NaN if none counts. The run stops at a target
     that is neither a class nor ignored.
     """
 
@@ -190,7 +190,7 @@ def need_numbers(predictions: Array) -> None:
 
 
 def need_kind_of_numbers(kind: DType) -> None:
-    """As `need_numbers`, in a lowering."""
+    """Like `need_numbers`, in a lowering."""
     if kind.is_bool:
         raise NotLowered("bools can't be negated")
 
@@ -206,14 +206,14 @@ def divided(a: Array, b: Array) -> Array:
 
 
 def is_ignored(target: p.PrimExpr, ignore_index: int) -> p.PrimExpr:
-    """Whether a target doesn't count; compared as int64, as unsigned ones never are -100."""
+    """True if a target is ignored. Targets are compared as int64, because an unsigned target is never -100."""
     return p.EQ(cast(target, INT64), p.IntImm(ignore_index))
 
 
 def _checked(
     at: Site, x: s.TensorStructInfo, y: s.TensorStructInfo, w: s.TensorStructInfo | None
 ) -> rules.Dims | None:
-    """The shape of the losses as the predictions have it, None when it is not known; refuses lengths that are known to differ."""
+    """The shape of the losses, from the predictions; None if unknown. Refuses lengths that are known to differ."""
     place = 1 if x.ndim > 1 else 0
     rest = None if x.dims is None else (*x.dims[:place], *x.dims[place + 1 :])
     pairs = [(a, b, "targets") for a, b in zip(rest or (), y.dims or (), strict=False)]

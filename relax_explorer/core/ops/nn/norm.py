@@ -62,7 +62,7 @@ def normalise(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
 class LayerNorm(Op, name="relax.nn.layer_norm"):
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments over axes.
 
-    The variance is divided by the number of elements, not by one less.
+    The divisor of the variance is the number of elements, not one less.
     """
 
     source = "Ba et al. 2016"
@@ -78,7 +78,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
     beta: Tensor = operand("offsets, with the lengths of the axes, in the dtype of data")
-    axes: Axes = attr(REQUIRED, "the axes that moments are taken over; negative count from the last")
+    axes: Axes = attr(REQUIRED, "the axes of the moments; negative ones count from the last")
     epsilon: float = attr(1e-5, "added to the variance, at least 0")
     center: bool = attr(True, "True adds beta; False ignores it")
     scale: bool = attr(True, "True multiplies by gamma; False ignores it")
@@ -108,7 +108,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
     def evaluate(
         data: Array, gamma: Array, beta: Array, axes: Axes, epsilon: float, center: bool, scale: bool
     ) -> Array:
-        """In float32 at least."""
+        """Computed at least in float32."""
         x = normalise(wide(data), tuple(axes), epsilon)
         x = x * spread(gamma, data.shape, axes) if scale else x
         return (x + spread(beta, data.shape, axes) if center else x).astype(data.dtype)
@@ -140,7 +140,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
 
 
 def spread(param: Array, shape: tuple[int, ...], axes: Axes) -> Array:
-    """A parameter, its axes those named in `axes` of a shape, as an array that broadcasts to it."""
+    """A parameter with the given `axes` of a shape, as an array that broadcasts to the shape."""
     places = [n % len(shape) for n in axes]
     turned = np.transpose(param, [places.index(n) for n in sorted(places)])
     return turned.reshape([length if n in places else 1 for n, length in enumerate(shape)])
@@ -193,7 +193,7 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     weight: Tensor = operand("factors, with the lengths of the axes, in the dtype of data")
-    axes: Axes = attr((-1,), "the axes that the mean is taken over; negative count from the last")
+    axes: Axes = attr((-1,), "the axes of the mean; negative ones count from the last")
     epsilon: float = attr(1e-5, "added to the mean of squares, at least 0")
     fusion = Fusion.OUT_ELEMENTWISE
     examples = (
@@ -209,7 +209,7 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
 
     @staticmethod
     def evaluate(data: Array, weight: Array, axes: Axes, epsilon: float) -> Array:
-        """In float32 at least."""
+        """Computed at least in float32."""
         x = wide(data)
         square = mean_over(x * x, tuple(axes))
         scaled = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
@@ -238,7 +238,7 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
 class GroupNorm(Op, name="relax.nn.group_norm"):
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with moments of each group of channels.
 
-    The variance is divided by the number of elements, not by one less.
+    The divisor of the variance is the number of elements, not one less.
     """
 
     source = "Wu and He 2018"
@@ -254,7 +254,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
     beta: Tensor = operand("an offset for each channel, in the dtype of data")
-    num_groups: int = attr(REQUIRED, "how many groups of equal size the channels are in, at least 1")
+    num_groups: int = attr(REQUIRED, "the number of equal groups of channels, at least 1")
     channel_axis: int = attr(REQUIRED, "the axis of channels; negative counts from the last")
     axes: Axes = attr(REQUIRED, "the axes of the moments, in addition to the channels of a group")
     epsilon: float = attr(1e-5, "added to the variance, at least 0")
@@ -309,7 +309,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         center: bool,
         scale: bool,
     ) -> Array:
-        """In float32 at least."""
+        """Computed at least in float32."""
         channel = channel_axis % data.ndim
         grouped = wide(data).reshape(
             (*data.shape[:channel], num_groups, data.shape[channel] // num_groups, *data.shape[channel + 1 :])

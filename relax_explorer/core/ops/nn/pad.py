@@ -1,4 +1,4 @@
-"""Borders around tensors."""
+"""Padding of tensors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from relax_explorer.core.ops.kit.windows import Pads, pad_stage, padded
 class Pad(Op, name="relax.nn.pad"):
     """The tensor with a border around it: a constant, or elements of the tensor itself.
 
-    `reflect` mirrors at the first and last element without repeating it, `replicate` repeats it (numpy's edge), `circular` begins
-    again at the other end (numpy's wrap).
+    `reflect` mirrors at the first and last element without repeating it, `replicate` repeats it (numpy's edge), `circular` continues
+    at the other end (numpy's wrap).
     """
 
     source = "numpy.pad"
@@ -81,7 +81,7 @@ class Pad(Op, name="relax.nn.pad"):
             if length:
                 made = np.take(made, _folded_array(index, length, pad_mode), axis)
             elif index.size:
-                text = f"axis {axis} of data has length 0, and no element that could be repeated"
+                text = f"axis {axis} of data has length 0, so there is no element to repeat"
                 raise BadValue(text)
         return made.copy()
 
@@ -120,7 +120,7 @@ def _folded(v: p.PrimExpr, length: p.PrimExpr, mode: str) -> p.PrimExpr:
 
 
 def _folded_array(index: Array, length: int, mode: str) -> Array:
-    """As `_folded`, for an array of indices."""
+    """Like `_folded`, for an array of indices."""
     if mode == "replicate":
         return np.clip(index, 0, length - 1)
     if mode == "circular":

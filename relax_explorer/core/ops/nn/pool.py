@@ -87,9 +87,9 @@ class Pool(Windowed):
         unit="elements",
     )
     ceil_mode: bool = attr(
-        False, "whether a last window that goes beyond the border counts, if it starts before"
+        False, "True adds a last window that reaches beyond the border, if it starts before it"
     )
-    count_include_pad: bool = attr(False, "whether the border counts in a mean; no matter in a maximum")
+    count_include_pad: bool = attr(False, "True counts the border in a mean; ignored for a maximum")
     layout: str = attr(
         in_order("NC"),
         "order of the axes of data: N batch, C channels, the others space; tiles such as 4c may follow",
@@ -103,7 +103,7 @@ class Pool(Windowed):
         cls, at: Site, data: s.StructInfo, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, layout: str,
         out_layout: str | None, **rest: object,
     ) -> s.StructInfo:  # fmt: skip
-        """As data with, along each axis of space,
+        """Like data, with, along each axis of space,
         (length + padding before and after - dilation * (pool_size - 1) - 1) / stride + 1, rounded down, with ceil_mode up.
         """
         x, wanted = rules.tensor(at, data, "data"), out_layout or layout
@@ -149,7 +149,7 @@ def pool_windows(
     ceil_mode: bool,
     own: Sequence[int],
 ) -> Array:
-    """The windows of data with channels first; `own` is its shape without any border."""
+    """The windows of data with channels first; `own` is the shape without any border."""
     rank = x.ndim - 2
     views = windows(
         padded(x, range(2, rank + 2), extended(rank, padding, strides, ceil_mode), value),
@@ -168,7 +168,7 @@ def pool_windows(
 def inside_windows(
     shape: Sequence[int], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool, kind: np.dtype[Any]
 ) -> Array:  # fmt: skip
-    """How many elements count in each window of data with a shape: those inside it, or inside its border too; 1 at least."""
+    """The number of counted elements in each window: those inside the data, or also inside its border; at least 1."""
     rank, axes = len(shape) - 2, range(2, len(shape))
     ones = np.ones((1, 1, *shape[2:]), kind)
     inside = padded(ones, axes, pads(padding, rank), 1 if count_include_pad else 0)
@@ -239,7 +239,7 @@ class AvgPool(Pool):
         cls, data: Array, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool, layout: str,
         out_layout: str | None,
     ) -> Array:  # fmt: skip
-        """Sums over windows divided by how many elements count."""
+        """Sums over windows divided by the number of counted elements."""
         rank, axes = len(cls.spatial), f"NC{cls.spatial}"
         x = wide(plain(data, layout, axes))
         views = pool_windows(x, 0, pool_size, strides, padding, dilation, ceil_mode, x.shape)
@@ -254,7 +254,7 @@ class AvgPool(Pool):
         cls, te: Te, data: Tensor, pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
         layout: str, out_layout: str | None,
     ) -> Tensor:  # fmt: skip
-        """The data with a border, a sum over the window, a division by how many elements count."""
+        """The data with a border, a sum over the window, a division by the number of counted elements."""
         rank, wanted, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
         data, layout = plain_stage(te, data, layout, axes)
         own = wanted if is_plain(wanted) else axes
@@ -284,7 +284,7 @@ def shares(total: Array, counted: Array) -> Array:
 
 
 def share(total: p.PrimExpr, counted: p.PrimExpr) -> p.PrimExpr:
-    """`shares` in a kernel; 1 element counts at least."""
+    """`shares` in a kernel; at least 1 element counts."""
     if total.dtype.is_bool:
         raise NotLowered("bools can't be divided")
     return p.Div(total, cast(p.Max(counted, rules.ONE), total.dtype))
@@ -294,7 +294,7 @@ def taps_inside(
     steps: dict[str, tuple[int, int, int, tuple[int, int]]], window: dict[str, p.PrimExpr], size: dict[str, p.PrimExpr],
     border_counts: bool,
 ) -> p.PrimExpr:  # fmt: skip
-    """How many taps of a window count; `steps` has size, stride, dilation and border of each spatial axis."""
+    """The number of counted taps of a window; `steps` has size, stride, dilation and border of each spatial axis."""
     counts = [_counted(window[axis], size[axis], *numbers, border_counts) for axis, numbers in steps.items()]
     return reduce(p.Mul, counts)
 
@@ -308,10 +308,10 @@ def _counted(
     pad: tuple[int, int],
     border: bool,
 ) -> p.PrimExpr:
-    """How many taps of window `i` lie inside an axis, or inside it and its border."""
+    """The number of taps of window `i` inside an axis, or inside the axis and its border."""
     start = simplify(p.Sub(p.Mul(i, p.IntImm(stride)), p.IntImm(pad[0])))
 
-    def first_from(place: p.PrimExpr) -> p.PrimExpr:  # the number of the first tap at `place` or behind
+    def first_from(place: p.PrimExpr) -> p.PrimExpr:  # the number of the first tap at or after `place`
         return simplify(
             p.FloorDiv(simplify(p.Add(p.Sub(place, start), p.IntImm(dilation - 1))), p.IntImm(dilation))
         )
@@ -324,7 +324,7 @@ def _counted(
 class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):
     """The largest element of each window of signals.
 
-    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    The border has the least value of the dtype. The element after a NaN replaces it, as in `max`.
     """
 
     source = "ONNX MaxPool"
@@ -338,7 +338,7 @@ class MaxPool1d(MaxPool, name="relax.nn.max_pool1d", spatial="W"):
 class MaxPool2d(MaxPool, name="relax.nn.max_pool2d", spatial="HW"):
     """The largest element of each window of images.
 
-    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    The border has the least value of the dtype. The element after a NaN replaces it, as in `max`.
     """
 
     source = "ONNX MaxPool"
@@ -348,7 +348,7 @@ class MaxPool2d(MaxPool, name="relax.nn.max_pool2d", spatial="HW"):
 class MaxPool3d(MaxPool, name="relax.nn.max_pool3d", spatial="DHW"):
     """The largest element of each window of volumes.
 
-    The border counts as the least number of the dtype. A NaN is forgotten at the next element, as in `max`.
+    The border has the least value of the dtype. The element after a NaN replaces it, as in `max`.
     """
 
     source = "ONNX MaxPool"
@@ -362,7 +362,7 @@ class AvgPool1d(AvgPool, name="relax.nn.avg_pool1d", spatial="W"):
     """
 
     source = "ONNX AveragePool"
-    count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
+    count_include_pad: bool = attr(True, "True counts the border, as zeros, in the mean")
     examples = (
         "f32[n,3,8] pool_size=2 strides=2 -> f32[n,3,4]",
         "f32[n,2,7] pool_size=[3] strides=2 padding=[1,0] dilation=2 ceil_mode=True -> f32[n,2,3]",
@@ -377,7 +377,7 @@ class AvgPool2d(AvgPool, name="relax.nn.avg_pool2d", spatial="HW"):
     """
 
     source = "ONNX AveragePool"
-    count_include_pad: bool = attr(False, "whether the border counts, as zeros, among the elements of a mean")
+    count_include_pad: bool = attr(False, "True counts the border, as zeros, in the mean")
 
     examples = _IMAGES
 
@@ -389,5 +389,5 @@ class AvgPool3d(AvgPool, name="relax.nn.avg_pool3d", spatial="DHW"):
     """
 
     source = "ONNX AveragePool"
-    count_include_pad: bool = attr(True, "whether the border counts, as zeros, among the elements of a mean")
+    count_include_pad: bool = attr(True, "True counts the border, as zeros, in the mean")
     examples = _VOLUMES

@@ -27,7 +27,7 @@ class Concat(Op, name="relax.concat"):
     raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.RELATIONS
     kernel = "concatenate"
-    tensors: Tensors = operand("a tuple of tensors of one dtype, of equal lengths but along the axis")
+    tensors: Tensors = operand("a tuple of tensors of one dtype, with equal lengths except along the axis")
     axis: int | None = attr(0, "the axis; negative counts from the last; None is for vectors only")
     fusion = Fusion.INJECTIVE
     examples = ("(f32[n,4],f32[n,2]) axis=1 -> f32[n,6]", "(i8[n],i8[m],i8[1]) -> i8[n+m+1]")
@@ -56,7 +56,7 @@ class Concat(Op, name="relax.concat"):
 
     @staticmethod
     def legalize(te: Te, tensors: Sequence[Tensor], axis: int | None) -> Tensor:
-        """From the tensor that the index along the axis falls in."""
+        """The element of the tensor into whose part the index along the axis falls."""
         place = (axis or 0) % tensors[0].ndim
         shape = _concat_shape(Site(None), [x.shape for x in tensors], place)
         assert shape is not None  # a result of unknown shape is not lowered
@@ -77,7 +77,7 @@ class Concat(Op, name="relax.concat"):
 
 
 def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.Dims | None:
-    """The joined shape; None when it depends on shape variables whether the other lengths agree."""
+    """The joined shape; None if shape variables decide whether the other lengths agree."""
     for dims in shapes[1:]:
         for n, (a, b) in enumerate(zip(shapes[0], dims, strict=True)):
             answer = at.equal(a, b) if n != place else Answer.YES
@@ -95,7 +95,7 @@ def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.D
 
 
 def _total(lengths: Sequence[p.PrimExpr]) -> p.PrimExpr:
-    """The sum as TVM writes it: literals that meet are added, equal lengths multiplied."""
+    """The sum as TVM writes it: adjacent literals are added, equal lengths multiplied."""
     first = lengths[0]
     if len(lengths) > 1 and not isinstance(first, p.IntImm) and all(length is first for length in lengths):
         return p.Mul(first, p.IntImm(len(lengths)))
@@ -109,11 +109,11 @@ def _total(lengths: Sequence[p.PrimExpr]) -> p.PrimExpr:
 
 
 MOST_IN_A_ROW = 32
-"""Beyond so many values the question is which half; TVM asks for one after the other, to any depth."""
+"""With more values than this a binary search is used. TVM tests one value after the other, to any depth."""
 
 
 def _chosen(index: p.PrimExpr, values: Sequence[p.PrimExpr], starts: Sequence[p.PrimExpr]) -> p.PrimExpr:
-    """The value in whose part `index` lies; `starts` are the beginnings of all parts but the first."""
+    """The value whose part contains `index`; `starts` are the starts of all parts but the first."""
     if len(values) > MOST_IN_A_ROW:
         half = len(values) // 2
         before = _chosen(index, values[:half], starts[: half - 1])
@@ -131,13 +131,13 @@ class Stack(Op, name="relax.stack"):
     raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER)
     stops = Stops.RELATIONS
     tensors: Tensors = operand("a tuple of tensors of one shape and dtype")
-    axis: int = attr(0, "the place of the new axis in the result; negative counts from its last")
+    axis: int = attr(0, "the position of the new axis in the result; a negative one counts from the last")
     fusion = Fusion.INJECTIVE
     examples = ("(f32[n,4],f32[n,4]) axis=1 -> f32[n,2,4]", "(i8[n],i8[n],i8[n]) axis=-1 -> i8[n,3]")
 
     @staticmethod
     def infer(at: Site, tensors: s.StructInfo, axis: int) -> s.StructInfo:
-        """The shape of each with the number of tensors at the new axis, the common dtype."""
+        """The common shape with the number of tensors as length of the new axis, the common dtype."""
         infos = rules.tensors(at, tensors, "tensors")
         if not infos:
             text = "tensors is an empty tuple, at least one tensor is needed"
@@ -159,7 +159,7 @@ class Stack(Op, name="relax.stack"):
 
     @staticmethod
     def legalize(te: Te, tensors: Sequence[Tensor], axis: int) -> Tensor:
-        """From the tensor that the index along the new axis names."""
+        """The element of the tensor that the index along the new axis selects."""
         place = axis % (tensors[0].ndim + 1)
         shape = list(tensors[0].shape)
         shape.insert(place, p.IntImm(len(tensors)))
@@ -198,7 +198,7 @@ def _same_shapes(at: Site, infos: Sequence[s.TensorStructInfo]) -> bool:
 class Split(Op, name="relax.split"):
     """A tensor cut into parts along an axis.
 
-    Where the length can't be divided into equal parts the last ones are shorter, or empty, while numpy refuses that. A cut beyond
+    If the length can't be divided into equal parts, the last ones are shorter or empty; numpy refuses that. A cut beyond
     the end is at the end. A single part is returned as a tensor, not as a tuple.
     """
 
@@ -240,7 +240,7 @@ class Split(Op, name="relax.split"):
 
     @staticmethod
     def evaluate(x: Array, indices_or_sections: int | Ints, axis: int) -> Array | tuple[Array, ...]:
-        """Parts as inference has them; of one part, the tensor itself."""
+        """The parts that inference derived; a single part is the tensor itself."""
         if indices_or_sections in (1, ()):
             return x
         spans = _spans(p.IntImm(x.shape[axis]), indices_or_sections)
@@ -290,7 +290,7 @@ def _cut_spans(length: p.PrimExpr, cuts: Sequence[Any]) -> list[tuple[p.PrimExpr
 
 
 class Repeat(Op, name="relax.repeat"):
-    """Each element several times along an axis."""
+    """Each element repeated along an axis."""
 
     source = "numpy.repeat"
     raises = (codes.AXIS_RANGE,)
@@ -339,7 +339,7 @@ class Repeat(Op, name="relax.repeat"):
 
 
 class Tile(Op, name="relax.tile"):
-    """The whole tensor several times along each axis."""
+    """The whole tensor repeated along each axis."""
 
     source = "numpy.tile"
     stops = Stops.LENGTHS

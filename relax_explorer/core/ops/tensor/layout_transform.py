@@ -26,7 +26,7 @@ Interval = tuple[p.PrimExpr, p.PrimExpr]  # the least and the greatest value
 
 
 class Unplaceable(ValueError):
-    """A map whose results have no box of their own."""
+    """The positions of an index map have no bounding box."""
 
 
 class LayoutTransform(Op, name="relax.layout_transform"):
@@ -39,16 +39,16 @@ class LayoutTransform(Op, name="relax.layout_transform"):
     raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DTYPE_WRONG)
     x: Tensor = operand("the tensor")
     index_map: IndexMap = attr(
-        REQUIRED, "from the indices of an element to those of its place: T.index_map(lambda i, j: (j, i))"
+        REQUIRED, "maps the indices of an element to its new position: T.index_map(lambda i, j: (j, i))"
     )
     pad_value: Expr | None = attr(
-        None, "what fills the places that get no element, in the dtype of x; 0 when None"
+        None, "the value of positions without an element, in the dtype of x; None means 0"
     )
     axis_separators: Ints = attr(
         (),
-        "where the axes of the result are divided into groups, each flattened by itself for memory of several axes",
+        "the starts of groups of axes of the result; each group is flattened, for memory of several axes",
     )
-    input_axis_separators: Ints = attr((), "where those of x are divided")
+    input_axis_separators: Ints = attr((), "the same for the axes of x")
     kernel = "te_layout_transform"
     fusion = Fusion.INJECTIVE
     examples = (
@@ -90,7 +90,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         axis_separators: Ints,
         input_axis_separators: Ints,
     ) -> s.StructInfo:
-        """The lengths of the box of places, the dtype of x."""
+        """The lengths of the bounding box of the positions, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if not isinstance(index_map, IndexMap):
             text = f"index_map is {index_map!r}, which is not a map of indices"
@@ -120,7 +120,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
     def evaluate(
         x: Array, index_map: IndexMap, pad_value: Any, axis_separators: Ints, input_axis_separators: Ints
     ) -> Array:
-        """Every element to its place, in one assignment."""
+        """All elements are moved in one assignment."""
         shape = [number(dim, {}) for dim in box(index_map, tuple(map(p.IntImm, x.shape)))]
         value = getattr(pad_value, "value", pad_value)
         made = np.full([int(length) for length in shape], 0 if value is None else value, x.dtype)
@@ -131,7 +131,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         taken = np.zeros(made.shape, bool)
         taken[places] = True
         if np.count_nonzero(taken) != x.size:
-            raise BadValue("index_map sends two elements to one place")
+            raise BadValue("index_map sends two elements to one position")
         made[places] = x
         return made
 
@@ -144,7 +144,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         axis_separators: Ints,
         input_axis_separators: Ints,
     ) -> Tensor:
-        """Padding everywhere where there is any, then each element to its place."""
+        """Padding everywhere, if there is any, then each element at its position."""
         if index_map.free:
             raise NotLowered("index_map mentions shape variables")
         shape = box(index_map, x.shape)
@@ -163,7 +163,7 @@ class LayoutTransform(Op, name="relax.layout_transform"):
 def box(index_map: IndexMap, dims: rules.Dims) -> rules.Dims:
     """The lengths of the result: from 0 to the greatest value of each index; raises Unplaceable.
 
-    Where each index comes from one axis, an axis that is divided is rounded up: `i // 4, i % 4` makes 4 elements of a rest.
+    If each index depends on one axis, a divided axis is rounded up: `i // 4, i % 4` gives a remainder 4 elements, too.
     """
     apart = all(len(set(p.free_vars(result)) & set(index_map.places)) == 1 for result in index_map.results)
     domains: dict[p.PrimVar, Interval] = {
@@ -181,7 +181,7 @@ def box(index_map: IndexMap, dims: rules.Dims) -> rules.Dims:
 
 
 def _rounded(result: p.PrimExpr, index_map: IndexMap, dims: rules.Dims) -> p.PrimExpr | None:
-    """The length of `i // c` where the axis is not known to be a multiple of c."""
+    """The length of `i // c` if the axis is not proven to be a multiple of c."""
     if not (
         isinstance(result, p.FloorDiv) and result.a in index_map.places and isinstance(result.b, p.IntImm)
     ):
@@ -196,7 +196,7 @@ def _rounded(result: p.PrimExpr, index_map: IndexMap, dims: rules.Dims) -> p.Pri
 
 
 def _interval(expr: p.PrimExpr, domains: dict[p.PrimVar, Interval], whole: bool) -> Interval:
-    """Between which numbers an index lies; with `whole`, a remainder may be any."""
+    """The interval of an index; with `whole`, a remainder may have any value."""
     if isinstance(expr, p.PrimVar):
         return domains.get(expr, (expr, expr))
     if isinstance(expr, p.IntImm):
@@ -252,12 +252,12 @@ _NUMPY: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def number(expr: p.PrimExpr, known: dict[p.PrimVar, Any]) -> Any:
-    """The value of an index, of arrays of indices all at once."""
+    """The value of an index expression; arrays of indices are computed at once."""
     if isinstance(expr, p.IntImm):
         return expr.value
     if isinstance(expr, p.PrimVar):
         if expr not in known:
-            raise ValueError(f"the map mentions {expr}, whose value is not at hand")
+            raise ValueError(f"the map mentions {expr}, whose value is not known")
         return known[expr]
     assert isinstance(expr, p.Binary)  # inference refused anything else
     return _NUMPY[type(expr)](number(expr.a, known), number(expr.b, known))

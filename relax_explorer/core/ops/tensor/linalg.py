@@ -20,7 +20,7 @@ class Matmul(Op, name="relax.matmul"):
     """Matrix product of the last two axes; the axes before them broadcast.
 
     [..., n, k] by [..., k, m] gives [..., n, m]. A vector on the left is one row, a vector on the right one column; that axis
-    is then left out of the result.
+    is then removed from the result.
     """
 
     source = "numpy.matmul"
@@ -101,7 +101,7 @@ def _rank(a: int, b: int) -> int:
 
 
 class Outer(Op, name="relax.outer"):
-    """The product of each element of x1 with each of x2."""
+    """The product of each element of x1 with each element of x2."""
 
     source = "numpy.outer"
     raises = (codes.RANK_WRONG,)
@@ -113,7 +113,7 @@ class Outer(Op, name="relax.outer"):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo) -> s.StructInfo:
-        """A matrix with a row for each element of x1 and a column for each of x2, in the dtype of x1."""
+        """A matrix with a row for each element of x1 and a column for each element of x2, in the dtype of x1."""
         left, right = rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
         rules.need_rank(at, left, 1, "x1")
         rules.need_rank(at, right, 1, "x2")

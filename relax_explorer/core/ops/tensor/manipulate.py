@@ -38,9 +38,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
     stops = Stops.RELATIONS
     kernel = "transpose"
     x: Tensor = operand("the tensor")
-    axes: IntList | None = attr(
-        None, "for each axis of the result the axis of x that it is; the reverse order when None"
-    )
+    axes: IntList | None = attr(None, "for each axis of the result, the axis of x; None reverses the order")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] -> f32[4,n]", "f32[2,3,4] axes=[1,0,2] -> f32[3,2,4]")
 
@@ -65,12 +63,12 @@ class PermuteDims(Op, name="relax.permute_dims"):
 
     @staticmethod
     def evaluate(x: Array, axes: tuple[int, ...] | None) -> Array:
-        """numpy.transpose, in memory of its own."""
+        """numpy.transpose, copied to new memory."""
         return np.ascontiguousarray(np.transpose(x, axes)) if x.ndim else x
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axes: tuple[int, ...] | None) -> Tensor:
-        """Each element from its old place."""
+        """Each element from its old position."""
         order = [n % x.ndim for n in axes] if axes is not None else list(range(x.ndim))[::-1]
         back = [order.index(n) for n in range(x.ndim)]
         return te.compute(
@@ -95,7 +93,7 @@ class Reshape(Op, name="relax.reshape"):
     shares = ("x",)
     stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
-    shape: Shape = operand("the new shape, of as many elements")
+    shape: Shape = operand("the new shape, with the same number of elements")
     fusion = Fusion.INJECTIVE
     examples = ("f32[n,4] (n*4,) -> f32[n*4]", "f32[2,6] (3,4) -> f32[3,4]")
 
@@ -210,7 +208,7 @@ class Flatten(Op, name="relax.flatten"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor) -> Tensor:
-        """As reshape."""
+        """Like reshape."""
         return reshape_stage(te, x, (rules.volume(x.shape),))
 
 
@@ -218,7 +216,7 @@ class Squeeze(Op, name="relax.squeeze"):
     """The same elements without axes of length 1.
 
     A listed axis of another known length stays, as in PyTorch, unlike numpy; a length that is not known
-    must be 1 when it runs.
+    must be 1 at run time.
     """
 
     source = "numpy.squeeze"
@@ -274,13 +272,13 @@ class ExpandDims(Op, name="relax.expand_dims"):
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE)
     stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
-    axis: Axes = attr(REQUIRED, "places of the new axes in the result; negative count from its last")
+    axis: Axes = attr(REQUIRED, "positions of the new axes in the result; negative ones count from the last")
     fusion = Fusion.BROADCAST
     examples = ("f32[n,4] axis=[1] -> f32[n,1,4]", "f32[4] axis=[-1] -> f32[4,1]")
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...]) -> s.StructInfo:
-        """The lengths of x with a 1 at each new place, the dtype of x."""
+        """The lengths of x with a 1 at each new axis, the dtype of x."""
         info = rules.tensor(at, x, "x")
         if info.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)
@@ -345,12 +343,12 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
 
     @staticmethod
     def evaluate(x: Array, shape: tuple[int, ...]) -> Array:
-        """numpy.broadcast_to, in memory of its own."""
+        """numpy.broadcast_to, copied to new memory."""
         return np.array(np.broadcast_to(x, tuple(shape)))
 
     @staticmethod
     def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
-        """The element that broadcasting pairs."""
+        """The element at the broadcast index."""
         return te.compute("T_broadcast_to", shape, lambda *i: index(x, i, tuple(shape)))
 
 
@@ -379,7 +377,7 @@ class Flip(Op, name="relax.flip"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int) -> Tensor:
-        """From the other end."""
+        """The element counted from the other end."""
         place = axis % data.ndim
         last = simplify(p.Sub(data.shape[place], p.IntImm(1)))
         return te.compute(

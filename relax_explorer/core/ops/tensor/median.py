@@ -21,7 +21,7 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class Median(Op, name="relax.median"):
-    """The middle one of the elements along axes in ascending order, the lower of two middle ones.
+    """The middle element along axes, in ascending order; the lower one if there are two.
 
     NaN counts as the largest. The run stops if there are no elements.
     """
@@ -32,7 +32,7 @@ class Median(Op, name="relax.median"):
     axis: Axes | None = attr(
         None, "the axes to reduce, at least one; negative count from the last; all when None"
     )
-    keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
+    keepdims: bool = attr(False, "True keeps the reduced axes with length 1")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[n,4] axis=[1] -> (f32[n],i64[n])",
@@ -43,7 +43,7 @@ class Median(Op, name="relax.median"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: Axes | None, keepdims: bool) -> s.StructInfo:
-        """The shape of x without the reduced axes, the dtype of x; if one axis is named, in a tuple with the int64 indices."""
+        """The shape of x without the reduced axes, the dtype of x. If a single axis is given, a tuple with the int64 indices, too."""
         info = rules.tensor(at, x, "x")
         if axis == ():
             raise at.fail(
@@ -122,7 +122,7 @@ class Median(Op, name="relax.median"):
 
 
 def _axes(axis: Axes | None, ndim: int) -> tuple[bool, list[int]]:
-    """Whether one axis is named, and all that are reduced."""
+    """True if a single axis is given, and the reduced axes."""
     if axis is None:
         return False, list(range(ndim))
     named = [item % ndim for item in (axis if isinstance(axis, tuple) else (axis,))]

@@ -25,7 +25,7 @@ _ZERO_POINTS = (*_INTEGERS, "int32", "uint32", "float16")
 
 
 class Quantized(Op):
-    """Base of both: one scale and zero point for all elements, or one for each index of an axis."""
+    """Base of both operators: one scale and zero point for all elements, or one for each index of an axis."""
 
     data: Tensor = operand("the tensor")
     scale: Tensor = operand(
@@ -39,9 +39,9 @@ class Quantized(Op):
 
 
 class Quantize(Quantized, name="relax.quantize"):
-    """round(data / scale) + zero_point, moved to the nearest number that out_dtype has.
+    """round(data / scale) + zero_point, clamped to the range of out_dtype.
 
-    Halves are rounded to even. For a float8 result nothing is rounded before zero_point is added.
+    Halves are rounded to even. For a float8 result, zero_point is added without rounding first.
     """
 
     source = "ONNX QuantizeLinear"
@@ -73,7 +73,7 @@ class Quantize(Quantized, name="relax.quantize"):
 
     @staticmethod
     def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
-        """In float32, then kept inside."""
+        """Computed in float32, then clamped."""
         scaled = data.astype(np.float32) / _along(scale, data, axis).astype(np.float32)
         made = (np.rint(scaled) if out_dtype.is_int else scaled) + _along(zero_point, data, axis)
         return _kept(made, out_dtype)
@@ -82,7 +82,7 @@ class Quantize(Quantized, name="relax.quantize"):
     def legalize(
         te: Te, data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, out_dtype: DType
     ) -> Tensor:
-        """The same in float32."""
+        """Computed in float32."""
         place = axis % max(data.ndim, 1)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
@@ -127,7 +127,7 @@ class Dequantize(Quantized, name="relax.dequantize"):
 
     @staticmethod
     def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
-        """In float32, then kept inside."""
+        """Computed in float32, then clamped."""
         away = data.astype(np.float32) - _along(zero_point, data, axis)
         made = away * _along(scale, data, axis).astype(np.float32)
         return _kept(made, out_dtype)
@@ -136,7 +136,7 @@ class Dequantize(Quantized, name="relax.dequantize"):
     def legalize(
         te: Te, data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, out_dtype: DType
     ) -> Tensor:
-        """The same in float32."""
+        """Computed in float32."""
         place = axis % max(data.ndim, 1)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
@@ -156,7 +156,7 @@ def _operands(
     axis: int,
     kinds: Sequence[str],
 ) -> s.TensorStructInfo:
-    """The data, after what both operators check; of unknown dtype when one of the dtypes is unknown."""
+    """The data, after the checks of both operators; its dtype is unknown if any dtype is unknown."""
     info = rules.tensor(at, data, "data")
     parts = {
         "scale": rules.tensor(at, scale, "scale"),

@@ -29,7 +29,7 @@ class Reduction(Op):
     raises: ClassVar[tuple[Code, ...]] = (codes.AXIS_RANGE, codes.AXIS_TWICE)
     x: Tensor = operand("the tensor")
     axis: Axes | None = attr(None, "the axes to reduce, negative count from the last; all when None")
-    keepdims: bool = attr(False, "whether reduced axes stay, with length 1")
+    keepdims: bool = attr(False, "True keeps the reduced axes with length 1")
     fusion = Fusion.REDUCE
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] axis=[1] -> f32[n]",
@@ -171,8 +171,8 @@ class Prod(Reduction, name="relax.prod"):
 class Max(OfSome, name="relax.max"):
     """The largest of the elements along axes.
 
-    Of no elements it is the least number of the dtype, with a warning. A NaN is forgotten at the next element, so the result is
-    the largest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
+    For no elements the result is the least number of the dtype, with a warning. The element after a NaN replaces it: the result is
+    the largest element after the last NaN, and NaN only if the last element is NaN. numpy returns NaN for any NaN.
     """
 
     source = "numpy.max"
@@ -191,8 +191,8 @@ class Max(OfSome, name="relax.max"):
 class Min(OfSome, name="relax.min"):
     """The smallest of the elements along axes.
 
-    Of no elements it is the largest number of the dtype, with a warning. A NaN is forgotten at the next element, so the result
-    is the smallest after the last NaN, and NaN only where the last element is, while numpy gives NaN.
+    For no elements the result is the largest number of the dtype, with a warning. The element after a NaN replaces it: the result
+    is the smallest element after the last NaN, and NaN only if the last element is NaN. numpy returns NaN for any NaN.
     """
 
     source = "numpy.min"
@@ -211,7 +211,7 @@ class Min(OfSome, name="relax.min"):
 def extreme(
     function: Callable[..., Any], x: Array, axes: tuple[int, ...] | None, keepdims: bool, start: Array
 ) -> Array:
-    """numpy.max or numpy.min, but of the elements after the last NaN, as one comparison after the other has it (TVM)."""
+    """numpy.max or numpy.min of the elements after the last NaN. TVM's chain of comparisons has this result."""
     made = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype)
     if x.dtype.kind in "iub" or not np.isnan(made).any():
         return made
@@ -226,7 +226,7 @@ def extreme(
 
 
 def _most(dtype: DType) -> p.PrimExpr:
-    """`highest` in a kernel; TVM reads no literal above 2^63 - 1."""
+    """`highest` in a kernel. TVM can't read a literal above 2^63 - 1."""
     return p.PrimCall("bitwise_not", (p.IntImm(0, dtype),), dtype) if dtype is UINT64 else highest(dtype)
 
 
@@ -238,7 +238,7 @@ def limit_of(border: Callable[[Any], Any], x: Array) -> Array:
 
 
 def count(x: Tensor, axis: Sequence[int] | None) -> p.PrimExpr:
-    """How many elements a reduction combines, as a scalar of the tensor's dtype."""
+    """The number of elements that a reduction combines, as a scalar of the tensor's dtype."""
     dims = x.shape if axis is None else [x.shape[n % x.ndim] for n in axis]
     return cast(product(dims), x.dtype)
 
@@ -249,7 +249,7 @@ def _numbers(te: Te, x: Tensor) -> Tensor:
 
 
 def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
-    """A result in the dtype of the tensor that was reduced."""
+    """A result converted back to the dtype of the reduced tensor."""
     return made if made.dtype is kind else te.compute("compute", made.shape, lambda *i: cast(made[i], kind))
 
 
@@ -260,7 +260,7 @@ def mean(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
     number = x.size // total.size if total.size else 1
     counted = np.asarray(number).astype(x.dtype)
     if x.dtype.kind in "iu" and not number:
-        raise ZeroDivisionError("x has no elements along the axis, and integers have no value that is none")
+        raise ZeroDivisionError("x has no elements along the axis, and integers have no NaN")
     if x.dtype.kind in "iu" and not counted:
         raise ZeroDivisionError(
             f"{number} elements are as many as 0 in {x.dtype.name}, which divides their sum"
@@ -278,7 +278,7 @@ def variance(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
 class Mean(OfSome, name="relax.mean"):
     """The arithmetic mean of the elements along axes, in the dtype of x.
 
-    NaN of no elements, with a warning.
+    NaN for no elements, with a warning.
     Sums of integers wrap around and the quotient is truncated, unlike in numpy; for no elements the run stops.
     """
 
@@ -301,7 +301,7 @@ class Mean(OfSome, name="relax.mean"):
 class Variance(OfSome, name="relax.variance"):
     """The mean squared distance of the elements along axes from their mean, in the dtype of x.
 
-    It is divided by the number of elements, not by one less. NaN of no elements, with a warning.
+    The divisor is the number of elements, not one less. NaN for no elements, with a warning.
     Sums of integers wrap around and the quotient is truncated, unlike in numpy; for no elements the run stops.
     """
 
@@ -335,7 +335,7 @@ def variance_stages(te: Te, x: Tensor, axis: Sequence[int] | None, keepdims: boo
 class Std(OfSome, name="relax.std"):
     """The standard deviation of the elements along axes, in the dtype of x.
 
-    It is the root of `variance`, divided by the number of elements, not by one less. NaN of no elements, with a warning.
+    It is the square root of `variance`, whose divisor is the number of elements, not one less. NaN for no elements, with a warning.
     Sums of integers wrap around and the quotient is truncated, unlike in numpy; for no elements the run stops.
     """
 
@@ -348,7 +348,7 @@ class Std(OfSome, name="relax.std"):
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-        """The root of the variance."""
+        """The square root of the variance."""
         squares = variance_stages(te, _numbers(te, x), axis, keepdims)
         made = te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
         return _as_before(te, made, x.dtype)
@@ -361,7 +361,7 @@ class Arg(Op):
     stops = Stops.LENGTHS
     x: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
-    keepdims: bool = attr(False, "whether the reduced axis stays, with length 1; all do when axis is None")
+    keepdims: bool = attr(False, "True keeps the reduced axis with length 1; all axes if axis is None")
     fusion = Fusion.REDUCE
     doubt = staticmethod(_doubt)
     examples: ClassVar[tuple[str, ...]] = (
@@ -381,7 +381,7 @@ class Arg(Op):
 
 
 def _position(function: Callable[..., Any]) -> Callable[..., Any]:
-    """numpy.argmax or numpy.argmin, but among the elements after the last NaN, or of that one where nothing follows it (TVM)."""
+    """numpy.argmax or numpy.argmin among the elements after the last NaN, or the position of a NaN at the end (TVM)."""
 
     def evaluate(x: Array, axis: int | None, keepdims: bool) -> Array:
         if not x.size:
@@ -400,7 +400,7 @@ def _position(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _behind_nan(rows: Array, border: Array) -> tuple[Array, Array]:
-    """Where the last NaN of each row is, -1 for none; and the rows with `border` up to there."""
+    """The position of the last NaN of each row (-1 for none), and the rows with `border` up to it."""
     none = np.isnan(rows)
     last = np.where(none.any(-1), rows.shape[-1] - 1 - np.argmax(none[..., ::-1], -1), -1)
     return last, np.where(np.arange(rows.shape[-1]) > last[..., None], rows, border)
@@ -409,7 +409,7 @@ def _behind_nan(rows: Array, border: Array) -> tuple[Array, Array]:
 def _position_stages(
     te: Te, x: Tensor, axis: int | None, keepdims: bool, better: Callable[..., p.PrimExpr], start: p.PrimExpr
 ) -> Tensor:
-    """One element after the other, which is kept with its position unless the one before is better, or equal."""
+    """A scan that keeps the best element with its position; of equal elements the first."""
     gone = list(range(x.ndim)) if axis is None else [axis % x.ndim]
     kept = [n for n in range(x.ndim) if n not in gone]
     shape = [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim) if keepdims or n in kept]
@@ -439,9 +439,9 @@ def _position_stages(
 
 
 class Argmax(Arg, name="relax.argmax"):
-    """The index of the largest element along an axis, of equal ones the first.
+    """The index of the largest element along an axis; of equal elements, the first.
 
-    -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `max`.
+    -1 for no elements, with a warning. The element after a NaN replaces it, as in `max`.
     """
 
     source = "numpy.argmax"
@@ -454,9 +454,9 @@ class Argmax(Arg, name="relax.argmax"):
 
 
 class Argmin(Arg, name="relax.argmin"):
-    """The index of the smallest element along an axis, of equal ones the first.
+    """The index of the smallest element along an axis; of equal elements, the first.
 
-    -1 of no elements, with a warning. A NaN is forgotten at the next element, as in `min`.
+    -1 for no elements, with a warning. The element after a NaN replaces it, as in `min`.
     """
 
     source = "numpy.argmin"

@@ -1,4 +1,4 @@
-"""Operators that draw from distributions, by random numbers that are given to them."""
+"""Operators that draw samples from distributions, from given random numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
-    """For each draw the first outcome where the running sum of probabilities exceeds a uniform number.
+    """For each draw, the first outcome at which the running sum of probabilities exceeds a uniform number.
 
-    Outcomes are numbered from 0. Where no sum exceeds the number it is the last outcome.
+    Outcomes are numbered from 0. If no sum exceeds the number, the result is the last outcome.
     """
 
     source = "TVM"
@@ -69,7 +69,7 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
 
     @staticmethod
     def evaluate(prob: Array, uniform_sample: Array, sample_indices: Array, dtype: DType) -> Array:
-        """All rows are summed up at once; the last outcome where no sum exceeds the number."""
+        """All rows are summed at once."""
         rows = inside(sample_indices, prob.shape, 0, "sample_indices", "prob", from_end=False)[:, 0]
         sums = np.cumsum(wide(prob), axis=1)[rows]
         over = sums > wide(uniform_sample)

@@ -31,7 +31,7 @@ class Scan(Op):
     dtype: DType | None = attr(
         None, "dtype of the result, to which elements are converted first; None means the dtype of data"
     )
-    exclusive: bool = attr(False, "whether only the elements before each count, without its own")
+    exclusive: bool = attr(False, "True excludes the element itself from its sum or product")
     fusion = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] axis=1 -> f32[n,4]",
@@ -43,7 +43,7 @@ class Scan(Op):
     def infer(
         at: Site, data: s.StructInfo, axis: int | None, dtype: DType | None, exclusive: bool
     ) -> s.StructInfo:
-        """The shape of data, when axis is None a vector of all its elements; the dtype is dtype."""
+        """The shape of data, or a vector of all its elements if axis is None; the dtype is dtype."""
         info = rules.tensor(at, data, "data")
         kind = dtype or info.dtype
         if axis is not None:
@@ -75,7 +75,7 @@ def _scan(function: Any, start: int) -> Callable[..., Any]:
 def _stage(
     te: Te, data: Tensor, axis: int | None, dtype: DType | None, exclusive: bool, combine: Any, start: int
 ) -> Tensor:
-    """Along the axis, each element combines the one before it with its own (or, when exclusive, the former's own)."""
+    """A scan along the axis: each result combines the previous result with the element, or with the previous element if exclusive."""
     x = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
     place, kind = (axis or 0) % x.ndim, dtype or data.dtype
     made = loops.tensor(te, "T_scan", x.shape, kind)
@@ -101,9 +101,9 @@ def _stage(
 
 
 class Cumsum(Scan, name="relax.cumsum"):
-    """For each element the sum of those up to it along an axis.
+    """The running sum along an axis.
 
-    When exclusive, the first one is 0. Integers wrap: no wider dtype is taken by itself.
+    If exclusive, the first result is 0. Integers wrap around in their dtype.
     """
 
     source = "numpy.cumsum"
@@ -116,9 +116,9 @@ class Cumsum(Scan, name="relax.cumsum"):
 
 
 class Cumprod(Scan, name="relax.cumprod"):
-    """For each element the product of those up to it along an axis.
+    """The running product along an axis.
 
-    When exclusive, the first one is 1. Integers wrap: no wider dtype is taken by itself.
+    If exclusive, the first result is 1. Integers wrap around in their dtype.
     """
 
     source = "numpy.cumprod"

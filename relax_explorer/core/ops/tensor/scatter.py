@@ -1,4 +1,4 @@
-"""Operators that replace some elements: where several updates meet one element, the last counts, or all are combined."""
+"""Operators that replace some elements. Several updates of one element are applied in order, or combined."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum
 
 
 class ScatterElements(Op, name="relax.scatter_elements"):
-    """The data with each update put at its index along an axis, at its own place of the others.
+    """The data with each update written at its index along an axis, and at its own position in the other axes.
 
-    Updates of one place are put one after the other: with `update` the last one stays, with `mean` each goes half way. A
+    Updates of one element are applied in order: with `update` the last one stays, with `mean` each one averages with the result. A
     negative index counts from the end; the run stops at an index out of bounds. The data itself is not changed.
     """
 
@@ -38,7 +38,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     updates: Tensor = operand("new elements, of the shape of indices and the dtype of data")
     axis: int = attr(0, "the axis; negative counts from the last")
     reduction: str = attr(
-        "update", "how an update is combined with the element:  update, add, mul, mean, max or min"
+        "update", "how an update is combined with the element: update, add, mul, mean, max or min"
     )
     examples = (
         "f32[6,4] i64[2,4] f32[2,4] axis=0 -> f32[6,4]",
@@ -75,7 +75,7 @@ class ScatterElements(Op, name="relax.scatter_elements"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str) -> Tensor:
-        """The data, then one update after the other along the axis."""
+        """A copy of the data, then one update after the other along the axis."""
         place, made = axis % data.ndim, _copied(te, data)
 
         def line(*i: p.PrimExpr) -> Stmt:
@@ -92,9 +92,9 @@ class ScatterElements(Op, name="relax.scatter_elements"):
 
 
 class ScatterNd(Op, name="relax.scatter_nd"):
-    """The data with each update put at a row of indices, one index for each of its first axes.
+    """The data with each update written at a row of indices, one index for each of the first axes.
 
-    Updates of one place are put one after the other: with `update` the last one stays. A negative index counts from the end; a
+    Updates of one element are applied in order: with `update` the last one stays. A negative index counts from the end; the
     run stops at an index out of bounds. The data itself is not changed.
     """
 
@@ -107,7 +107,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         "then the axes of data without an index"
     )
     reduction: str = attr(
-        "update", "how an update is combined with the element:  update, add, mul, max or min"
+        "update", "how an update is combined with the element: update, add, mul, max or min"
     )
     examples = (
         "f32[6,n] i64[m,1] f32[m,n] -> f32[6,n]",
@@ -154,7 +154,7 @@ class ScatterNd(Op, name="relax.scatter_nd"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor:
-        """The data, then one update after the other for each place of the axes that have no index."""
+        """A copy of the data, then one update after the other, for each index of the axes without an index."""
         depth, outer = indices.shape[-1], indices.ndim - 1
         if not isinstance(depth, p.IntImm):
             raise NotLowered(f"how many axes the indices count along is {depth}, no literal")
@@ -172,9 +172,9 @@ class ScatterNd(Op, name="relax.scatter_nd"):
 
 
 class IndexPut(Op, name="relax.index_put"):
-    """The data with values put at data[i0, i1, …].
+    """The data with values written at data[i0, i1, …].
 
-    Values of one place are put one after the other: the last one stays, unless they are added. A negative index counts from the
+    Several values of one element are written in order: the last one stays, unless they are added. A negative index counts from the
     end; the run stops at an index out of bounds. The data itself is not changed.
     """
 
@@ -216,7 +216,7 @@ class IndexPut(Op, name="relax.index_put"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool) -> Tensor:
-        """The data, then one value after the other."""
+        """A copy of the data, then one value after the other."""
         common: rules.Dims | None = ()
         for index in indices:
             common = rules.broadcast(Site(None), common, index.shape) if common is not None else None
@@ -254,7 +254,7 @@ def _need_order(at: Site, first: p.PrimExpr | None, last: p.PrimExpr | None) -> 
 
 
 def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules.Dims | None) -> None:
-    """Refuse indices that don't broadcast with each other, and values that don't with them."""
+    """Refuse indices that don't broadcast with each other, and values that don't broadcast to them."""
     common: rules.Dims | None = ()
     for dims in places:
         if common is not None and dims is not None:
@@ -268,7 +268,7 @@ def _need_broadcast(at: Site, places: Sequence[rules.Dims | None], values: rules
 class SliceScatter(Op, name="relax.slice_scatter"):
     """The tensor with a slice along an axis replaced.
 
-    Start and end count both from the start of the axis, or both from its end. Unlike torch's, they are not moved into the
+    Start and end both count from the start of the axis, or both from its end. Unlike in torch, they are not clamped to the
     axis: src has an element for every position from start to end by step; elements for positions outside the axis are dropped.
     """
 
@@ -356,7 +356,7 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         step: p.PrimExpr,
         axis: int,
     ) -> Tensor:
-        """By the place along the axis."""
+        """The position along the axis decides."""
         place = axis % input_tensor.ndim
         first, last = (_counted(item, input_tensor.shape[place]) for item in (start, end))
 
@@ -372,14 +372,14 @@ class SliceScatter(Op, name="relax.slice_scatter"):
 
 
 def _copied(te: Te, data: Tensor) -> Tensor:
-    """A tensor that starts as the data."""
+    """A tensor initialized with the data."""
     made = loops.tensor(te, "T_scatter", data.shape, data.dtype)
     loops.ordered(te, data.shape, (made,), lambda *i: loops.store(made, i, data[i]))
     return made
 
 
 def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reduction: str) -> Stmt:
-    """One update; an index outside stops the run, as memory of others is never written."""
+    """One update. An index out of bounds stops the run, so that no other memory is written."""
     old, two = made[tuple(place)], cast(p.as_prim(2), made.dtype)
     rules_of: dict[str, p.PrimExpr] = {
         "update": update,
@@ -407,7 +407,7 @@ def combined(data: Array, index: tuple[Any, ...], updates: Array, reduction: str
     elif reduction in _BETTER and made.dtype.kind not in "iub":
         _in_turn(
             made, index, updates, _BETTER[reduction]
-        )  # as kernels compare: a NaN is forgotten by the next one
+        )  # like the comparisons of kernels: the next element replaces a NaN
     else:
         _COMBINE[reduction].at(made, index, updates)
     return made
@@ -440,7 +440,7 @@ def _in_turn(made: Array, index: tuple[Any, ...], updates: Array, combine: Calla
 
 
 def _counted(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
-    """A position counted from 0; it may lie outside the axis."""
+    """A position counted from 0; it may be out of bounds."""
     if isinstance(place, p.IntImm):
         return p.Add(length, place) if place.value < 0 else place
     return where(p.LT(place, rules.ZERO), p.Add(place, length), place)
@@ -449,7 +449,7 @@ def _counted(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
 def _extent(
     length: p.PrimExpr, first: p.PrimExpr | None, last: p.PrimExpr | None, step: p.PrimExpr | None
 ) -> p.PrimExpr | None:
-    """How many positions there are from start to end by step, outside the axis too; None when it is not known."""
+    """The number of positions from start to end by step, including those outside the axis; None if unknown."""
     if first is None or last is None or not isinstance(step, p.IntImm):
         return None
     low, high = (

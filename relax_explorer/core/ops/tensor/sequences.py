@@ -16,16 +16,16 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 
 
 class ReverseSequence(Op, name="relax.reverse_sequence"):
-    """The first elements of each sequence in reverse order, the others where they were.
+    """The first elements of each sequence in reverse order; the others stay in place.
 
-    More elements than a sequence has are all of it; 1 or fewer change nothing.
+    A number above the length of a sequence reverses all of it; 1 or less changes nothing.
     """
 
     source = "ONNX ReverseSequence"
     raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand("the tensor")
     seq_lengths: Tensor = operand(
-        "how many elements of each sequence are reversed: a vector of int32 or int64"
+        "the number of elements of each sequence to reverse: a vector of int32 or int64"
     )
     seq_axis: int = attr(1, "the axis along which a sequence goes; negative counts from the last")
     batch_axis: int = attr(0, "the axis along which sequences are counted; negative counts from the last")
@@ -64,7 +64,7 @@ class ReverseSequence(Op, name="relax.reverse_sequence"):
 
     @staticmethod
     def evaluate(data: Array, seq_lengths: Array, seq_axis: int, batch_axis: int) -> Array:
-        """All places at once."""
+        """All elements at once."""
         axis, batch = seq_axis % data.ndim, batch_axis % data.ndim
         along = [1] * data.ndim
         along[batch] = len(seq_lengths)
@@ -75,7 +75,7 @@ class ReverseSequence(Op, name="relax.reverse_sequence"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, seq_lengths: Tensor, seq_axis: int, batch_axis: int) -> Tensor:
-        """The element on the other side of the middle, where the place is among the first."""
+        """The mirrored element, if the index is below the number."""
         axis, batch = seq_axis % data.ndim, batch_axis % data.ndim
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:

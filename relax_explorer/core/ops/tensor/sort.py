@@ -1,4 +1,4 @@
-"""Operators that order elements, look them up in ordered ones, and keep some of them."""
+"""Operators that sort elements, search in sorted elements, and select elements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relax_explorer.core.tir.stmt import Stmt
 
 _T = TypeVar("_T", Array, Tensor)
 
-_ROUNDS = 62  # no axis is longer than 2 to the power of this
+_ROUNDS = 62  # an axis is at most 2**_ROUNDS long
 
 
 class Sort(Op, name="relax.sort"):
@@ -34,7 +34,7 @@ class Sort(Op, name="relax.sort"):
     raises = (codes.AXIS_RANGE,)
     x: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
-    descending: bool = attr(False, "whether the largest comes first, else the smallest")
+    descending: bool = attr(False, "True puts the largest first; False the smallest")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] -> f32[n,4]",
         "i32[5] descending=True -> i32[5]",
@@ -50,18 +50,18 @@ class Sort(Op, name="relax.sort"):
 
     @staticmethod
     def evaluate(x: Array, axis: int, descending: bool) -> Array:
-        """numpy.argsort, then the elements there."""
+        """numpy.argsort, then the elements at these indices."""
         return np.take_along_axis(x, order(x, axis, descending), axis)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: int, descending: bool) -> Tensor:
-        """The element whose rank is the index."""
+        """The element whose position in sorted order is the index."""
         place = axis % x.ndim
         return _picked(te, x, order_stage(te, x, place, descending), x.shape, place)
 
 
 class Argsort(Op, name="relax.argsort"):
-    """The indices of the elements in the order that `sort` puts them in along an axis.
+    """The indices of the elements along an axis, in the order of `sort`.
 
     Equal elements keep their order, whether ascending or descending. NaN counts as the largest.
     """
@@ -70,7 +70,7 @@ class Argsort(Op, name="relax.argsort"):
     raises = (codes.AXIS_RANGE,)
     data: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
-    descending: bool = attr(False, "whether the largest comes first, else the smallest")
+    descending: bool = attr(False, "True puts the largest first; False the smallest")
     dtype: DType | None = attr(INT32, "dtype of the indices; None means the dtype of data")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] -> i32[n,4]",
@@ -91,7 +91,7 @@ class Argsort(Op, name="relax.argsort"):
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int, descending: bool, dtype: DType | None) -> Tensor:
-        """The index of the element whose rank is the index."""
+        """The index of the element whose position in sorted order is this one."""
         found = order_stage(te, data, axis % data.ndim, descending)
         return te.compute("T_argsort", data.shape, lambda *i: cast(found[i], dtype or data.dtype))
 
@@ -99,7 +99,7 @@ class Argsort(Op, name="relax.argsort"):
 class Topk(Op, name="relax.topk"):
     """The k largest or smallest elements along an axis, in order, and their indices.
 
-    Of equal elements those with smaller indices come first. NaN counts as the largest.
+    Of equal elements, the one with the smaller index comes first. NaN counts as the largest.
     """
 
     source = "ONNX TopK"
@@ -107,11 +107,11 @@ class Topk(Op, name="relax.topk"):
     data: Tensor = operand("the tensor")
     k: int = attr(
         1,
-        "how many elements; all when less than 1, or more than a length that is known; a run stops where one that is not is less",
+        "the number of elements; below 1, or above a known length, it means all; the run stops if an unknown length turns out less",
     )
     axis: int = attr(-1, "the axis; negative counts from the last")
     ret_type: str = attr("both", "the result: both (a tuple of values and indices), values, or indices")
-    largest: bool = attr(True, "whether the largest elements are taken, else the smallest")
+    largest: bool = attr(True, "True takes the largest elements; False the smallest")
     dtype: DType | None = attr(INT32, "dtype of the indices; None means the dtype of data")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] k=2 -> (f32[n,2],i32[n,2])",
@@ -142,7 +142,7 @@ class Topk(Op, name="relax.topk"):
     def evaluate(
         data: Array, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
     ) -> Array | tuple[Array, Array]:
-        """The first of numpy.argsort, and the elements there."""
+        """The first indices of numpy.argsort, and their elements."""
         count = min(k, data.shape[axis]) if k > 0 else data.shape[axis]
         found = np.take(order(data, axis, largest), range(count), axis)
         indices = found.astype(dtype.to_numpy() if dtype else data.dtype)
@@ -152,7 +152,7 @@ class Topk(Op, name="relax.topk"):
     def legalize(
         te: Te, data: Tensor, k: int, axis: int, ret_type: str, largest: bool, dtype: DType | None
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """The first in order, and the elements there."""
+        """The first indices in order, and their elements."""
         place = axis % data.ndim
         shape = (*data.shape[:place], _kept(data.shape[place], k), *data.shape[place + 1 :])
         found = order_stage(te, data, place, largest)
@@ -164,18 +164,18 @@ class Topk(Op, name="relax.topk"):
 
 
 class Bucketize(Op, name="relax.bucketize"):
-    """For each element the number of boundaries that come before it.
+    """For each element, the number of boundaries before it.
 
-    NaN comes before all boundaries, so it gives 0. Boundaries in another order than ascending are not refused, but what comes
-    out then has no meaning.
+    NaN comes before all boundaries, so it gives 0. Boundaries that do not ascend are accepted, but the result is then
+    undefined.
     """
 
     source = "torch.bucketize"
     raises = (codes.RANK_WRONG,)
     input_tensor: Tensor = operand("the elements")
     boundaries: Tensor = operand("a vector in ascending order")
-    out_int32: bool = attr(False, "whether the result is int32, else int64")
-    right: bool = attr(False, "whether a boundary comes before an element that is equal to it")
+    out_int32: bool = attr(False, "True returns int32; False int64")
+    right: bool = attr(False, "True counts boundaries that equal the element")
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] f32[5] -> i64[n,4]",
         "i32[4] i32[m] out_int32=True right=True -> i32[4]",
@@ -192,7 +192,7 @@ class Bucketize(Op, name="relax.bucketize"):
 
     @staticmethod
     def evaluate(input_tensor: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
-        """All elements halve the boundaries that are left at once; NaN comes before the first one."""
+        """A binary search of all elements at once; NaN comes before the first boundary."""
         low = np.zeros(input_tensor.shape, np.int64)
         high = np.full(input_tensor.shape, len(boundaries), np.int64)
         for _ in range(len(boundaries).bit_length()):
@@ -205,7 +205,7 @@ class Bucketize(Op, name="relax.bucketize"):
 
     @staticmethod
     def legalize(te: Te, input_tensor: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-        """The same for each element."""
+        """A binary search for each element."""
         length = simplify(boundaries.shape[0])
         found = loops.tensor(te, "T_searchsorted", input_tensor.shape, INT32 if out_int32 else INT64)
         left = loops.tensor(te, "T_between", (*input_tensor.shape, p.IntImm(2)), INT64)
@@ -233,7 +233,7 @@ class Bucketize(Op, name="relax.bucketize"):
 
 
 class Unique(Op, name="relax.unique"):
-    """The different elements of a tensor, or its different slices along an axis.
+    """The distinct elements of a tensor, or its distinct slices along an axis.
 
     Their number is known only at run time. Further results follow in a tuple, each a vector of int64.
     """

@@ -17,7 +17,7 @@ from relax_explorer.core.ops.kit.te import Te, Tensor
 
 
 class EwiseFma(Op, name="relax.ewise_fma"):
-    """x1 * x2 + x3, element by element, of tensors of one shape: nothing broadcasts.
+    """x1 * x2 + x3, element by element, for tensors of the same shape; nothing broadcasts.
 
     The product is rounded before the sum, unlike in the fused multiply-add of IEEE 754.
     """
@@ -36,7 +36,7 @@ class EwiseFma(Op, name="relax.ewise_fma"):
 
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo, x3: s.StructInfo) -> s.StructInfo:
-        """The shape and dtype that all three have."""
+        """The common shape and dtype of all three."""
         given = {
             "x1": rules.tensor(at, x1, "x1"),
             "x2": rules.tensor(at, x2, "x2"),
@@ -66,7 +66,7 @@ class EwiseFma(Op, name="relax.ewise_fma"):
 
 
 def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, known: bool) -> None:
-    """Refuse shapes that differ, or, where all are `known`, are not known to be equal."""
+    """Refuse shapes that differ; with `known`, also shapes that are not proven to be equal."""
     if a.dims is None or b.dims is None:
         return
     answers = [at.equal(x, y) for x, y in zip(a.dims, b.dims, strict=True)]
