@@ -51,7 +51,7 @@ ROWS = (
     Row("index_put", "f32[5,6] (i64[m],i64[n]) f32[m]", "the shapes of the indices are not known to broadcast", REFUSED),
     Row("layout_transform", "f32[n,4] index_map={T.index_map(lambda i, j: (j, i*n))}", "index_map mentions shape variables", REFUSED),
     Row("vision.roi_align", "i32[2,3,6,6] f32[4,5] pooled_size=(2,2) spatial_scale=1.0", _PIXELS, LOWERED),
-    Row("vision.non_max_suppression", "i32[1,10,6] i32[1] i32[1,10]", r"the boxes are \w+: what whole numbers share is 0 or all", REFUSED),
+    Row("vision.non_max_suppression", "i32[1,10,6] i32[1] i32[1,10]", r"the boxes are \w+: the overlap of integers would be 0 or 1", REFUSED),
     Row("vision.multibox_transform_loc", "i32[1,3,10] i32[1,40] i32[1,10,4]", r"the scores are \w+, no floats", REFUSED),
     Row("dynamic_strided_slice", "f32[8,9] any[2] i64[2] i64[2]", _ENDS, REFUSED),
     Row("grad.take_backward", "f32[2] object i64[2]", r"of \w+ it is not known what it is", LEFT),

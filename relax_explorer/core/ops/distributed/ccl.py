@@ -15,7 +15,7 @@ KINDS = ("sum", "prod", "min", "max", "avg")
 class Collective(Op):
     """Base of the operators that need several workers."""
 
-    no_evaluate = "it needs several workers, and there is one here; run it with TVM's Disco"
+    no_evaluate = "it needs several workers, but the explorer has one; run it with TVM's Disco"
     no_legalize = "it computes no elements: the runtime sends them between workers"
 
 
@@ -23,11 +23,11 @@ def need_workers(at: Site, count: int) -> None:
     """Refuse a number of workers below 1."""
     if count < 1:
         text = f"num_workers is {count}, at least 1 is needed"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, help="say how many workers there are")
+        raise at.fail(codes.BAD_ATTRIBUTE, text, help="give a number of workers of at least 1")
 
 
 def divided(at: Site, x: s.TensorStructInfo, count: int, axis: int, name: str) -> s.TensorStructInfo:
-    """The part of one of `count` workers along an axis: the length is divided, without a rest."""
+    """The part of one of `count` workers along an axis. The length must be divisible."""
     if x.dims is None:
         text = f"the shape of {name} is not known"
         raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {x}"}, help="state it with R.match_cast")
@@ -47,12 +47,12 @@ def divided(at: Site, x: s.TensorStructInfo, count: int, axis: int, name: str) -
 
 
 class Allreduce(Collective, name="relax.ccl.allreduce"):
-    """Each element reduced over the workers, which all get the result."""
+    """Each element reduced over the workers; all workers get the result."""
 
     source = "MPI_Allreduce; NCCL"
-    x: Tensor = operand("the worker's own tensor, of equal shape on all")
+    x: Tensor = operand("the worker's tensor, of the same shape on all workers")
     op_type: str = attr("sum", f"how elements are combined: {', '.join(KINDS)}")
-    in_group: bool = attr(True, "whether only the workers of the group take part")
+    in_group: bool = attr(True, "True limits the operation to the workers of the group")
     examples = ("f32[n,4] -> f32[n,4]", 'f32[n] op_type="max" in_group=False -> f32[n]')
 
     @staticmethod
@@ -65,13 +65,13 @@ class Allreduce(Collective, name="relax.ccl.allreduce"):
 
 
 class Allgather(Collective, name="relax.ccl.allgather"):
-    """The tensors of all workers one after another along the first axis, on each of them."""
+    """The tensors of all workers, concatenated along the first axis, on each worker."""
 
     source = "MPI_Allgather; NCCL"
     raises = (codes.RANK_WRONG,)
-    x: Tensor = operand("the worker's own tensor, of equal shape on all")
-    num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
-    in_group: bool = attr(True, "whether only the workers of the group take part")
+    x: Tensor = operand("the worker's tensor, of the same shape on all workers")
+    num_workers: int = attr(REQUIRED, "the number of workers", unit="workers")
+    in_group: bool = attr(True, "True limits the operation to the workers of the group")
     examples = ("f32[3,n] num_workers=2 -> f32[6,n]", "f32[n,4] num_workers=2 -> f32[n*2,4]")
 
     @staticmethod
@@ -91,7 +91,7 @@ class BroadcastFromWorker0(Collective, name="relax.ccl.broadcast_from_worker0"):
     """The tensor of worker 0, on all workers."""
 
     source = "MPI_Bcast; NCCL"
-    x: Tensor = operand("the tensor; only that of worker 0 matters")
+    x: Tensor = operand("the tensor; only the tensor of worker 0 is used")
     examples = ("f32[n,4] -> f32[n,4]", "any[?] -> any[?]")
 
     @staticmethod
@@ -105,8 +105,8 @@ class ScatterFromWorker0(Collective, name="relax.ccl.scatter_from_worker0"):
 
     source = "MPI_Scatter; NCCL"
     raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.SIZE_MISMATCH)
-    x: Tensor = operand("the tensor; only that of worker 0 matters")
-    num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
+    x: Tensor = operand("the tensor; only the tensor of worker 0 is used")
+    num_workers: int = attr(REQUIRED, "the number of workers", unit="workers")
     axis: int = attr(0, "the axis to divide, counted from 0")
     examples = ("f32[6,n] num_workers=2 -> f32[3,n]", "f32[n,4] num_workers=4 axis=1 -> f32[n,1]")
 

@@ -113,7 +113,7 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
     source = "TVM"
     raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.SIZE_MISMATCH)
     input: Tensor = operand("the tensor that every device has a copy of")
-    num_workers: int = attr(REQUIRED, "how many workers there are", unit="workers")
+    num_workers: int = attr(REQUIRED, "the number of workers", unit="workers")
     axis: int = attr(
         REQUIRED, "the axis to divide, counted from 0; its length must be a multiple of `num_workers`"
     )

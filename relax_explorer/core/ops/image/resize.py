@@ -60,8 +60,8 @@ class Resize(Spatial):
     size: Shape = operand("the lengths of the result along the axes of space")
     roi: Numbers = attr(
         lambda spatial: (p.FloatImm(0.0),) * (2 * len(spatial)),
-        "for tf_crop_and_resize the region, as shares of the lengths: where it starts in each axis, then where it ends;"
-        " one number stands for all",
+        "for tf_crop_and_resize, the region as fractions of the lengths: its start in each axis, then its end;"
+        " a single number is repeated",
     )
     layout: str = attr(
         in_order("NC"),
@@ -69,11 +69,11 @@ class Resize(Spatial):
     )
     method: str = attr("linear", "nearest_neighbor, linear or cubic")
     coordinate_transformation_mode: str = attr(
-        "half_pixel", f"where an element comes from: {', '.join(MODES)}"
+        "half_pixel", f"how the position of an element is computed: {', '.join(MODES)}"
     )
     rounding_method: str = attr(
         lambda spatial: "round" if spatial == "HW" else "",
-        "for nearest_neighbor, what element a place between two takes: round, floor, ceil, round_prefer_floor or"
+        "for nearest_neighbor, how a position between two elements is rounded: round, floor, ceil, round_prefer_floor or"
         " round_prefer_ceil; when empty, round with align_corners, else floor",
     )
     cubic_alpha: float = attr(-0.75, "for cubic, the coefficient a of its polynomials")
@@ -100,7 +100,7 @@ class Resize(Spatial):
         cls, at: Site, data: s.StructInfo, size: s.StructInfo, roi: Numbers, layout: str, method: str, coordinate_transformation_mode: str,
         rounding_method: str, cubic_exclude: int, out_dtype: DType | None, **rest: object,
     ) -> s.StructInfo:  # fmt: skip
-        """As data with the lengths size along the axes of space; the dtype is out_dtype."""
+        """Like data, with the lengths size along the axes of space; the dtype is out_dtype."""
         x, rank = rules.tensor(at, data, "data"), len(cls.spatial)
         need_layout(at, f"NC{cls.spatial}", layout=layout)
         need_layout_rank(at, layout, x, "data")
@@ -113,7 +113,7 @@ class Resize(Spatial):
         _check_words(at, method, coordinate_transformation_mode, rounding_method)
         if cubic_exclude not in (0, 1):
             text = f"cubic_exclude is {cubic_exclude}, it must be 0 or 1"
-            raise at.fail(codes.BAD_ATTRIBUTE, text, help="1 leaves out what is outside")
+            raise at.fail(codes.BAD_ATTRIBUTE, text, help="1 drops elements outside")
         if coordinate_transformation_mode == "tf_crop_and_resize" and len(roi) != 2 * rank:
             raise at.fail(codes.BAD_ATTRIBUTE, f"roi has {len(roi)} numbers, {2 * rank} are needed")
         kind = out_dtype or x.dtype
@@ -127,7 +127,7 @@ class Resize(Spatial):
         cls, data: Array, size: tuple[int, ...], roi: Numbers, layout: str, method: str, coordinate_transformation_mode: str, rounding_method: str,
         cubic_alpha: float, cubic_exclude: int, extrapolation_value: float, out_dtype: DType | None,
     ) -> Array:  # fmt: skip
-        """The elements around each place by their shares, one axis after the other."""
+        """Weighted sums of the elements around each position, one axis after the other."""
         mode, axes = coordinate_transformation_mode, f"NC{cls.spatial}"
         x = plain(data, layout, axes)
         kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
@@ -165,7 +165,7 @@ class Resize(Spatial):
         extrapolation_value: float,
         out_dtype: DType | None,
     ) -> Tensor:
-        """The nearest element, or those around the place by their shares."""
+        """The nearest element, or a weighted sum of the elements around the position."""
         mode, wanted, kind = coordinate_transformation_mode, layout, out_dtype or data.dtype
         data, layout = plain_stage(te, data, layout, f"NC{cls.spatial}")
         at = _Target(
@@ -196,7 +196,7 @@ class _Target:
     dtype: DType
 
     def exact(self, axis: str, i: p.PrimExpr) -> p.PrimExpr:
-        """The place that an index of an axis comes from."""
+        """The source position of an index of an axis."""
         ends = region_ends(self.roi, self.spatial, axis)
         return place_of(i, self.old[axis], self.new[axis], self.mode, *ends)
 
@@ -215,7 +215,7 @@ class _Target:
 
 
 def _nearest_stage(te: Te, x: Tensor, at: _Target, rounding: str, outside: float) -> Tensor:
-    """The element whose place is nearest."""
+    """The element nearest to the position."""
 
     def element(*i: p.PrimExpr) -> p.PrimExpr:
         place = by_axis(at.layout, i)
@@ -232,7 +232,7 @@ def _nearest_stage(te: Te, x: Tensor, at: _Target, rounding: str, outside: float
 def _mixed_stage(
     te: Te, x: Tensor, at: _Target, axis: str, method: str, alpha: float, exclude: bool, outside: float | None
 ) -> Tensor:
-    """The elements around the place in one axis by their shares; float32 unless it is the last axis, which has `outside`."""
+    """A weighted sum along one axis. The result is float32; only the last axis converts it and applies `outside`."""
 
     def mixed(*i: p.PrimExpr) -> p.PrimExpr:
         place = by_axis(at.layout, i)
@@ -265,7 +265,7 @@ def _check_words(at: Site, method: str, mode: str, rounding: str) -> None:
 class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):
     """Images in another size: the nearest element, or linear or cubic interpolation.
 
-    Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
+    Element i of a length b comes from a position in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
     with align_corners, i * a / b with asymmetric.
     """
 
@@ -284,7 +284,7 @@ class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):
 class Resize3d(Resize, name="relax.image.resize3d", spatial="DHW"):
     """Volumes in another size: the nearest element, or linear or cubic interpolation.
 
-    Element i of a length b comes from a place in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
+    Element i of a length b comes from a position in the length a of data: (i + 0.5) * a / b - 0.5 with half_pixel, i * (a - 1) / (b - 1)
     with align_corners, i * a / b with asymmetric.
     """
 

@@ -21,14 +21,14 @@ _HAIR = 1e-5
 
 
 def region_ends(roi: Numbers, spatial: str, axis: str) -> tuple[float, float]:
-    """Where the region starts and ends in an axis; TVM has height first for images, width first for volumes."""
+    """The start and end of the region in an axis. TVM has height first for images, width first for volumes."""
     numbers = [float(getattr(item, "value", item)) for item in roi]
     place, rank = (spatial if len(spatial) == 2 else spatial[::-1]).index(axis), len(spatial)
     return (numbers[place], numbers[place + rank]) if len(numbers) == 2 * rank else (0.0, 0.0)
 
 
 def places_of(old: int, new: int, mode: str, start: float, end: float) -> Array:
-    """The places in the old axis of all indices of the new one, as float32."""
+    """The source positions of all indices of the new axis, as float32."""
     f = np.float32
     i, scale = np.arange(new, dtype=f), f(old) / f(max(new, 1))
     if mode == "align_corners":
@@ -47,7 +47,7 @@ def places_of(old: int, new: int, mode: str, start: float, end: float) -> Array:
 def place_of(
     i: p.PrimExpr, old: p.PrimExpr, new: p.PrimExpr, mode: str, start: float, end: float
 ) -> p.PrimExpr:
-    """As `_places`, for one index."""
+    """Like `places_of`, for one index."""
     x, zero, half = p.Cast(FLOAT32, i), p.FloatImm(0.0), p.FloatImm(0.5)
     less = [cast(simplify(p.Sub(length, rules.ONE)), FLOAT32) for length in (old, new)]
 
@@ -82,7 +82,7 @@ def _ratio(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 
 
 def inside(found: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
-    """An index moved into an axis."""
+    """An index clamped to an axis."""
     return p.Max(p.Min(found, simplify(p.Sub(length, rules.ONE))), rules.ZERO)
 
 
@@ -99,7 +99,7 @@ def _rounding(mode: str, rounding: str) -> tuple[str, float]:
 
 
 def _whole_steps(old: Any, new: Any, mode: str, rounding: str) -> int:
-    """How often each element is repeated where that is a whole number and no float is needed, else 0."""
+    """The number of repetitions of each element if it is an integer and needs no float; else 0."""
     whole = (
         mode == "asymmetric" and rounding in ("", "floor") and isinstance(old, int) and isinstance(new, int)
     )
@@ -107,7 +107,7 @@ def _whole_steps(old: Any, new: Any, mode: str, rounding: str) -> int:
 
 
 def rounded(places: Array, old: int, new: int, mode: str, rounding: str) -> Array:
-    """The indices nearest to places."""
+    """The indices nearest to positions."""
     steps = _whole_steps(old, new, mode, rounding)
     if steps:
         return np.arange(new) // steps
@@ -120,7 +120,7 @@ def rounded(places: Array, old: int, new: int, mode: str, rounding: str) -> Arra
 def rounded_index(
     i: p.PrimExpr, exact: p.PrimExpr, old: p.PrimExpr, new: p.PrimExpr, mode: str, rounding: str
 ) -> p.PrimExpr:
-    """As `_rounded`, for one index."""
+    """Like `rounded`, for one index."""
     steps = _whole_steps(getattr(old, "value", None), getattr(new, "value", None), mode, rounding)
     if steps:
         return p.FloorDiv(i, p.IntImm(steps))
@@ -129,7 +129,7 @@ def rounded_index(
 
 
 def mixture(x: Array, axis: int, places: Array, method: str, alpha: float, exclude: bool) -> Array:
-    """The elements around the places of an axis by their shares."""
+    """Weighted sums of the elements around the positions of an axis."""
     low = np.floor(places)
     share, index, old = places - low, low.astype(np.int64), x.shape[axis]
     made: Array = np.zeros((), np.float32)
@@ -145,7 +145,7 @@ def mixture(x: Array, axis: int, places: Array, method: str, alpha: float, exclu
 
 
 def excluded(weights: dict[int, p.PrimExpr], index: p.PrimExpr, old: p.PrimExpr) -> dict[int, p.PrimExpr]:
-    """The shares of elements inside an axis, which are then 1 together."""
+    """The weights of elements inside an axis, scaled to a sum of 1."""
     kept = {}
     for tap, weight in weights.items():
         place = index + tap
@@ -156,7 +156,7 @@ def excluded(weights: dict[int, p.PrimExpr], index: p.PrimExpr, old: p.PrimExpr)
 
 
 def weights_of(share: Any, method: str, alpha: float) -> dict[int, Any]:
-    """The shares of the elements around a place, by their steps from the one below: Keys' kernel (1981), or two for linear."""
+    """The weights of the elements around a position, by their distance from the one below: Keys' kernel (1981), or linear."""
     if method == "linear":
         return {0: 1 - share, 1: share}
     rest = 1 - share

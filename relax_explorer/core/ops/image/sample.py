@@ -1,4 +1,4 @@
-"""Sampling images and volumes at computed places (spatial transformers)."""
+"""Sampling images and volumes at computed coordinates (spatial transformers)."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _CUBIC_ALPHA = -0.75
 
 
 class GridSample(Op, name="relax.image.grid_sample"):
-    """The elements of images at given places, or mixtures of those around them.
+    """The elements of images at given coordinates, or weighted sums of the elements around them.
 
-    A place goes from -1 to 1 along each axis. Its x, y (and z) stand in the second axis of the grid, in torch they stand in the
+    Coordinates go from -1 to 1 along each axis. The second axis of the grid holds x, y (and z); in torch it is the
     last.
     """
 
@@ -51,10 +51,10 @@ class GridSample(Op, name="relax.image.grid_sample"):
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
     data: Tensor = operand("images or volumes, by layout")
     grid: Tensor = operand(
-        "places, [batch, 2, height, width], or [batch, 3, depth, height, width] of volumes"
+        "coordinates, [batch, 2, height, width], or [batch, 3, depth, height, width] for volumes"
     )
-    method: str = attr("bilinear", "bilinear (trilinear of volumes), nearest, or bicubic, of images only")
-    layout: str = attr("NCHW", "order of the axes of data and of the result; of volumes NCDHW")
+    method: str = attr("bilinear", "bilinear (trilinear for volumes), nearest, or bicubic (images only)")
+    layout: str = attr("NCHW", "order of the axes of data and of the result; NCDHW for volumes")
     padding_mode: str = attr(
         "zeros", "values outside data: zeros, border (the nearest element) or reflection"
     )
@@ -73,7 +73,7 @@ class GridSample(Op, name="relax.image.grid_sample"):
     def infer(
         at: Site, data: s.StructInfo, grid: s.StructInfo, method: str, layout: str, padding_mode: str, align_corners: bool
     ) -> s.StructInfo:  # fmt: skip
-        """As data with the lengths of grid along the axes of space."""
+        """Like data, with the lengths of grid along the axes of space."""
         x, places = rules.tensor(at, data, "data"), rules.tensor(at, grid, "grid")
         volumes = layout == "NCDHW"
         spatial = "DHW" if volumes else "HW"
@@ -105,7 +105,7 @@ class GridSample(Op, name="relax.image.grid_sample"):
     def evaluate(
         data: Array, grid: Array, method: str, layout: str, padding_mode: str, align_corners: bool
     ) -> Array:
-        """Sums of the elements around the places by their shares."""
+        """Weighted sums of the elements around the positions."""
         spatial = "HW" if grid.ndim == 4 else "DHW"
         axes, rank = f"NC{spatial}", len(spatial)
         x = plain(data, layout, axes)
@@ -130,7 +130,7 @@ class GridSample(Op, name="relax.image.grid_sample"):
     def legalize(
         te: Te, data: Tensor, grid: Tensor, method: str, layout: str, padding_mode: str, align_corners: bool
     ) -> Tensor:
-        """The places as positions, then a sum over the elements around each."""
+        """The positions of the coordinates, then a weighted sum over the elements around each."""
         spatial, wanted, kind = "HW" if grid.ndim == 4 else "DHW", layout, data.dtype
         data, layout = plain_stage(te, data, layout, f"NC{spatial}")
         size, rank = by_axis(layout, data.shape), len(spatial)
@@ -160,7 +160,7 @@ def _part(
     x: Tensor, layout: str, place: Mapping[str, p.PrimExpr], size: Mapping[str, p.PrimExpr],
     taps: Mapping[str, tuple[p.PrimExpr, p.PrimExpr]],
 ) -> p.PrimExpr:  # fmt: skip
-    """An element by its share, nothing outside."""
+    """An element times its weight; 0 outside the data."""
     kind = next(iter(taps.values()))[1].dtype
     tests: list[p.PrimExpr] = []
     for axis, (index, _) in taps.items():
@@ -184,7 +184,7 @@ def _source(place: Any, length: Any, align_corners: bool) -> Any:
 
 
 def _taps(place: Any, length: int, method: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
-    """The indices around positions, which may be outside, and their shares."""
+    """The indices around positions, which may be out of bounds, and their weights."""
     if method != "bicubic":
         place = _padded_array(place, length, padding, align_corners)
     if method == "nearest":
@@ -213,7 +213,7 @@ def _padded_array(place: Any, length: int, padding: str, align_corners: bool) ->
 def _position_stage(
     te: Te, grid: Tensor, number: int, length: p.PrimExpr, align_corners: bool, kind: DType
 ) -> Tensor:
-    """The position in an axis of each place; the place's number in an axis is `number`; computed in `kind`."""
+    """The position in an axis of each coordinate; `number` is the coordinate's index in the grid; computed in `kind`."""
 
     def element(n: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
         found: p.PrimExpr = _source(cast(grid[(n, p.IntImm(number), *i)], kind), length, align_corners)
@@ -261,7 +261,7 @@ def _stepped(x: p.PrimExpr, step: int) -> p.PrimExpr:
 
 
 def _padded(place: p.PrimExpr, length: p.PrimExpr, padding: str, align_corners: bool) -> p.PrimExpr:
-    """As `_padded_array`, for one position."""
+    """Like `_padded_array`, for one position."""
     if padding == "zeros":
         return place
     kind = place.dtype

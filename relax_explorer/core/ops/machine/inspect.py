@@ -62,7 +62,7 @@ class Inspected(Op):
 
     @classmethod
     def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:
-        """The statements of that PrimFunc, of its parameters."""
+        """The statements of the PrimFunc, from its parameters."""
         return _returned("value", _field(handle, cls.place, cls.result))
 
 
@@ -125,7 +125,7 @@ class DtypeLanes(AboutDtype, name="relax.inspect.tensor_dtype_lanes"):
 
 
 class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
-    """How many axes a tensor has."""
+    """The number of axes of a tensor."""
 
     source = "numpy.ndim"
     result, place = INT32, NDIM
@@ -138,7 +138,7 @@ class Ndim(AboutDtype, name="relax.inspect.tensor_ndim"):
 
 
 class AtAxis(Inspected):
-    """Base of the questions about one axis."""
+    """Base of the properties of one axis."""
 
     raises = (codes.AXIS_RANGE,)
     result = INT64
@@ -160,7 +160,7 @@ class AtAxis(Inspected):
 
     @classmethod
     def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:
-        """The axis is checked before anything is read at it."""
+        """The statements that check the axis and then read it."""
         (axis,) = rest
         rank = p.PrimVar("ndim", INT32)
         return [
@@ -196,7 +196,7 @@ class ShapeI(AtAxis, name="relax.inspect.tensor_shape_i"):
 
 
 class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
-    """How many elements lie between neighbours along one axis of a tensor.
+    """The stride along one axis of a tensor: the number of elements between neighbours.
 
     Tensors are compact, so it is the product of the lengths of the axes after it.
     """
@@ -206,12 +206,12 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
 
     @staticmethod
     def evaluate(tensor: Array, axis: Number) -> Scalar:
-        """The product of the lengths after it, however numpy happens to hold the array."""
+        """The product of the following lengths, whatever the strides of the numpy array."""
         return np.int64(np.prod(tensor.shape[AtAxis._axis(tensor, axis) + 1 :], dtype=np.int64))
 
     @staticmethod
     def along(handle: p.PrimVar, axis: p.PrimVar, rank: p.PrimVar) -> list[t.Stmt]:
-        """One of the strides; a description may leave them out of a compact tensor."""
+        """One of the strides. The descriptor of a compact tensor may omit them."""
         pointer = p.PrimVar("stride_ptr", HANDLE)
         strides = Buffer("strides", (rank,), INT64, data=pointer)
         shape = Buffer("shape", (rank,), INT64, data=_field(handle, SHAPE, _LENGTHS))
@@ -237,7 +237,7 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
 
 
 class Offset(Inspected):
-    """Base of the questions where a tensor starts."""
+    """Base of the offsets of a tensor in its memory."""
 
     result, place = UINT64, BYTE_OFFSET
     examples = ("f32[n,4] -> scalar(uint64)", "f32 -> scalar(uint64)")
@@ -250,29 +250,29 @@ class Offset(Inspected):
 
 
 class ByteOffset(Offset, name="relax.inspect.tensor_byte_offset"):
-    """Where a tensor starts in its memory, in bytes; only views start elsewhere than at 0."""
+    """The offset of a tensor in its memory, in bytes; only a view may have an offset other than 0."""
 
     source = "DLPack"
 
     @staticmethod
     def evaluate(tensor: Array) -> Scalar:
-        """As the view was made."""
+        """The offset of the view."""
         return np.uint64(byte_offset(tensor))
 
 
 class ElemOffset(Offset, name="relax.inspect.tensor_elem_offset"):
-    """Where a tensor starts in its memory, in elements; only views start elsewhere than at 0."""
+    """The offset of a tensor in its memory, in elements; only a view may have an offset other than 0."""
 
     source = "DLPack"
 
     @staticmethod
     def evaluate(tensor: Array) -> Scalar:
-        """As the view was made, rounded down to whole elements."""
+        """The offset of the view, rounded down to whole elements."""
         return np.uint64(byte_offset(tensor) // tensor.dtype.itemsize)
 
     @classmethod
     def reading(cls, handle: p.PrimVar, *rest: p.PrimVar) -> list[t.Stmt]:
-        """The bytes before it, divided by those of an element."""
+        """The offset in bytes, divided by the size of an element."""
         bits, lanes = p.PrimVar("bits", UINT8), p.PrimVar("lanes", UINT16)
         width = p.Mul(p.Cast(UINT64, bits), p.Cast(UINT64, lanes))
         size = p.FloorDiv(p.Add(width, p.IntImm(7, UINT64)), p.IntImm(8, UINT64))

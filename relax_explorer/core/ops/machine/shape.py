@@ -33,7 +33,7 @@ class ShapeOf(ByMachine, name="relax.shape_of"):
 
 
 class Size(Op, name="relax.size"):
-    """How many elements a tensor has, as a tensor of rank 0."""
+    """The number of elements of a tensor, as a tensor of rank 0."""
 
     source = "numpy.size"
     stops = Stops.RELATIONS
@@ -48,7 +48,7 @@ class Size(Op, name="relax.size"):
 
     @staticmethod
     def legalize(te: Te, expr: Tensor) -> Tensor:
-        """The product of the lengths, which no element is read for."""
+        """The product of the lengths; no element is read."""
         return te.compute("T_size", (), lambda: cast(rules.volume(expr.shape), INT64))
 
     @staticmethod
@@ -67,7 +67,7 @@ class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """A vector of as many int64 as the shape has lengths."""
+        """An int64 vector with an element for each length of the shape."""
         if not isinstance(expr, s.ShapeStructInfo):
             raise at.fail(codes.WRONG_KIND, f"expr is {expr}, a shape is needed", expr=f"this is {expr}")
         if expr.ndim < 0:
@@ -76,7 +76,7 @@ class ShapeToTensor(ByMachine, name="relax.shape_to_tensor"):
 
     @staticmethod
     def legalize(te: Te, expr: Sequence[p.PrimExpr]) -> Tensor:
-        """Each length in its place."""
+        """Each length at its index."""
 
         def length(i: p.PrimExpr) -> p.PrimExpr:
             value: p.PrimExpr = rules.ONE
@@ -92,12 +92,12 @@ class TensorToShape(ByMachine, name="relax.tensor_to_shape"):
 
     source = "TVM"
     raises = (codes.RANK_WRONG, codes.DTYPE_WRONG)
-    expr: Tensor = operand("the vector, of int64; TVM takes other integers as well")
+    expr: Tensor = operand("the vector, of int64; TVM accepts other integers as well")
     examples = ("i64[2] -> shape(?,?)", "i64[n] -> shape")
 
     @staticmethod
     def infer(at: Site, expr: s.StructInfo) -> s.StructInfo:
-        """A shape of as many lengths as the vector has elements; they are known when it runs."""
+        """A shape with a length for each element of the vector; the lengths are known only at run time."""
         info = rules.tensor(at, expr, "expr")
         rules.need_known_rank(at, info, 1, "expr")
         if info.dtype is not None and not info.dtype.is_int:

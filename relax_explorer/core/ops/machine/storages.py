@@ -1,4 +1,4 @@
-"""Memory: storages, tensors in them, and their ends. Lowered programs are made of these."""
+"""Memory in lowered programs: allocating storages and tensors, and ending their lifetime."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCOPE = "the kind of memory there, such as global or shared"
 
 
 class Lowered(Op):
-    """Base of the operators that lowered programs are made of; the machine runs them."""
+    """Base of the operators of lowered programs; the machine runs them."""
 
     by_machine = True
     by_info = False
@@ -27,7 +27,7 @@ class Lowered(Op):
 
 
 def need_shape(at: Site, info: s.StructInfo, name: str, known: bool = True) -> s.ShapeStructInfo:
-    """`info` as a shape's; with `known` false an Object may be one, whose length isn't known."""
+    """`info` as the StructInfo of a shape. With `known` false, an Object is accepted as a shape of unknown rank."""
     if isinstance(info, s.ShapeStructInfo):
         return info
     if info is s.OBJECT and not known:
@@ -43,7 +43,7 @@ def need_object(at: Site, info: s.StructInfo, name: str, what: str = "a storage"
 
 
 def need_scalar(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
-    """The value, where known, of a scalar of int64; anything else is refused."""
+    """The value of an int64 scalar, if known; anything else is refused."""
     if isinstance(info, s.PrimStructInfo) and info.dtype is INT64:
         return info.value
     raise at.fail(
@@ -59,7 +59,7 @@ def need_text(at: Site, name: str) -> None:
 
 
 def need_dtype(at: Site, name: str = "dtype") -> DType | None:
-    """The dtype that an operand names; anything but a dtype literal is refused."""
+    """The dtype given by an operand; anything but a dtype literal is refused."""
     given = at.arg(name)
     if type(given) is e.DataTypeImm:
         return given.value
@@ -67,7 +67,7 @@ def need_dtype(at: Site, name: str = "dtype") -> DType | None:
 
 
 def need_device(at: Site, info: s.StructInfo | None, name: str) -> None:
-    """Refuse a number of a device below -1."""
+    """Refuse a device number below -1."""
     number = need_scalar(at, info, name)
     if isinstance(number, p.IntImm) and number.value < -1:
         text = f"{name} is {number}, the least is -1, the host"
@@ -94,7 +94,7 @@ def need_lengths(at: Site, shape: s.ShapeStructInfo, name: str = "shape") -> Non
 
 
 class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
-    """A new tensor whose elements are not set, before memory is planned.
+    """A new uninitialized tensor, before memory is planned.
 
     Its memory ends with the last use. The explorer fills it with 0, so that no undefined value is shown.
     """
@@ -116,7 +116,7 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
         runtime_device_index: s.StructInfo,
         storage_scope: object,
     ) -> s.StructInfo:
-        """The shape and dtype as written, or what ty_args say."""
+        """The shape and dtype as written, or the StructInfo in ty_args."""
         kind = need_dtype(at)
         need_device(at, runtime_device_index, "runtime_device_index")
         need_text(at, "storage_scope")
@@ -148,11 +148,11 @@ class AllocStorage(Lowered):
 
 
 class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
-    """A piece of memory that tensors are placed in, as StaticPlanBlockMemory plans it."""
+    """A piece of memory for tensors, as planned by StaticPlanBlockMemory."""
 
     source = "TVM, relax/op/memory"
     raises = (codes.BAD_ATTRIBUTE,)
-    size: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
+    size: Shape = operand("the number of elements of `dtype` that it holds, usually one number of bytes")
     virtual_device_index: Prim = operand(_DEVICE)
     storage_scope: str = operand(_SCOPE)
     dtype: DType = operand("what `size` counts")
@@ -167,12 +167,12 @@ class MemoryAllocStorage(AllocStorage, name="relax.memory.alloc_storage"):
 
 
 class VmAllocStorage(AllocStorage, name="relax.vm.alloc_storage"):
-    """A piece of memory that tensors are placed in, as the virtual machine asks for it."""
+    """A piece of memory for tensors, as allocated by the virtual machine."""
 
     source = "TVM, relax/op/op.cc"
     raises = (codes.BAD_ATTRIBUTE,)
     phase = Phase.VM
-    shape: Shape = operand("how many elements of `dtype` it holds, usually one number of bytes")
+    shape: Shape = operand("the number of elements of `dtype` that it holds, usually one number of bytes")
     runtime_device_index: Prim = operand(_DEVICE)
     dtype: DType = operand("what `shape` counts")
     storage_scope: str = operand(_SCOPE, default="global")
@@ -196,7 +196,7 @@ class AllocTensor(Lowered):
     shares = ("storage",)
     allocates = True
     storage: Value = operand("the storage it is placed in")
-    offset: Prim = operand("where it starts, in bytes from the storage's start")
+    offset: Prim = operand("the offset in bytes from the start of the storage")
     shape: Shape = operand("its lengths")
     dtype: DType = operand("its element type")
     runtime_device_ind: Prim = operand(_DEVICE, default=0)
@@ -219,7 +219,7 @@ class AllocTensor(Lowered):
 
 
 class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
-    """A tensor at a place in a storage, as StaticPlanBlockMemory plans it."""
+    """A tensor at an offset in a storage, as planned by StaticPlanBlockMemory."""
 
     source = "TVM, relax/op/memory"
     raises = (codes.BAD_ATTRIBUTE,)
@@ -234,7 +234,7 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
         dtype: object,
         runtime_device_ind: s.StructInfo,
     ) -> s.StructInfo:
-        """The shape and dtype given; a shape held by a variable stays that variable."""
+        """The given shape and dtype; a shape held by a variable stays that variable."""
         lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
         return (
             rules.of_shape(at, "shape", kind)
@@ -244,7 +244,7 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
 
 
 class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
-    """A tensor at a place in a storage, as the virtual machine makes it."""
+    """A tensor at an offset in a storage, as created by the virtual machine."""
 
     source = "TVM, relax/op/op.cc"
     raises = (codes.BAD_ATTRIBUTE,)
@@ -260,13 +260,13 @@ class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
         dtype: object,
         runtime_device_ind: s.StructInfo,
     ) -> s.StructInfo:
-        """The shape and dtype given, as far as the shape is known."""
+        """The given shape and dtype, as far as the shape is known."""
         lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)
         return s.TensorStructInfo(lengths.values, kind, lengths.ndim)
 
 
 class Killed(Lowered):
-    """Base of the ends of objects."""
+    """Base of the operators that end the lifetime of an object."""
 
     raises = (codes.WRONG_KIND,)
     pure = False
@@ -284,7 +284,7 @@ class Killed(Lowered):
 
 
 class MemoryKillStorage(Killed, name="relax.memory.kill_storage"):
-    """The end of a storage: nothing may use it afterwards."""
+    """Ends the lifetime of a storage: nothing may use it afterwards."""
 
     source = "TVM, relax/op/memory"
     writes = ("storage",)
@@ -293,7 +293,7 @@ class MemoryKillStorage(Killed, name="relax.memory.kill_storage"):
 
 
 class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
-    """The end of a tensor: nothing may use it afterwards."""
+    """Ends the lifetime of a tensor: nothing may use it afterwards."""
 
     source = "TVM, relax/op/memory"
     writes = ("tensor",)
@@ -302,7 +302,7 @@ class MemoryKillTensor(Killed, name="relax.memory.kill_tensor"):
 
 
 class VmKillObject(Killed, name="relax.vm.kill_object"):
-    """The end of a tensor or storage: its register is empty afterwards."""
+    """Ends the lifetime of a tensor or storage: its register is empty afterwards."""
 
     source = "TVM, relax/op/op.cc"
     writes = ("obj",)
@@ -312,7 +312,7 @@ class VmKillObject(Killed, name="relax.vm.kill_object"):
 
 
 class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
-    """A call of a PrimFunc with tensors and, last, a shape whose lengths it takes as scalars."""
+    """A call of a PrimFunc with tensors and, last, a shape whose lengths are passed as scalars."""
 
     source = "TVM, relax/op/op.cc"
     raises = (codes.WRONG_KIND, codes.NOT_CALLABLE)
@@ -334,7 +334,7 @@ class VmCallTirDyn(Lowered, name="relax.vm.call_tir_dyn"):
 
 
 class StopLiftParams(Lowered, name="relax.builtin.stop_lift_params"):
-    """The tensor itself, and a mark that LiftTransformParams lifts nothing beyond it."""
+    """The tensor itself, marked so that LiftTransformParams lifts nothing beyond it."""
 
     source = "TVM, relax/op/op.cc"
     shares = ("x",)

@@ -27,17 +27,17 @@ class MemoryView(Op, name="relax.memory.view"):
     """The bytes of a tensor, read with another shape, dtype or offset.
 
     No byte is copied or converted: two int16 of 1 and 0 are, on a little-endian machine, one int32 of 1. The view can't
-    reach beyond the tensor; where lengths are symbolic that is known when it runs.
+    reach beyond the tensor; symbolic lengths are checked at run time.
     """
 
     source = "TVM, relax/op/memory/view.cc"
     raises = (codes.SIZE_MISMATCH, codes.BAD_ATTRIBUTE)
     shares = ("data",)
     data: Tensor = operand("the tensor")
-    shape: Shape | None = operand("the lengths of the view; those of the tensor when left out", default=())
-    dtype: DType | None = operand("its element type; that of the tensor when left out", default=())
+    shape: Shape | None = operand("the lengths of the view; the tensor's when left out", default=())
+    dtype: DType | None = operand("the dtype of the view; the tensor's when left out", default=())
     relative_byte_offset: Prim | None = operand(
-        "where it starts, in bytes from the tensor's start; 0 when left out", default=()
+        "the offset in bytes from the start of the tensor; 0 when left out", default=()
     )
     examples = (
         "f32[n,4] (4,n) -> f32[4,n]",
@@ -55,7 +55,7 @@ class MemoryView(Op, name="relax.memory.view"):
         dtype: object,
         relative_byte_offset: s.StructInfo | None,
     ) -> s.StructInfo:
-        """The shape and dtype that are given, else those of data."""
+        """The given shape and dtype; by default the shape and dtype of data."""
         whole = rules.tensor(at, data, "data")
         offset: p.PrimExpr | None = rules.ZERO
         if not _is_left_out(relative_byte_offset):
@@ -100,7 +100,7 @@ def _has_own_dtype(at: Site) -> bool:
 
 
 def _dtype_of_view(at: Site) -> DType | None:
-    """The dtype that the operand names, None when it isn't known."""
+    """The dtype given by the operand; None if unknown."""
     given = at.arg("dtype")
     if type(given) is e.DataTypeImm:
         return given.value
@@ -113,8 +113,8 @@ def _dtype_of_view(at: Site) -> DType | None:
 def _check_elements(
     at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, own: bool
 ) -> None:
-    """Refuse a view of as many elements that are larger or start later, where the bytes can't be counted."""
-    more = 0 if own else -1  # bytes of an element, where they can be compared
+    """Refuse a view with as many elements as the tensor if they are larger or start later. Serves unknown byte counts."""
+    more = 0 if own else -1  # bytes of an element, if comparable
     if whole.dtype is not None and view.dtype is not None:
         if whole.dims is not None:
             return
@@ -157,17 +157,17 @@ def _bytes(dtype: DType) -> int:
 
 _OFFSETS: dict[
     int, tuple[weakref.ref[Any], int]
-] = {}  # where views start in their memory, by the array's identity
+] = {}  # offsets of views in their memory, by the array's identity
 
 
 def byte_offset(array: Array) -> int:
-    """Where a tensor starts in its memory, in bytes: 0 unless it is a view that starts inside."""
+    """The offset of a tensor in its memory, in bytes: 0 unless it is a view."""
     hit = _OFFSETS.get(id(array))
     return hit[1] if hit is not None and hit[0]() is array else 0
 
 
 def view_of(data: Array, shape: tuple[int, ...], dtype: np.dtype[Any], start: int) -> Array:
-    """An array over the bytes of another, from `start` on; raises BadValue when it would reach beyond them."""
+    """An array over the bytes of another, from `start` on; raises BadValue if it would reach beyond them."""
     size = dtype.itemsize * int(np.prod(shape, dtype=object))
     if min(shape, default=0) < 0 or start < 0:
         raise BadValue(f"a view of shape {shape} at byte {start} has a number below 0")
@@ -183,7 +183,7 @@ def view_of(data: Array, shape: tuple[int, ...], dtype: np.dtype[Any], start: in
 
 
 class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
-    """The tensor, copied if it starts inside its memory, which some kernels don't take."""
+    """The tensor, copied if it has an offset in its memory, which some kernels don't accept."""
 
     source = "TVM, relax/op/memory/view.cc"
     stops = Stops.NEVER
@@ -201,5 +201,5 @@ class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):
 
     @staticmethod
     def evaluate(x: Array) -> Array:
-        """A copy only where there is an offset."""
+        """A copy only if there is an offset."""
         return x.copy() if byte_offset(x) else x

@@ -1,4 +1,4 @@
-"""Operators that make tensors whose elements follow from their place: identity matrices and windows."""
+"""Operators that make tensors from a formula over the indices: identity matrices and windows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Eye(Op, name="relax.eye"):
     """A matrix of ones on a diagonal and zeros elsewhere."""
 
     source = "numpy.eye"
-    n: Prim = operand("how many rows, an integer of at least 0")
-    m: Prim | None = operand("how many columns, an integer of at least 0; n when left out", default=None)
+    n: Prim = operand("the number of rows, an integer of at least 0")
+    m: Prim | None = operand("the number of columns, an integer of at least 0; n when left out", default=None)
     k: Prim | None = operand(
         "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None
     )
@@ -116,17 +116,17 @@ def _diagonal(te: Te, shape: rules.Dims, k: p.PrimExpr, dtype: DType) -> Tensor:
 class HammingWindow(Op, name="relax.hamming_window"):
     """The weights alpha - beta * cos(2 pi i / N) for i from 0 to window_size - 1.
 
-    A window of one element is 1. The weights are computed in float32, for float64 in float64.
+    A window of one element is 1. The weights are computed in float32, or in float64 for the dtype float64.
     """
 
     source = "torch.hamming_window"
     raises = (codes.DTYPE_WRONG,)
-    window_size: Prim = operand("how many elements, an integer of at least 1")
+    window_size: Prim = operand("the number of elements, an integer of at least 1")
     periodic: Prim = operand(
         "1 for N = window_size, 0 for N = window_size - 1, which makes the window symmetric"
     )
     alpha: Prim = operand("the mean of the weights, such as 0.54")
-    beta: Prim = operand("how far they go up and down from it, such as 0.46")
+    beta: Prim = operand("the amplitude of the weights around their mean, such as 0.46")
     dtype: DType = attr(REQUIRED, "the dtype of the result, a floating point one")
     fusion = Fusion.INJECTIVE
     examples = (
@@ -207,7 +207,7 @@ def _integer(at: Site, info: s.StructInfo, name: str) -> p.PrimExpr | None:
 
 
 def _length(at: Site, info: s.StructInfo, name: str) -> p.PrimExpr | None:
-    """As `_integer`, where the integer is a length."""
+    """Like `_integer`, for a length."""
     value = _integer(at, info, name)
     if value is None:
         return None

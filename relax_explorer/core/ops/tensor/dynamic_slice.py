@@ -1,4 +1,4 @@
-"""Slices whose ends are known when the program runs."""
+"""Slices whose ends are known only at run time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, where
 
 
 class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
-    """A slice along each axis: from begin to before end in steps, which are known when it runs.
+    """A slice along each axis: from begin to before end in steps, all known only at run time.
 
     A begin or end outside is moved to the nearest end.
     """
@@ -31,7 +31,7 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
         "index after the last along each axis, a vector of int64; negative counts from the end"
     )
     strides: Tensor = operand(
-        "step along each axis, a vector of int64; negative goes backwards; a run stops where one is 0"
+        "step along each axis, a vector of int64; negative goes backwards; the run stops if one is 0"
     )
     fusion = Fusion.OPAQUE
     examples = ("f32[n,4] i64[2] i64[2] i64[2] -> f32[?,?]", "i32[8] i64[1] i64[1] i64[1] -> i32[?]")
@@ -40,7 +40,7 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
     def infer(
         at: Site, x: s.StructInfo, begin: s.StructInfo, end: s.StructInfo, strides: s.StructInfo
     ) -> s.StructInfo:
-        """The rank and dtype of x; the lengths are known when it runs."""
+        """The rank and dtype of x; the lengths are known only at run time."""
         info = rules.tensor(at, x, "x")
         for name, given in (("begin", begin), ("end", end), ("strides", strides)):
             numbers = rules.tensor(at, given, name)
@@ -64,16 +64,16 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
         places = []
         for n, (length, first, last, step) in enumerate(zip(x.shape, begin, end, strides, strict=True)):
             if step == 0:
-                raise ZeroDivisionError(f"strides[{n}] is 0, and a step of 0 never arrives")
+                raise ZeroDivisionError(f"strides[{n}] is 0, so end is never reached")
             places.append(np.arange(length)[slice(*_inside(int(first), int(last), int(step), length))])
         return np.array(x[np.ix_(*places)]) if places else np.array(x)
 
     @staticmethod
     def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
-        """The lengths are computed first, as a tensor; a cast gives them names, which the slice is allocated by."""
+        """The lengths are computed first, as a tensor. A match_cast names them for the allocation of the slice."""
         x, *numbers = infos
         need_known(x, "x")
-        assert isinstance(x, s.TensorStructInfo)  # as inference has it
+        assert isinstance(x, s.TensorStructInfo)  # inference checked it
         known = [
             info
             for info in numbers
@@ -97,10 +97,10 @@ def sliced(
 
 
 def _inside(first: int, last: int, step: int, length: int) -> tuple[int, int | None, int]:
-    """The ends of a Python slice: an index is counted from 0 and moved to the nearest end that the step can reach."""
+    """The ends of a Python slice: an index is counted from 0 and clamped to the range that the step can reach."""
     low, high = (-1, length - 1) if step < 0 else (0, length)
     first, last = (min(max(item + length if item < 0 else item, low), high) for item in (first, last))
-    if first < 0 or (step < 0 and last > first):  # nothing lies there
+    if first < 0 or (step < 0 and last > first):  # the slice is empty
         return 0, 0, 1
     return first, None if last < 0 else last, step
 

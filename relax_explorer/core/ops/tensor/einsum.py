@@ -19,7 +19,7 @@ from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor
 
 DOTS = "..."
-Labels = tuple[str, ...]  # an axis each: a letter, or `...` for any number of them
+Labels = tuple[str, ...]  # a letter for one axis, or `...` for any number of axes
 _ELLIPSIS_OF_RANK = [f"…{n}" for n in range(64)]  # names of the axes of an ellipsis, the last one first
 
 
@@ -54,7 +54,7 @@ def _labels(text: str) -> Labels:
 
 
 def spread(labels: Labels, count: int) -> Labels:
-    """The labels with an ellipsis written out as `count` axes."""
+    """The labels with an ellipsis expanded to `count` axes."""
     if DOTS not in labels:
         return labels
     place = labels.index(DOTS)
@@ -62,7 +62,7 @@ def spread(labels: Labels, count: int) -> Labels:
 
 
 def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
-    """The labels of operands of known rank and of the result, ellipses written out; raises BadEquation."""
+    """The labels of operands of known rank and of the result, with ellipses expanded; raises BadEquation."""
     inputs, result = equation(text)
     if len(inputs) != len(ranks):
         raise BadEquation(f"subscripts names {len(inputs)} operands, {len(ranks)} are given")
@@ -86,7 +86,7 @@ def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
 
 
 class Einsum(Op, name="relax.einsum"):
-    """Products of elements along axes that letters name, summed over the letters that the result lacks.
+    """Products of elements along named axes, summed over the letters that the result lacks.
 
     Axes of the same letter have the same length, or length 1, which is broadcast. A letter used twice in one operand takes its diagonal.
     """
@@ -113,7 +113,7 @@ class Einsum(Op, name="relax.einsum"):
 
     @staticmethod
     def infer(at: Site, operands: s.StructInfo, subscripts: str) -> s.StructInfo:
-        """The lengths of the axes that the result names, the dtype of the operands."""
+        """The lengths of the axes of the result, the dtype of the operands."""
         infos = rules.tensors(at, operands, "operands")
         if not infos:
             text = "operands is an empty tuple, at least one tensor is needed"

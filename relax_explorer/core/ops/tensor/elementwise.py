@@ -66,7 +66,7 @@ def _unary(
     *,
     source: str,
 ) -> type[Unary]:
-    """Declare a regular unary operator: numpy's function and TIR's intrinsic say all."""
+    """Declare a regular unary operator from numpy's function and TIR's intrinsic."""
 
     def legalize(te: Te, x: Tensor) -> Tensor:
         whole = x.dtype.is_int or x.dtype.is_bool  # rounding does not change integers
@@ -187,7 +187,7 @@ Round = _unary(
     "relax.round",
     np.rint,
     "nearbyint",
-    "Integer nearest to each element, of two the even one, in the dtype of x.",
+    "Integer nearest to each element, in the dtype of x; halves are rounded to even.",
     Unary,
     source="numpy.rint",
 )
@@ -204,7 +204,7 @@ Trunc = _unary(
 class Abs(Unary, name="relax.abs"):
     """Absolute value of each element.
 
-    The smallest integer of a signed dtype stays itself: int8 has -128 but no 128.
+    The smallest integer of a signed dtype stays unchanged: int8 has -128 but no 128.
     """
 
     source = "numpy.abs"
@@ -221,7 +221,7 @@ class Abs(Unary, name="relax.abs"):
 
 
 class Negative(Unary, name="relax.negative"):
-    """Each element with the other sign.
+    """Each element negated.
 
     Unsigned integers wrap around: 1 becomes the largest value. Bools stay unchanged.
     """
@@ -235,7 +235,7 @@ class Negative(Unary, name="relax.negative"):
         """One element at a time."""
         if x.dtype.is_bool:
             return te.compute("compute", x.shape, lambda *i: x[i])
-        if x.dtype.kind == "uint":  # TVM takes 0 - x for 0, since an unsigned x is never below it
+        if x.dtype.kind == "uint":  # TVM folds 0 - x to 0, since an unsigned x is never below 0
             one = p.as_prim(1, x.dtype)
             return te.compute("compute", x.shape, lambda *i: call("bitwise_not", x[i]) + one)
         minus = p.as_prim(-1, x.dtype)
@@ -373,7 +373,7 @@ class Clip(Op, name="relax.clip"):
     """Each element limited to the range from `min` to `max`.
 
     Both bounds are converted to the dtype of x first; for integers they are truncated. As in TVM, unlike numpy, NaN becomes
-    `max`, and where `min` is above `max` all become `min`.
+    `max`, and if `min` is above `max`, every element becomes `min`.
     """
 
     source = "numpy.clip"
@@ -459,10 +459,10 @@ class WrapParam(Op, name="relax.wrap_param"):
 
     @staticmethod
     def evaluate(data: Array, dtype: DType) -> Array:
-        """As `astype`."""
+        """Like `astype`."""
         return Astype.evaluate(data, dtype)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, dtype: DType) -> Tensor:
-        """As `astype`."""
+        """Like `astype`."""
         return Astype.legalize(te, data, dtype)

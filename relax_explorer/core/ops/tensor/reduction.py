@@ -24,7 +24,7 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 class Reduction(Op):
-    """Base of the reductions: the named axes vanish, or stay with length 1."""
+    """Base of the reductions. The reduced axes are removed, or kept with length 1."""
 
     raises: ClassVar[tuple[Code, ...]] = (codes.AXIS_RANGE, codes.AXIS_TWICE)
     x: Tensor = operand("the tensor")
@@ -46,7 +46,7 @@ class Reduction(Op):
 
 
 def _doubt(x: Array, axis: int | Axes | None, keepdims: bool) -> str:
-    """What to say of a reduction whose axis turns out to have no elements, while its result has some."""
+    """A warning if the reduced axis has length 0 at run time, but the result has elements."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     gone = {n % x.ndim for n in axes}
     empty = next((n for n in sorted(gone) if not x.shape[n]), None)

@@ -304,7 +304,7 @@ class Unique(Op, name="relax.unique"):
         flags = [bool(flag) for flag in (return_index, return_inverse, return_counts)]
         find: Callable[..., Array | tuple[Array, ...]] = (
             np.unique
-        )  # numpy types each choice of flags by itself
+        )  # numpy has a separate type for each choice of flags
         made = find(x, *flags, axis=None if axis is None else int(axis))
         if not isinstance(made, tuple):
             return made
@@ -312,9 +312,9 @@ class Unique(Op, name="relax.unique"):
 
 
 class Nonzero(Op, name="relax.nonzero"):
-    """The indices of the elements that are not 0, one column for each, in row-major order.
+    """The indices of the nonzero elements, one column for each, in row-major order.
 
-    NaN is not 0. Of a tensor of rank 0 the result has no rows.
+    NaN is not 0. For a tensor of rank 0 the result has no rows.
     """
 
     source = "ONNX NonZero"
@@ -324,7 +324,7 @@ class Nonzero(Op, name="relax.nonzero"):
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo) -> s.StructInfo:
-        """An int64 matrix: a row for each axis of x, as many columns as elements are not 0."""
+        """An int64 matrix: a row for each axis of x, a column for each nonzero element."""
         rules.tensor(at, x, "x")
         return s.TensorStructInfo(None, INT64, 2)
 
@@ -335,7 +335,7 @@ class Nonzero(Op, name="relax.nonzero"):
 
 
 def order(x: Array, axis: int, descending: bool) -> Array:
-    """The indices that put `x` in order; equal elements keep theirs."""
+    """The indices that sort `x`; the sort is stable."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
@@ -348,25 +348,25 @@ def _chosen(ret_type: str, values: _T, indices: _T) -> _T | tuple[_T, _T]:
 
 
 def _compared(a: DType, b: DType) -> DType:
-    """The dtype that numbers of two dtypes are compared in."""
+    """The dtype for comparing numbers of two dtypes."""
     return a if a is b else from_numpy(np.result_type(a.to_numpy(), b.to_numpy()))
 
 
 def _literal(info: s.StructInfo | None) -> int | None:
-    """The number that a scalar operand is."""
+    """The value of a scalar operand."""
     value = info.value if isinstance(info, s.PrimStructInfo) else None
     return value.value if isinstance(value, p.IntImm) else None
 
 
 def _kept(length: p.PrimExpr, k: int) -> p.PrimExpr:
-    """How many of an axis `topk` keeps."""
+    """The number of elements that `topk` keeps."""
     if k < 1 or (isinstance(length, p.IntImm) and length.value <= k):
         return length
     return p.IntImm(k)
 
 
 def _before(a: p.PrimExpr, b: p.PrimExpr, descending: bool) -> p.PrimExpr:
-    """Whether `a` comes before `b`, NaN being the largest."""
+    """True if `a` comes before `b`; NaN is the largest."""
     small, large = (b, a) if descending else (a, b)
     less: p.PrimExpr = p.LT(small, large)
     if not small.dtype.is_float:
@@ -375,7 +375,7 @@ def _before(a: p.PrimExpr, b: p.PrimExpr, descending: bool) -> p.PrimExpr:
 
 
 def _two_runs(ends: Tensor, i: tuple[p.PrimExpr, ...], left: p.PrimExpr, right: p.PrimExpr) -> Stmt:
-    """Where the two runs that are merged next begin."""
+    """The starts of the next two runs to merge."""
     return loops.seq(loops.store(ends, (*i, 0), left), loops.store(ends, (*i, 1), right))
 
 
@@ -393,7 +393,7 @@ def _doubling(length: p.PrimExpr, merge: Callable[[p.PrimExpr], Stmt]) -> Stmt:
 def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
     """The index of the element of each rank, by merging sorted runs of 1, 2, 4 … elements: stable, n log n steps.
 
-    Two of the axis' places are kept in `T_next`: the first elements of the two runs that are not merged yet.
+    `T_next` holds two positions: the first unmerged elements of the two runs.
     """
     length = simplify(x.shape[place])
     found = loops.tensor(te, "T_order", x.shape, INT64)
@@ -422,7 +422,7 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
                 end = p.Min(p.Add(begin, both), length)
                 fresh = _two_runs(ends, i, k, p.Min(p.Add(k, width), length))
                 first = _before(x[at(found[at(right)])], x[at(found[at(left)])], descending)
-                # The right run's element goes first when the left run has ended, or when it comes before in order.
+                # The right run's element goes first if the left run has ended, or if it comes first in order.
                 other = loops.when(p.GE(right, end), take(k, 0), loops.when(first, take(k, 1), take(k, 0)))
                 choice = loops.when(p.GE(left, middle), take(k, 1), other)
                 return loops.seq(loops.when(p.EQ(k, begin), fresh), choice)
@@ -437,5 +437,5 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
 
 
 def _picked(te: Te, x: Tensor, found: Tensor, shape: Sequence[p.PrimExpr], place: int) -> Tensor:
-    """The elements at the first of the indices found along an axis."""
+    """The elements at the first indices along an axis."""
     return te.compute("T_sorted", shape, lambda *i: x[(*i[:place], found[i], *i[place + 1 :])])

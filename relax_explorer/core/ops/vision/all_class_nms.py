@@ -1,4 +1,4 @@
-"""Non-maximum suppression of every class by itself."""
+"""Non-maximum suppression for each class separately."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
     boxes: Tensor = operand("boxes as two opposite corners, [batch, boxes, 4]")
     scores: Tensor = operand("the score of each box for each class, [batch, classes, boxes]")
     max_output_boxes_per_class: Tensor = operand(
-        "how many boxes of a class are kept in an image: an integer, of rank 0 or length 1"
+        "the number of boxes to keep for each class of an image: an integer, of rank 0 or length 1"
     )
     iou_threshold: Tensor = operand(
-        "two boxes overlap when their common area, as a share of what both cover, is not below it: one number"
+        "two boxes overlap if their common area, as a fraction of the area of their union, reaches it: one number"
     )
-    score_threshold: Tensor = operand("the score that a box exceeds: one number")
+    score_threshold: Tensor = operand("the score that a box must exceed: one number")
     output_format: str = attr(
         "onnx",
-        "onnx: rows of image, class and box, and how many rows; "
-        "tensorflow: for each image rows of class and box, their scores, and how many, filled up with 0",
+        "onnx: rows of image, class and box, and the number of rows; "
+        "tensorflow: for each image rows of class and box, their scores, and their number, padded with 0",
     )
     fusion = Fusion.OPAQUE
     examples = (
@@ -130,7 +130,7 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
 
     @staticmethod
     def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
-        """A kernel that selects; its rows that are filled, for ONNX."""
+        """A kernel that selects boxes; for ONNX, a slice of the filled rows follows."""
         for q, info in zip(AllClassNonMaxSuppression.operands, infos, strict=True):
             need_known(info, q.name)
         known = [info for info in infos if isinstance(info, s.TensorStructInfo)]
@@ -175,7 +175,7 @@ def _ranked(te: Te, boxes: Tensor, scores: Tensor, found: Tensor) -> tuple[Tenso
 
 
 def _start(kept: Tensor, ranked: Tensor, score_limit: p.PrimExpr, share_limit: p.PrimExpr) -> Any:
-    """Boxes are left when they score enough, and dropped otherwise."""
+    """Mark boxes with a sufficient score as left, and drop the others."""
 
     def start(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
         marks = ranked.dtype if ranked.dtype.is_float else FLOAT64
@@ -189,7 +189,7 @@ def _start(kept: Tensor, ranked: Tensor, score_limit: p.PrimExpr, share_limit: p
 def _selected(
     te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The order of the boxes of each class, and which of them are kept."""
+    """The order of the boxes of each class, and marks for the kept ones."""
     found = order_stage(te, scores, 2, True)
     batch, classes, count = scores.shape
     corners, ranked = _ranked(te, boxes, scores, found)

@@ -1,4 +1,4 @@
-"""Boxes that a detector found: which are likely enough, and where they are."""
+"""Boxes of a detector: selection by score, and decoding of positions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_explorer.core.tir.stmt import Stmt
 
 
 def need_column(at: Site, name: str, value: int, least: int, columns: p.PrimExpr | None) -> None:
-    """Refuse the number of a column that boxes don't have."""
+    """Refuse a column index that boxes lack."""
     if value < least or (isinstance(columns, p.IntImm) and value >= columns.value):
         last = columns.value - 1 if isinstance(columns, p.IntImm) else None
         wanted = f"at least {least}" if last is None or last < least else f"{least} to {last}"
@@ -27,15 +27,15 @@ def need_column(at: Site, name: str, value: int, least: int, columns: p.PrimExpr
 
 
 class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
-    """For each image how many boxes score above a threshold, those boxes first, and which they were.
+    """For each image, the number of boxes that score above a threshold, these boxes first, and their indices.
 
-    They keep their order; all numbers of the places behind them are -1.
+    The boxes keep their order; the rows behind them are filled with -1.
     """
 
     source = "TVM"
     raises = (codes.RANK_WRONG,)
     data: Tensor = operand("boxes, [batch, boxes, numbers of a box]")
-    score_threshold: float = attr(0.0, "the score that a valid box exceeds")
+    score_threshold: float = attr(0.0, "the score that a valid box must exceed")
     id_index: int = attr(
         0, "the index of the class in a box; -1 if there is none. A negative class marks an invalid box"
     )
@@ -121,7 +121,7 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
 class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
     """The boxes given by anchors and offsets, and the scores of their classes.
 
-    Anchors are given as left, top, right, bottom, but boxes come out as top, left, bottom, right, as in TFLite.
+    Anchors are left, top, right, bottom, but the resulting boxes are top, left, bottom, right, as in TFLite.
     """
 
     source = "Liu et al. 2016, section 2.2; TFLite"
@@ -131,11 +131,11 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         "offsets of each anchor in x, y, width and height, the last two as logarithms, [batch, 4 * anchors]"
     )
     anchor: Tensor = operand("anchors as left, top, right, bottom, [1, anchors, 4]")
-    clip: bool = attr(False, "whether boxes are moved into the image, from 0 to 1")
+    clip: bool = attr(False, "True clips boxes to the image, from 0 to 1")
     threshold: float = attr(0.0, "scores below it become 0")
     variances: Numbers = attr((1.0, 1.0, 1.0, 1.0), "factors of the offsets in x, y, width and height")
-    keep_background: bool = attr(True, "whether class 0 keeps its scores, else they become 0")
-    apply_softmax: bool = attr(True, "whether the softmax of the scores over the classes is taken first")
+    keep_background: bool = attr(True, "True keeps the scores of class 0; False sets them to 0")
+    apply_softmax: bool = attr(True, "True applies a softmax over the classes to the scores first")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[b,3,n] f32[b,n*4] f32[1,n,4] -> (f32[b,n,4],f32[b,3,n])",
@@ -194,7 +194,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         te: Te, cls_pred: Tensor, loc_pred: Tensor, anchor: Tensor, clip: bool, threshold: float, variances: Numbers,
         keep_background: bool, apply_softmax: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        """An expression for each corner; softmax as usual, by the maximum and the sum."""
+        """An expression for each corner; the softmax uses the maximum and the sum."""
         kind = cls_pred.dtype
         if not kind.is_float:
             raise NotLowered(f"the scores are {kind}, no floats")

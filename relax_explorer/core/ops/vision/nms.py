@@ -1,4 +1,4 @@
-"""Non-maximum suppression: of boxes that overlap, only the likeliest is kept."""
+"""Non-maximum suppression: of overlapping boxes, only the one with the best score is kept."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from relax_explorer.core.ops.tensor.sort import order, order_stage
 from relax_explorer.core.ops.vision.box import need_column
 from relax_explorer.core.tir.stmt import Stmt
 
-Corner = Callable[[int], p.PrimExpr]  # the number of a box at a place after the first coordinate
+Corner = Callable[[int], p.PrimExpr]  # a number of a box, by its offset from the first coordinate
 
 
 class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     """The boxes of each image by decreasing score, without boxes that overlap a better one.
 
-    All numbers of a place without a box are -1. Boxes whose score is not above 0 are dropped as well.
+    Rows without a box are filled with -1. Boxes whose score is not above 0 are dropped, too.
     """
 
     source = "TVM; Bodla et al. 2017"
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
     data: Tensor = operand("boxes, [batch, boxes, numbers of a box]")
-    valid_count: Tensor = operand("how many of the first boxes of an image count, [batch], int32")
-    indices: Tensor = operand("what each box is called in the result, [batch, boxes], int32")
-    max_output_size: int = attr(-1, "how many boxes of an image are kept; all when not positive")
+    valid_count: Tensor = operand("the number of valid boxes of each image, which come first, [batch], int32")
+    indices: Tensor = operand("the index of each box for the result, [batch, boxes], int32")
+    max_output_size: int = attr(-1, "the number of boxes to keep in an image; all when not positive")
     iou_threshold: float = attr(
-        0.5, "two boxes overlap when their common area, as a share of what both cover, is not below it"
+        0.5, "two boxes overlap if their common area, as a fraction of the area of their union, reaches it"
     )
-    force_suppress: bool = attr(False, "whether boxes of different classes suppress one another")
-    top_k: int = attr(-1, "how many of the best boxes are looked at; all when not positive")
+    force_suppress: bool = attr(False, "True lets boxes of different classes suppress each other")
+    top_k: int = attr(-1, "the number of best boxes to consider; all when not positive")
     coord_start: int = attr(
         2, "the index of the first coordinate in a box; the four coordinates are two opposite corners"
     )
@@ -49,13 +49,11 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     return_indices: bool = attr(
         True, "True returns the indices of the boxes and their number; False returns the boxes"
     )
-    invalid_to_bottom: bool = attr(
-        False, "whether boxes come first and places without one last, if boxes are given"
-    )
+    invalid_to_bottom: bool = attr(False, "True moves the kept boxes to the front, if boxes are returned")
     soft_nms_sigma: float = attr(
-        0.0, "if above 0, the width of the bell curve by which scores fall the more a better box covers them"
+        0.0, "if above 0, soft suppression: the width of the Gaussian by which scores fall with the overlap"
     )
-    score_threshold: float = attr(0.0, "with soft_nms_sigma, the score down to which a box is dropped")
+    score_threshold: float = attr(0.0, "with soft_nms_sigma, boxes of at most this score are dropped")
     fusion = Fusion.OPAQUE
     examples = (
         "f32[b,n,6] i32[b] i32[b,n] -> (i32[b,n],i32[b,1])",
@@ -67,7 +65,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     def infer(
         at: Site, data: s.StructInfo, valid_count: s.StructInfo, indices: s.StructInfo, **attrs: Any
     ) -> s.StructInfo:
-        """Names [batch, boxes] and counts [batch, 1], int32, with soft_nms_sigma after boxes as data; or boxes alone."""
+        """Indices [batch, boxes] and counts [batch, 1], int32; with soft_nms_sigma, boxes like data come first; or boxes alone."""
         info, counts = rules.tensor(at, data, "data"), rules.tensor(at, valid_count, "valid_count")
         names = rules.tensor(at, indices, "indices")
         rules.need_rank(at, info, 3, "data")
@@ -100,7 +98,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     def evaluate(data: Array, valid_count: Array, indices: Array, **attrs: Any) -> Array | tuple[Array, ...]:
         """All images at once, one box after the other."""
         if data.dtype.kind == "u":
-            text = f"data is {data.dtype.name}, and boxes that are gone are marked by -1"
+            text = f"data is {data.dtype.name}, but removed boxes are marked by -1"
             raise NotDefined(text, "convert it with R.astype to a signed or a floating point dtype")
         score, soft = attrs["score_index"], attrs["soft_nms_sigma"] > 0
         place = np.arange(data.shape[1])
@@ -136,9 +134,9 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
     def legalize(
         te: Te, data: Tensor, valid_count: Tensor, indices: Tensor, **attrs: Any
     ) -> Tensor | tuple[Tensor, ...]:
-        """Boxes in order, then one after the other in each image."""
+        """Boxes are sorted, then processed one after the other in each image."""
         if not data.dtype.is_float:
-            raise NotLowered(f"the boxes are {data.dtype}: what whole numbers share is 0 or all")
+            raise NotLowered(f"the boxes are {data.dtype}: the overlap of integers would be 0 or 1")
         return _Stages(te, data, valid_count, indices, attrs).results()
 
 
@@ -147,7 +145,7 @@ def _least(dtype: Any) -> Any:
 
 
 def overlap(a: Array, b: Array) -> Array:
-    """The common area of boxes as a share of both areas; corners may be given in any order."""
+    """The common area of boxes as a fraction of their union; corners may come in any order."""
     low, high = (
         (np.minimum(x[..., :2], x[..., 2:]) for x in (a, b)),
         (np.maximum(x[..., :2], x[..., 2:]) for x in (a, b)),
@@ -214,7 +212,7 @@ def _soften(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> 
 
 
 class _Stages:
-    """The lowering of non-maximum suppression: the statements for one image, and the tensors that they fill."""
+    """The lowering of non-maximum suppression: the statements for one image, and their output tensors."""
 
     def __init__(
         self, te: Te, data: Tensor, valid_count: Tensor, indices: Tensor, attrs: dict[str, Any]
@@ -229,10 +227,10 @@ class _Stages:
         self.total = loops.tensor(te, "out_valid_box_count", (self.batch, rules.ONE), INT32)
         self.state = loops.tensor(
             te, "T_state", (self.batch, p.IntImm(3)), INT64
-        )  # boxes looked at, kept; the best
+        )  # number of considered boxes, of kept boxes; the best box
         self.number = loops.tensor(
             te, "T_number", (self.batch, p.IntImm(2)), data.dtype
-        )  # share; what is swapped
+        )  # overlap; value during a swap
         scores = te.compute(
             "score_tensor",
             lead,
@@ -248,9 +246,9 @@ class _Stages:
         return cast(p.FloatImm(float(value), FLOAT64), self.kind)
 
     def results(self) -> Tensor | tuple[Tensor, ...]:
-        """The tensors that the attributes ask for."""
+        """The result tensors, depending on the attributes."""
         filled = [self.made, self.named, self.state, self.number]
-        if self.soft:  # names are swapped there
+        if self.soft:  # indices are swapped there
             filled.append(self.called)
         loops.ordered(self.te, (self.batch,), filled, self.image)
         if self.attrs["return_indices"]:
@@ -263,7 +261,7 @@ class _Stages:
         return packed
 
     def image(self, i: p.PrimExpr) -> Stmt:
-        """The boxes in order, then suppression."""
+        """The sorted boxes, then suppression."""
         looked, valid = self.state[(i, 0)], p.Min(cast(self.valid_count[i], INT64), self.boxes)
         top = self.attrs["top_k"]
 
@@ -301,12 +299,12 @@ class _Stages:
         return self.made[(i, j, self.attrs["score_index"])]
 
     def drop(self, i: p.PrimExpr, j: p.PrimExpr) -> Stmt:
-        """A box becomes -1."""
+        """Fill a box with -1."""
         row = loops.loop(self.columns, lambda k: loops.store(self.made, (i, j, k), self.literal(-1)))
         return loops.seq(row, loops.store(self.named, (i, j), -1))
 
     def rivals(self, i: p.PrimExpr, j: p.PrimExpr, then: Callable[[p.PrimExpr], Stmt]) -> Stmt:
-        """A statement for each later box that box `j` may suppress, with the common share at hand."""
+        """A statement for each later box that box `j` may suppress; the overlap is available."""
         start, identity = self.attrs["coord_start"], self.attrs["id_index"]
 
         def rival(k: p.PrimVar) -> Stmt:
@@ -337,7 +335,7 @@ class _Stages:
         return loops.when(good, loops.seq(more, self.rivals(i, j, gone)), self.drop(i, j))
 
     def look(self, i: p.PrimExpr, k: p.PrimExpr) -> Stmt:
-        """Box `k` becomes the best one when it is left and better."""
+        """Make box `k` the best one if it remains and is better."""
         count = self.state[(i, 1)]
         left = p.And(
             p.And(p.LE(count, k), p.LT(k, self.state[(i, 0)])),
@@ -350,7 +348,7 @@ class _Stages:
         )
 
     def swap(self, i: p.PrimExpr, k: p.PrimExpr) -> Stmt:
-        """A number of the best box and of the next place change places."""
+        """Swap a number of the best box with the next position."""
         count, best = self.state[(i, 1)], self.state[(i, 2)]
         return loops.seq(
             loops.store(self.number, (i, 1), self.made[(i, count, k)]),
@@ -362,7 +360,7 @@ class _Stages:
         """The best remaining box comes next and lowers the scores of boxes that overlap it."""
         count, best, column = self.state[(i, 1)], self.state[(i, 2)], self.attrs["score_index"]
 
-        name = loops.seq(  # the total is free until the names are counted
+        name = loops.seq(  # the counter is unused until the indices are counted
             loops.store(self.called, (i, 0), self.named[(i, count)]),
             loops.store(self.named, (i, count), self.named[(i, best)]),
             loops.store(self.named, (i, best), self.called[(i, 0)]),
@@ -409,7 +407,7 @@ class _Stages:
         return loops.seq(loops.store(self.total, (i, 0), 0), loops.loop(self.boxes, keep), rest)
 
     def packed(self, i: p.PrimExpr, made: Tensor) -> Stmt:
-        """Boxes whose score is not negative first."""
+        """The boxes with a nonnegative score first."""
         count = cast(self.total[(i, 0)], INT64)
 
         def keep(j: p.PrimVar) -> Stmt:

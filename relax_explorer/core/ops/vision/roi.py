@@ -28,14 +28,14 @@ def _places(data: Tensor, rois: Tensor) -> DType:
 
 
 def _regions(data: Any, rois: Any) -> Any:
-    """The regions in that dtype."""
+    """The regions in the dtype of coordinates."""
     if rois.dtype.kind not in "iub":
         return wide(rois)
     return rois.astype(np.float64 if data.dtype.kind in "iub" else wide(data).dtype)
 
 
 def _pair(call_: e.Call, infos: list[s.StructInfo]) -> e.Call:
-    """One size for both axes written twice."""
+    """The size of both axes; a single number is repeated."""
     size = call_.attrs.get("pooled_size")
     if not isinstance(size, (int, tuple)) or (isinstance(size, tuple) and len(size) != 1):
         return call_
@@ -75,7 +75,7 @@ def _infer(
 class RoiAlign(Op, name="relax.vision.roi_align"):
     """The mean or maximum of bilinear samples in each bin of each region.
 
-    A sample more than a pixel outside the image counts as 0. A run stops where a region names an image that is not there.
+    A sample more than a pixel outside the image counts as 0. The run stops if a region names an image that does not exist.
     """
 
     source = "He et al. 2017; ONNX RoiAlign"
@@ -83,15 +83,13 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
     data: Tensor = operand("images, by layout")
     rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
     pooled_size: Ints = attr(
-        REQUIRED, "how many bins a region has vertically and horizontally; one number for both"
+        REQUIRED, "the number of bins of a region, vertically and horizontally; one number for both"
     )
     spatial_scale: float = attr(REQUIRED, "pixels of data for each unit of rois", unit="pixels")
     sample_ratio: int = attr(
-        -1, "samples of a bin along each axis; when not positive, as many as it has pixels, rounded up"
+        -1, "samples of a bin along each axis; when not positive, its number of pixels, rounded up"
     )
-    aligned: bool = attr(
-        False, "whether regions may be smaller than a pixel; else they are made one wide and high"
-    )
+    aligned: bool = attr(False, "True allows regions smaller than a pixel; False enlarges them to one pixel")
     layout: str = attr("NCHW", "order of the axes of data and of the result: NCHW or NHWC")
     mode: str = attr("avg", "how the samples of a bin are combined: avg or max")
     fusion = Fusion.OPAQUE
@@ -153,7 +151,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         bins = (p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         lengths = dict(zip("NCHW", (rois.shape[0], data.shape[axes["C"]], *bins), strict=True))
         made = loops.tensor(te, "T_roi_align", [lengths[axis] for axis in layout], data.dtype)
-        # where a sample is: row and column
+        # the row and column of a sample
         spot = loops.tensor(te, "T_spot", (*made.shape, p.IntImm(2)), kind)
         low: p.PrimExpr = p.as_prim(0.0, data.dtype) if mode == "avg" else lowest(data.dtype)
 
@@ -187,7 +185,7 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
 def _axis(
     begin: p.PrimExpr, end: p.PrimExpr, place: p.PrimExpr, count: int, sample_ratio: int, aligned: bool
 ) -> tuple[p.PrimExpr, Callable[[p.PrimExpr], p.PrimExpr]]:
-    """How many samples a bin has along an axis, and where each is."""
+    """The number of samples of a bin along an axis, and their positions."""
     kind = begin.dtype
     size: p.PrimExpr = p.Sub(end, begin)
     size = size if aligned else p.Max(size, p.as_prim(1.0, kind))
@@ -205,7 +203,7 @@ def _axis(
 def _samples(
     begin: Array, end: Array, length: int, count: int, ratio: int, aligned: bool
 ) -> tuple[Array, Array]:
-    """For each region, bin and sample the weights of the pixels along an axis; and which samples a region has."""
+    """The weights of the pixels along an axis for each region, bin and sample; and the mask of samples of a region."""
     size = end - begin if aligned else np.maximum(end - begin, 1)
     width = size / count if count else size
     samples = np.full(size.shape, ratio) if ratio > 0 else np.maximum(np.ceil(width), 0).astype(np.int64)
@@ -229,7 +227,7 @@ def _bilinear(
     x: p.PrimExpr,
     kind: Any,
 ) -> p.PrimExpr:
-    """The image at a place between pixels; nothing further than a pixel outside."""
+    """The image at a position between pixels; 0 more than a pixel outside."""
     corners: list[list[tuple[p.PrimExpr, p.PrimExpr]]] = []
     outside: p.PrimExpr | None = None
     for axis, place in (("H", y), ("W", x)):
@@ -258,8 +256,8 @@ def _bilinear(
 class RoiPool(Op, name="relax.vision.roi_pool"):
     """The maximum of the pixels in each bin of each region.
 
-    0 of a bin without pixels. Corners of regions are rounded to pixels. A run stops where a region names an image that is not
-    there.
+    0 for a bin without pixels. Corners of regions are rounded to pixels. The run stops if a region names an image that does not
+    exist.
     """
 
     source = "Girshick 2015; ONNX MaxRoiPool"
@@ -267,7 +265,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     data: Tensor = operand("images, [batch, channels, height, width]")
     rois: Tensor = operand("regions, [regions, 5]: index of the image, left, top, right, bottom")
     pooled_size: Ints = attr(
-        REQUIRED, "how many bins a region has vertically and horizontally; one number for both"
+        REQUIRED, "the number of bins of a region, vertically and horizontally; one number for both"
     )
     spatial_scale: float = attr(REQUIRED, "pixels of data for each unit of rois", unit="pixels")
     layout: str = attr("NCHW", "order of the axes of data and of the result: NCHW only")
@@ -344,7 +342,7 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
 def _ends(
     begin: p.PrimExpr, end: p.PrimExpr, place: p.PrimExpr, length: p.PrimExpr, count: int, kind: DType
 ) -> tuple[p.PrimExpr, ...]:
-    """The first place of a bin along an axis, and the one after its last."""
+    """The first position of a bin along an axis, and the position after its last."""
     size = p.Max(p.Add(p.Sub(end, begin), rules.ONE), rules.ONE)
     width = p.Div(cast(size, kind), p.as_prim(float(count), kind))
     low = cast(call("floor", p.Mul(cast(place, kind), width)), INT64)
@@ -353,7 +351,7 @@ def _ends(
 
 
 def _bins(begin: Array, end: Array, length: int, count: int) -> Array:
-    """For each region and bin, which places along an axis lie in it."""
+    """For each region and bin, the mask of positions along an axis inside it."""
     width = (np.maximum(end - begin + 1, 1) / (count or 1)).astype(begin.dtype)[:, None]
     number = np.arange(count, dtype=begin.dtype)
     low = np.clip(np.floor(number * width) + begin[:, None], 0, length)
