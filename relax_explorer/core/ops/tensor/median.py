@@ -112,7 +112,7 @@ class Median(Op, name="relax.median"):
                 wanted.insert(
                     0,
                     loops.check(
-                        there, "the median of no elements is undefined: the reduced axes have length 0"
+                        there, "the median of no elements is undefined: a reduced axis has length 0"
                     ),
                 )
             return loops.seq(*wanted)
