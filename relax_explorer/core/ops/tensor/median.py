@@ -65,7 +65,7 @@ class Median(Op, name="relax.median"):
         flat, place = _flattened(data, over)
         if flat.shape[place] == 0:
             text = ", ".join(map(str, over)) or "0"
-            raise BadValue(f"axis {text} of x has length 0, and no elements have no median")
+            raise BadValue(f"axis {text} of x has length 0, and the median of no elements is undefined")
         index = np.take(order(flat, place, False), [(flat.shape[place] - 1) // 2], place)
         value = np.take_along_axis(flat, index, place)
         shape = tuple([1 if n in over else length for n, length in enumerate(data.shape)])
@@ -111,9 +111,7 @@ class Median(Op, name="relax.median"):
                 there = p.LT(rules.ZERO, x.shape[place])
                 wanted.insert(
                     0,
-                    loops.check(
-                        there, "the median of no elements is undefined: a reduced axis has length 0"
-                    ),
+                    loops.check(there, "the median of no elements is undefined: a reduced axis has length 0"),
                 )
             return loops.seq(*wanted)
 
