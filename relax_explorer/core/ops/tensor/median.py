@@ -105,15 +105,13 @@ class Median(Op, name="relax.median"):
         places = loops.tensor(te, "T_place", shape, INT64)
 
         def choose(*i: p.PrimExpr) -> Stmt:
-            wanted = [loops.store(values, i, value(*i))]
-            wanted += [loops.store(places, i, found[at(i)])] if single else []
+            stores = [loops.store(values, i, value(*i))]
+            stores += [loops.store(places, i, found[at(i)])] if single else []
             if not isinstance(x.shape[place], p.IntImm) or x.shape[place] is rules.ZERO:
                 there = p.LT(rules.ZERO, x.shape[place])
-                wanted.insert(
-                    0,
-                    loops.check(there, "the median of no elements is undefined: a reduced axis has length 0"),
-                )
-            return loops.seq(*wanted)
+                message = "the median of no elements is undefined: a reduced axis has length 0"
+                stores.insert(0, loops.check(there, message))
+            return loops.seq(*stores)
 
         loops.ordered(te, shape, (values, places) if single else (values,), choose)
         return (values, places) if single else values
