@@ -163,5 +163,5 @@ def test_files_have_a_limit_and_are_held_to_their_headers(packed: bool, tmp_path
 
 
 def test_no_device_is_read_as_a_file_of_arrays() -> None:
-    with pytest.raises(Failure, match="no regular file"):
+    with pytest.raises(Failure, match="not a regular file"):
         read_arrays("/dev/zero")
