@@ -1,1 +1,1 @@
-"""Running programs: values, plan, machine, debugger; PrimFuncs by numba (kernels, tir_numba)."""
+"""Runs programs: values, plan, machine, debugger. PrimFuncs are compiled with numba (kernels, tir_numba)."""

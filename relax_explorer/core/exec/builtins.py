@@ -1,4 +1,4 @@
-"""Operators that the machine itself runs: calls of kernels and packed functions, closures, printing, assertions, shapes."""
+"""Operators executed by the machine itself: calls of kernels and packed functions, closures, printing, assertions, shapes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _prim_func(machine: Running, at: Instruction, callee: Value) -> PrimFunc:
 
 
 def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
-    """`R.call_tir(f, (args…), out)`: scalars of the older surface (`tir_vars`) stand where the PrimFunc has them."""
+    """`R.call_tir(f, (args…), out)`. Scalars in `tir_vars` (older surface) go to their parameters in the PrimFunc."""
     fn = _prim_func(machine, at, args[0])
     tail = list(args[2]) if len(args) > 2 else []
     out = at.node.sinfo_args[0]
@@ -53,12 +53,12 @@ def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value])
 
 
 def _flat(args: Sequence[Value]) -> list[Any]:
-    """Arguments of a kernel: a shape stands for its lengths."""
+    """The arguments of a kernel. A shape is replaced by its lengths."""
     return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
 
 
 def call_tir_inplace(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
-    """`R.call_tir_inplace`: the inputs that are written are copied first, so going back finds them unchanged."""
+    """`R.call_tir_inplace`: overwritten inputs are copied first, so that stepping back restores them."""
     fn = _prim_func(machine, at, args[0])
     out = at.node.sinfo_args[0]
     infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
@@ -154,17 +154,17 @@ def null_value(machine: Running, frame: Frame, at: Instruction, args: list[Value
 
 
 def same(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
-    """Operators about devices and hints: there is one device here, so the value itself."""
+    """Operators about devices and hints. There is only one device here, so they return their operand."""
     machine.write(frame, at.target, args[0])
 
 
 def call_py_func(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
-    """`R.call_py_func("name", (args…), out)`: a function registered here as a packed function."""
+    """`R.call_py_func("name", (args…), out)`: call a registered packed function."""
     machine.write(frame, at.target, machine.packed(args[0], list(args[1]), at))
 
 
 def call_builtin_with_ctx(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> Value:
-    """`R.call_builtin_with_ctx("name", (args…))`: a builtin of the virtual machine; the machine is its context."""
+    """`R.call_builtin_with_ctx("name", (args…))`: call a builtin of the virtual machine. The context is the machine."""
     name = args[0].name if isinstance(args[0], e.ExternFunc) else describe(args[0])
     if name == "vm.builtin.invoke_closure":
         closure, *rest = args[1]

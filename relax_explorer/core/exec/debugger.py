@@ -1,4 +1,4 @@
-"""The debugger: a loop around `step()` that goes forward and back, and knows breakpoints."""
+"""The debugger: steps forward and back, and stops at breakpoints."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def on_operator(name: str) -> Breakpoint:
 
 
 class Debugger:
-    """Steps through one call of a function. Lower-case ideas go forward, their reverses go back at the same cost.
+    """Steps through one call of a function, forward and back at the same cost.
 
-    `interrupt.cancel()`, from another thread, stops a move: it raises Cancelled (a Failure) and stands before the step that was
-    under way. `interrupt.clear()` comes before the next move.
+    `interrupt.cancel()` stops a move from another thread. The move raises Cancelled (a Failure), and the debugger stays before
+    the interrupted step. Call `interrupt.clear()` before the next move.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Debugger:
 
     @property
     def frame(self) -> Frame:
-        """The innermost frame; after the end, the frame of the function that was called."""
+        """The innermost frame. After the end, the frame of the called function."""
         return self.machine.frame if self.machine.frames else self._first
 
     @property
@@ -95,12 +95,12 @@ class Debugger:
 
     @property
     def done(self) -> bool:
-        """Whether the function has returned."""
+        """True if the function has returned."""
         return self.machine.done
 
     @property
     def result(self) -> Value:
-        """What the function returned, None before."""
+        """The result of the function; None before it returns."""
         return to_python(self.machine.result) if self.machine.done else None
 
     @property
@@ -119,12 +119,12 @@ class Debugger:
     # -- forward --------------------------------------------------------------------------------------------------
 
     def step(self) -> Event:
-        """One step: the next binding gets its value, or the function it calls is entered."""
+        """One step: evaluate the next binding, or enter the function it calls."""
         self.event = self.machine.step()
         return self.event
 
     def next(self) -> Event:
-        """The next binding of this frame, with the calls that it makes run through."""
+        """Evaluate the next binding of this frame, and run its calls to the end."""
         depth = len(self.machine.frames)
         event = self.step()
         while not self.done and len(self.machine.frames) > depth:
@@ -149,7 +149,7 @@ class Debugger:
     # -- back -----------------------------------------------------------------------------------------------------
 
     def back(self) -> Event:
-        """Undo one step; at the start nothing happens."""
+        """Undo one step. At the start nothing happens."""
         undone = self.machine.undo()
         log, position = self.machine.log, self.machine.position
         if undone is not None:
@@ -157,7 +157,7 @@ class Debugger:
         return self.event
 
     def back_next(self) -> Event:
-        """Undo the last step of this frame, with the calls that it made."""
+        """Undo the last step of this frame and its calls."""
         depth = len(self.machine.frames)
         event = self.back()
         while self.position and len(self.machine.frames) > depth:
@@ -165,7 +165,7 @@ class Debugger:
         return event
 
     def back_finish(self) -> Event:
-        """Go back to before the innermost function was entered."""
+        """Go back to the call of the innermost function."""
         depth = len(self.machine.frames)
         event = self.back()
         while self.position and len(self.machine.frames) >= depth:
@@ -180,7 +180,7 @@ class Debugger:
         return event
 
     def goto(self, position: int) -> Event:
-        """Go to a number of steps, forward or back."""
+        """Go to the position after `position` steps, forward or back."""
         while self.position > max(position, 0):
             self.back()
         while self.position < position and not self.done:
@@ -191,5 +191,5 @@ class Debugger:
 def debug(
     module: IRModule, function: str = "main", args: Sequence[Value] = (), cache: Path | None = None
 ) -> Debugger:
-    """A debugger at the start of a call; raises Failure when the inputs don't fit."""
+    """A debugger at the start of a call. Raises Failure if the inputs don't fit."""
     return Debugger(module, function, args, cache)

@@ -1,4 +1,4 @@
-"""What happens while a program runs, and the log of it in columns."""
+"""The events of a run, and the recorded changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 class Event:
     """One step: `kind` is bind (a binding got its value), enter, return, done or trap.
 
-    `check` says of the arguments of an entered function whether that they fit was proved before the run, or only now checked.
+    `check` tells how the arguments of an entered function were checked: `proved` before the run, or `checked` at this call.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Event:
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """What one step did to the machine, so that it can be undone and done again without evaluating anything."""
+    """The effects of one step on the machine. It can be undone and redone without evaluation."""
 
     event: Event
     before: tuple[int, ...]  # program counter of each frame before the step

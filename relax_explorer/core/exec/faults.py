@@ -1,4 +1,4 @@
-"""What goes wrong inside a step, as the program's own failure: in numpy, in a kernel, or in a function of the user's."""
+"""Turns errors inside a step into failures of the program: errors of numpy, kernels and user functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CODES: tuple[tuple[type[Exception], Code], ...] = (
 
 
 def guarded(machine: Running, at: Instruction, work: Callable[[], Any]) -> Value:
-    """`work()`, with what numpy and the kernels raise for wrong operands turned into the program's own failure."""
+    """Run `work()`. Errors of numpy and kernels about wrong operands become failures of the program."""
     try:
         return work()
     except Failure as failure:
@@ -44,12 +44,12 @@ def guarded(machine: Running, at: Instruction, work: Callable[[], Any]) -> Value
 def called(
     machine: Running, at: Instruction, name: str, function: Callable[..., Any], args: Sequence[Value]
 ) -> Value:
-    """What a function of the user's returns; whatever it raises is said with its line."""
+    """The result of a user function. Its exceptions are reported with their line."""
     try:
         return function(*args)
     except Failure as failure:
         raise _at_call(failure, machine, at) from None
-    except Exception as problem:  # it is not ours, and may raise anything
+    except Exception as problem:  # user code can raise anything
         frames = traceback.extract_tb(problem.__traceback__)[1:]
         where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
         text = f"{name} raised {type(problem).__name__}: {problem}{where}"
@@ -57,7 +57,7 @@ def called(
 
 
 def _at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
-    """What went wrong in a PrimFunc, said of the call that runs it; another failure as it is."""
+    """Report the failure of a PrimFunc at its call. Other failures stay unchanged."""
     first = failure.diagnostics[0]
     if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):
         return failure

@@ -1,6 +1,6 @@
-"""Whether operands fit one another, asked of the operator's own rule with the lengths, ranks and dtypes that a run has.
+"""Checks operands with the operator's inference rule, using the actual lengths, ranks and dtypes of a run.
 
-What inference could not decide of symbols is decided here in the same words, before anything is computed.
+Constraints that inference could not decide for symbols are decided here, with the same messages, before the evaluation.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _CODES = {
     operators.DTYPES_DIFFER: runtime.UNDEFINED_FOR_DTYPE,
     operators.AXIS_RANGE: runtime.OUT_OF_BOUNDS,
 }
-"""What a refusal is when it runs; others are about shapes."""
+"""The run-time codes of refusals. All others become shape errors."""
 
 
 def type_of_result(
     machine: Running, frame: Frame, at: Instruction, op: type[Op], args: Sequence[Value]
 ) -> s.StructInfo:
-    """The type that the operator's rule derives for these values; raises Failure where it refuses them."""
+    """The type derived by the operator's rule for these values. Raises Failure if the rule refuses them."""
     call = at.node
     stated = call.struct_info or s.OBJECT
     infos = tuple([_info(value, arg.struct_info) for value, arg in zip(args, call.args, strict=True)])
@@ -54,7 +54,7 @@ def type_of_result(
         info is arg.struct_info or (arg.struct_info is None and not isinstance(info, s.TupleStructInfo))
         for info, arg in zip(infos, call.args, strict=True)
     ):
-        return stated  # inference knew as much
+        return stated  # inference was already this precise
     key = (op, call.attrs, infos) if op.by_info else (call, infos)
     known: s.StructInfo | None = machine.fitting.get(key)
     if known is None:
@@ -70,7 +70,7 @@ def type_of_result(
 def _refused(
     machine: Running, frame: Frame, at: Instruction, op: type[Op], args: Sequence[Value], problem: Diagnostic
 ) -> Failure:
-    """What the operator's rule says of operands, as a problem of the run."""
+    """A refusal by the operator's rule, as a failure of the run."""
     code = _CODES.get(problem.code, runtime.SHAPE_CHECK)
     return with_operands(machine.trap(code, problem.message, at, problem.help), frame, at.node, op, args)
 
@@ -78,7 +78,7 @@ def _refused(
 def with_operands(
     failure: Failure, frame: Frame, call: e.Call, op: type[Op], args: Sequence[Value]
 ) -> Failure:
-    """The failure with what each operand was, where it stands in the call, and the shape variables of their types."""
+    """Add to a failure the operands, their places in the call, and the shape variables of their types."""
     spans = operand_spans(call.span)
     places = spans if len(spans) >= len(args) else call.args
     names = [q.name for q in op.operands] or ["the operand"]
@@ -108,14 +108,14 @@ def _values(call: e.Call, dims: Dims) -> str:
 
 
 def _parts(value: Value) -> str:
-    """What an operand is; of a tuple, what its fields are."""
+    """The description of an operand. For a tuple, the descriptions of its fields."""
     if isinstance(value, (np.ndarray, Shape)):
         return describe(value)
     return ", ".join(map(describe, value)) or "an empty tuple"
 
 
 def _info(value: Value, stated: s.StructInfo | None) -> s.StructInfo:
-    """The type of a value; what its variable is known as, for objects."""
+    """The type of a value. For objects, the StructInfo of the variable."""
     if isinstance(value, np.ndarray):
         device = stated.vdevice if isinstance(stated, s.TensorStructInfo) else None
         dims = tuple([p.IntImm(length) for length in value.shape])
@@ -135,7 +135,7 @@ def _info(value: Value, stated: s.StructInfo | None) -> s.StructInfo:
 
 
 def negative_length(info: s.StructInfo, dims: Dims) -> str:
-    """What to say of the type of a result with a length below 0, which the operator's rule let pass; empty when none is."""
+    """The message about a negative length in the result type, which the rule of the operator accepted. Empty if there is none."""
     for part in info.fields if isinstance(info, s.TupleStructInfo) else (info,):
         dimensions = part.dims or () if isinstance(part, s.TensorStructInfo) else ()
         values = [evaluate(dim, dims) for dim in dimensions]

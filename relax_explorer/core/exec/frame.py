@@ -17,18 +17,18 @@ class Frame:
         self.plan: Plan = plan(function, name)
         self.registers = list(self.plan.registers)
         self.pc = 0
-        self.has_ended = False  # whether something was killed here
+        self.has_ended = False  # True if a value was killed here
         self.into: tuple[Frame, int] | None = None  # where the result goes
         self.made_by: e.Binding | None = None  # the caller's binding
 
     @property
     def shape_vars(self) -> dict[str, int]:
-        """The shape variables that have a value, by name."""
+        """The shape variables with a value, by name."""
         return {var.name: value for var, value in self.dims.items()}
 
     @property
     def values(self) -> dict[str, Value]:
-        """Every variable that has a value, by name, parameters first."""
+        """All variables with a value, by name, parameters first."""
         names: dict[str, Value] = {}
         for var, slot in self.plan.slots.items():
             value = self.registers[slot]
@@ -37,7 +37,7 @@ class Frame:
         return names
 
     def __getitem__(self, name: str) -> Value:
-        """The value of the variable called `name`; raises KeyError when it has none (yet)."""
+        """The value of the variable called `name`. Raises KeyError if it has no value yet."""
         found = None
         for var, slot in self.plan.slots.items():
             if var.name == name and self.registers[slot] is not None:
@@ -47,6 +47,6 @@ class Frame:
         return to_python(found)
 
     def value_of(self, var: e.Var) -> Value:
-        """The value of a variable, None when it has none yet."""
+        """The value of a variable, or None if it has none yet."""
         slot = self.plan.slots.get(var)
         return None if slot is None else self.registers[slot]

@@ -1,4 +1,4 @@
-"""Kernels: PrimFuncs compiled once for each structure, and called in destination-passing style."""
+"""Kernels: PrimFuncs compiled once per structure, and called in destination-passing style."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Kernels:
-    """Compiles PrimFuncs on demand; `cache` is a directory that keeps them from one process to the next.
+    """Compiles PrimFuncs on demand. `cache` is a directory that keeps them between processes.
 
-    `interrupt` stops a kernel that runs.
+    `interrupt` stops a running kernel.
     """
 
     _compiled: ClassVar[PerNode[tuple[Code, Variables]]] = PerNode()
@@ -56,7 +56,7 @@ class Kernels:
             self.remarks.append(Diagnostic(codes.CACHE_REFUSED, reason, help=codes.CACHE_REFUSED.fix))
 
     def call(self, fn: PrimFunc, args: Sequence[Value]) -> Value:
-        """Run a PrimFunc on arrays and scalars; it fills its outputs. The scalar that it returns, None without."""
+        """Run a PrimFunc on arrays and scalars, which fills its outputs. Returns its scalar result, or None."""
         return self.get(fn)(*args, interrupt=self.interrupt)
 
     def call_tir(
@@ -68,7 +68,7 @@ class Kernels:
         dims: Dims,
         place: Any,
     ) -> Value:
-        """The outputs of a PrimFunc: arrays are allocated as `out` says, and passed after the arguments and before `tail`."""
+        """The outputs of a PrimFunc. They are allocated from `out`, and passed between the arguments and `tail`."""
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
         results = [allocate(info, dims, place) for info in infos]
         self.call(fn, [*args, *results, *tail])
@@ -76,7 +76,7 @@ class Kernels:
 
 
 def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Value:
-    """An array for a result; raises Failure when its size isn't known or is beyond the limit."""
+    """Allocate an array for a result. Raises Failure if its size is unknown or beyond the limit."""
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
         raise Failure(
             Diagnostic(
@@ -94,7 +94,7 @@ def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Value:
 
 
 def too_large(shape: Sequence[int], dtype: DType) -> str:
-    """What to say of a result that no array can hold, or that is beyond the limit; empty when it is neither."""
+    """The message about a result that no array can hold or that is beyond the limit. Empty if the result is fine."""
     if len(shape) > MOST_AXES:
         return f"a result of rank {len(shape)} can't be held; runs support at most {MOST_AXES} axes"
     try:

@@ -1,4 +1,4 @@
-"""The machine: explicit frames, one step at a time; `run` and the debugger are loops around it."""
+"""The machine: explicit frames, one step at a time. `run` and the debugger are loops around it."""
 
 from __future__ import annotations
 
@@ -52,9 +52,8 @@ DEPTH_LIMIT = 10_000
 class Machine:
     """Runs one call of one function of a module in normal form.
 
-    With `record`, each step is kept so that it can be undone; without, registers are freed after their last use. With
-    `check_annotations`, a value that is not what its binding's annotation says stops the program (errata E-44). `interrupt`
-    stops it from another thread.
+    With `record`, each step can be undone. Without, registers are freed after their last use. With `check_annotations`, a value
+    that contradicts the annotation of its binding stops the program (errata E-44). `interrupt` stops it from another thread.
     """
 
     def __init__(
@@ -70,17 +69,17 @@ class Machine:
         self.module, self.record, self.check_annotations = module, record, check_annotations
         self.interrupt = interrupt if interrupt is not None else Interrupt()
         self.kernels = Kernels(cache, self.interrupt)
-        self.fitting: dict[Any, StructInfo] = {}  # what operators make of operands of these types
+        self.fitting: dict[Any, StructInfo] = {}  # result types of operators by operand types
         self.frames: list[Frame] = []
         self.result: Any = None
         self.done = False
         self.log: list[Change] = []
-        self.position = 0  # steps of the log that are in effect
+        self.position = 0  # number of recorded steps in effect
         self.change: Change | None = None
-        self.output: list[str] = []  # what R.print wrote
+        self.output: list[str] = []  # output of R.print
         self.warnings: list[Diagnostic] = self.kernels.remarks
-        self.is_mutable = effects(module).mutable  # whether a run can tell shared memory from a copy
-        self.renewed: dict[Plan, list[int]] = {}  # registers of constants that each frame has of its own
+        self.is_mutable = effects(module).mutable  # True if a run can distinguish shared memory from a copy
+        self.renewed: dict[Plan, list[int]] = {}  # registers of constants that each frame copies
         self.globals = self._globals()
         self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
         fn = module.functions.get(function)
@@ -97,7 +96,7 @@ class Machine:
         self._enter(fn, function, values, {}, None, None, {})
 
     def _globals(self) -> Mapping[str, Any]:
-        """The value of each function of the module, fixed before anything runs: closures that capture nothing, kernels."""
+        """The values of the functions of the module: closures without captures, and kernels."""
         values = {
             name: Closure(fn, name, {}, {}) if type(fn) is e.Function else Opaque(f"kernel {name}")
             for name, fn in self.module.functions.items()
@@ -142,7 +141,7 @@ class Machine:
         self.frames.append(made)
 
     def _renew_constants(self, made: Frame, fn: e.Function, name: str) -> None:
-        """Give the frame tensors of its own for the constants that may be overwritten."""
+        """Copy the constants that may be overwritten into the frame."""
         held = self.renewed.get(made.plan)
         if held is None:
             memory = aliases(self.module, name, fn)
@@ -167,7 +166,7 @@ class Machine:
             ) from None
 
     def scope(self, frame: Frame) -> Scope:
-        """What StructInfo may refer to in a frame."""
+        """The names visible to StructInfo in a frame."""
         return Scope(frame.value_of, self._relax_function)
 
     def _relax_function(self, name: str) -> e.Function | None:
@@ -177,9 +176,9 @@ class Machine:
     # -- steps ----------------------------------------------------------------------------------------------------
 
     def step(self) -> Event:
-        """Run until one binding has its value, a function is entered, or one returns; raises Failure where the program traps.
+        """Run until a binding has its value, or a function is entered or returns. Raises Failure if the program traps.
 
-        Raises Cancelled, which is a Failure, when `interrupt` says so.
+        Raises Cancelled, a Failure, when `interrupt` is set.
         """
         if self.done:
             return Event("done", "", 0, None, self.result)
@@ -241,7 +240,7 @@ class Machine:
         return change.event
 
     def undo(self) -> Event | None:
-        """Undo the last step; None at the start. Nothing is evaluated again, so side effects happen once."""
+        """Undo the last step; None at the start. Nothing is evaluated again, so side effects happen only once."""
         if self.position == 0:
             return None
         change = self.log[self.position - 1]
@@ -383,7 +382,7 @@ class Machine:
         if isinstance(callee, Lifted):
             return self.call_value(callee.function, [*args, *callee.captured], frame, at)
         if isinstance(callee, e.GlobalVar) and type(self.module.functions.get(callee.name)) is e.Function:
-            return self._call(self.module.functions[callee.name], callee.name, args, {}, frame, at, {})  # type: ignore[arg-type]  # looked at above
+            return self._call(self.module.functions[callee.name], callee.name, args, {}, frame, at, {})  # type: ignore[arg-type]  # checked above
         if isinstance(callee, e.ExternFunc):
             self.write(frame, at.target, self.packed(callee.name, args, at))
             return None
@@ -412,7 +411,7 @@ class Machine:
         self.write(frame, at.target, self.packed(at.node.op.name, args, at))
 
     def packed(self, name: str, args: Sequence[Value], at: Instruction) -> Value:
-        """The result of a packed function; unknown arguments give an unknown result."""
+        """The result of a packed function. With unknown arguments the result is unknown."""
         from relax_explorer.core.exec import vm_builtins
 
         function = packed.find(name)
@@ -433,7 +432,7 @@ class Machine:
             return called(self, at, name, function, args)
 
         result = overwriting(self, args, work)
-        if isinstance(result, np.generic):  # what numpy makes of a tensor of rank 0
+        if isinstance(result, np.generic):  # numpy returns scalars for tensors of rank 0
             return np.asarray(result)
         if isinstance(result, (int, float, str)) and not any(
             item.code is codes.PLAIN_RESULT for item in self.warnings
@@ -447,7 +446,7 @@ class Machine:
         name = at.node.op.name
         own = builtins.TABLE.get(name)
         if own is not None:
-            return own(self, frame, at, args)  # type: ignore[no-any-return]  # typed by the table it comes from
+            return own(self, frame, at, args)  # type: ignore[no-any-return]  # the table has the type
         op = find(name)
         if op is None or op.evaluate is None:
             reason = op.no_evaluate if op is not None else "it is not known"
@@ -490,7 +489,7 @@ class Machine:
     # -- problems -------------------------------------------------------------------------------------------------
 
     def trap(self, code: Code, text: str, at: Instruction, hint: str = "") -> Failure:
-        """The failure of the program at this instruction."""
+        """A failure of the program at this instruction."""
         place = at.node if getattr(at.node, "span", None) is not None else at.binding or at.node
         name = at.binding.var.name if at.binding is not None and at.binding.var is not None else ""
         notes = tuple([f"in {frame.name}" for frame in reversed(self.frames[-8:])])
@@ -505,7 +504,7 @@ class Machine:
         )
 
     def warn(self, code: Code, text: str, at: Instruction) -> None:
-        """Note what is doubtful at this instruction, once."""
+        """Add a warning at this instruction, once."""
         label = Label(at.binding or at.node, "", True)
         known = [(item.code, item.labels[0].place) for item in self.warnings]
         if (code, label.place) not in known:
@@ -539,8 +538,8 @@ def run(
 ) -> Value:
     """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
 
-    Returns a numpy array, a tuple, or a tuple of int for a shape; raises Failure when the program is wrong or traps. `cache`
-    is a directory for compiled kernels; `check_annotations` holds every value against the annotation of its binding.
+    Returns a numpy array, a tuple, or a tuple of int for a shape. Raises Failure if the program is invalid or traps. `cache`
+    is a directory for compiled kernels. `check_annotations` checks every value against the annotation of its binding.
     """
     machine = Machine(
         normal_form_of(module), function, list(args), cache=cache, check_annotations=check_annotations

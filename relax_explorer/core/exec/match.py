@@ -1,7 +1,7 @@
-"""Values held against StructInfo while a program runs: match_cast, parameters, results.
+"""Checks values against StructInfo at run time: match_cast, parameters, results.
 
-A closure carries what its function says of its parameters and its result, with the lengths it captured: its run-time
-structural information. It is taken where that is certain to be enough.
+The run-time StructInfo of a closure consists of its parameter and result types and the captured lengths. A closure is
+accepted if this StructInfo certainly fits.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ Path = tuple[int, ...]
 
 
 class Mismatch(Exception):
-    """A value that is not what its StructInfo says: the sentence, which starts with the path to the part meant.
+    """A value does not match its StructInfo. The message starts with the path to the wrong part.
 
-    `position` says which of several values it is.
+    `position` is the index among several values.
     """
 
     position = 0
 
     def __init__(self, path: Path, sentence: str, code: Code | None = None) -> None:
-        self.code = code  # of what is wrong with a dimension itself
+        self.code = code  # set if a dimension itself is invalid
         where = "".join([f".{index}" for index in path])
         super().__init__(f"{where}: {sentence}" if where else sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What StructInfo may refer to at run time besides shape variables: variables that hold shapes, global functions."""
+    """The run-time context of StructInfo besides shape variables: variables that hold shapes, and global functions."""
 
     variable: Callable[[e.Var], Any] = lambda var: None
     function: Callable[[str], e.Function | None] = lambda name: None
@@ -63,9 +63,9 @@ NOWHERE = Scope()
 
 
 def match(value: Value, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) -> None:
-    """Check `value` against `info`, giving values to shape variables that have none; raises Mismatch.
+    """Check `value` against `info`, and bind new shape variables. Raises Mismatch.
 
-    Two passes (errata E-28): first the variables that stand alone are bound, left to right, then the rest is compared.
+    Two passes (errata E-28): first, dimensions that are single variables are bound, left to right. Then the rest is compared.
     """
     if value is not UNKNOWN and info is not s.OBJECT:
         match_all((value,), (info,), dims, scope)
@@ -74,7 +74,7 @@ def match(value: Value, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) 
 def match_all(
     values: Sequence[Value], infos: Sequence[s.StructInfo], dims: Dims, scope: Scope = NOWHERE
 ) -> None:
-    """`match` for several values that share their shape variables, as the parameters of a function do."""
+    """Like `match`, for several values with common shape variables, such as the parameters of a function."""
     matching = _Matching(dims, scope)
     try:
         for number, (value, info) in enumerate(zip(values, infos, strict=True)):
@@ -98,7 +98,7 @@ class _Matching:
             _MATCHERS[type(info)](self, value, info, path)
 
     def finish(self) -> None:
-        """The second pass: lengths that are computed, and functions."""
+        """The second pass: computed lengths, and functions."""
         for position, path, where, dim, length in self.pending:
             self.position = position
             try:
@@ -115,7 +115,7 @@ class _Matching:
             self._compare(path, have, _with_lengths(want, self.dims, self._shapes(want)))
 
     def _shapes(self, function: s.FuncStructInfo) -> dict[e.Var, e.Expr]:
-        """The shapes that variables hold which the parameters or the result of a function type name."""
+        """The shapes of variables that occur in a function type."""
         parts = (*(function.params or ()), function.ret)
         held = {var: self.scope.variable(var) for part in parts for var in info_holders(part)}
         return {
@@ -144,7 +144,7 @@ class _Matching:
             self._held(value.shape, info.shape, path)
 
     def _held(self, lengths: tuple[int, ...], var: Any, path: Path) -> None:
-        """A shape that a variable holds (errata E-53)."""
+        """Compare with the shape held by a variable (errata E-53)."""
         held = self.scope.variable(var)
         if isinstance(held, Shape) and tuple(held) != tuple(lengths):
             text = f"shape {tuple(map(int, lengths))} does not equal {var.name} = {tuple(held)}"
@@ -186,7 +186,7 @@ class _Matching:
             self.functions.append((self.position, path, have, info))
 
     def _function(self, value: Value) -> s.FuncStructInfo | None:
-        """What a function value says of itself; None for packed functions, kernels, and what is no function."""
+        """The signature of a function value. None for packed functions, kernels, and other values."""
         if isinstance(value, Closure):
             return _signature(value.function, value.dims)
         if isinstance(value, e.GlobalVar):
@@ -217,9 +217,9 @@ class _Matching:
 
 
 def proved(call: e.Call) -> bool:
-    """Whether what is known of the arguments of a call suffices for the parameters of the global function it calls.
+    """True if the StructInfo of the arguments proves that they fit the parameters of the called global function.
 
-    Lengths are compared all the same: an annotation that is not proved may have been believed on the way (errata E-44).
+    Lengths are compared anyway, because StructInfo may depend on unproven annotations (errata E-44).
     """
     callee = call.op.struct_info if isinstance(call.op, e.GlobalVar) else None
     if not isinstance(callee, s.FuncStructInfo) or callee.params is None:
@@ -233,7 +233,7 @@ def proved(call: e.Call) -> bool:
 
 
 def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
-    """What is known of a function, with the lengths that its closure captured."""
+    """The signature of a function with the captured lengths of its closure."""
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
     known = fn.struct_info
     pure = known.pure if isinstance(known, s.FuncStructInfo) else stated(fn) is not False

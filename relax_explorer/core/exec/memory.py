@@ -1,4 +1,4 @@
-"""Memory of lowered programs: storages, tensors in them, ends of both, and what kernels overwrite."""
+"""The memory of lowered programs: storages, their tensors, kills, and arrays overwritten by kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 
 class Storage:
-    """A piece of memory that tensors are placed in; its bytes are 0 at first, so that nothing unset is ever shown."""
+    """A piece of memory for tensors. Its bytes start as 0, so that uninitialized memory is never shown."""
 
     __slots__ = ("data",)
 
@@ -33,7 +33,7 @@ class Storage:
 
 
 class _Ended:
-    """What a register holds after the tensor or storage in it was killed."""
+    """The content of a register after its tensor or storage was killed."""
 
     def __repr__(self) -> str:
         return "<ended>"
@@ -43,7 +43,7 @@ ENDED = _Ended()
 
 
 def overwriting(machine: Running, values: Sequence[Value], work: Callable[[], Any]) -> Value:
-    """`work()`, which may write into the arrays among `values`; noted so that going back finds the old contents."""
+    """Run `work()`, which may write into the arrays in `values`. The old contents are recorded for stepping back."""
     change = machine.change
     if change is None:
         return work()
@@ -63,7 +63,7 @@ def _check_size(machine: Running, at: Instruction, size: int, what: str) -> None
 
 
 def _lengths(machine: Running, at: Instruction, value: Value) -> tuple[int, ...]:
-    """A shape value with no length below 0."""
+    """A shape value without negative lengths."""
     if not isinstance(value, Shape):
         raise machine.trap(codes.CAST_FAILED, f"the shape is {describe(value)}", at)
     if min(value, default=0) < 0:
@@ -121,14 +121,14 @@ def alloc_tensor(machine: Running, frame: Frame, at: Instruction, args: list[Val
 
 
 def kill(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
-    """The end of a tensor or storage: its register is empty afterwards."""
+    """Kill a tensor or storage. Its register is empty afterwards."""
     frame.has_ended = True
     machine.write(frame, at.args[0], ENDED)
     machine.write(frame, at.target, ())
 
 
 def call_tir_dyn(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
-    """`R.vm.call_tir_dyn(f, (tensors…, shape))`: the lengths of the shape are passed one by one."""
+    """`R.vm.call_tir_dyn(f, (tensors…, shape))`. The lengths of the shape are passed one by one."""
     callee = args[0]
     fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if type(fn) is not PrimFunc:
@@ -140,12 +140,12 @@ def call_tir_dyn(machine: Running, frame: Frame, at: Instruction, args: list[Val
 
 
 def call_kernel(machine: Running, at: Instruction, fn: PrimFunc, args: Sequence[Value]) -> Value:
-    """Run a PrimFunc on arrays that it reads and fills; the scalar that it returns, () without."""
+    """Run a PrimFunc on arrays that it reads and fills. Returns its scalar result, or ()."""
     returns = isinstance(fn.ret_type, s.PrimStructInfo)
     if any(arg is UNKNOWN for arg in args):
         if returns and not has_effect(fn):
             return UNKNOWN
-        text = "a kernel that fills its arguments can't be run, for one of them is not known"
+        text = "a kernel that fills its arguments can't be run: one of them is unknown"
         raise machine.trap(codes.NO_EVALUATION, text, at)
     value = overwriting(machine, args, lambda: guarded(machine, at, lambda: machine.kernels.call(fn, args)))
     return value if returns else ()

@@ -1,4 +1,4 @@
-"""A breakpoint at numbers that went wrong: NaN, and infinities made of finite numbers."""
+"""A breakpoint at new NaN values, and at infinities computed from finite numbers."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from relax_explorer.core.tir.traverse import expressions, statements, subexpress
 
 
 def on_not_finite(debugger: Debugger) -> Breakpoint:
-    """Stop after a step that makes a NaN, or an infinity of operands that have none.
+    """Stop after a step that produces a NaN, or an infinity from finite operands.
 
-    A mask of -inf is meant: constants are no steps, and what was infinite before may stay so. Kernels that write their
-    operands are looked at too; memory that nobody has written yet is not.
+    Masks of -inf are intended, so constants and earlier infinities do not stop the run. Operands overwritten by kernels are
+    checked too. Uninitialized memory is not checked.
     """
     return Breakpoint("nan", _Watch(debugger).hit)
 
 
 class _Watch:
-    """Knows of each array whether it held NaN or infinities when it was last looked at."""
+    """Remembers for each array if it last held NaN or infinities."""
 
     def __init__(self, debugger: Debugger) -> None:
         self.debugger = debugger
         self.known: dict[
             int, tuple[Any, bool, bool]
-        ] = {}  # by identity, with the array, so that it stays the same
+        ] = {}  # by identity; the array is kept alive so that its id stays unique
         self.bound: dict[e.Expr, Any] = {}
         self._entered()
 
@@ -46,7 +46,7 @@ class _Watch:
                 self._look(array)
 
     def hit(self, event: Event) -> bool:
-        """Whether the step went wrong."""
+        """True if the step produced a NaN or a new infinity."""
         if event.kind == "enter":
             self._entered()
         binding = event.binding
@@ -56,9 +56,7 @@ class _Watch:
         results = _arrays([event.value])
         if type(binding.value) is not e.Call or _allocates(binding.value):
             for array in results:
-                self.known.setdefault(
-                    id(array), (array, False, False)
-                )  # no numbers yet, or numbers that are not new
+                self.known.setdefault(id(array), (array, False, False))  # no numbers yet, or no new numbers
             return False
         return self._went_wrong(binding.value, results)
 
@@ -81,7 +79,7 @@ class _Watch:
         return state
 
     def _is_meant(self, call: e.Call) -> bool:
-        """Whether the call itself speaks of infinity: an attribute, or the kernel that it runs."""
+        """True if the call itself mentions infinity: in an attribute or in its kernel."""
         if _mentions_infinity(call):
             return True
         names = [part.name for part in (call.op, *call.args[:1]) if type(part) is e.GlobalVar]
@@ -90,13 +88,13 @@ class _Watch:
 
 
 def _allocates(call: e.Call) -> bool:
-    """Whether a call gives memory that nobody has written yet."""
+    """True if a call returns uninitialized memory."""
     declared = find(call.op.name) if type(call.op) is e.OpRef else None
     return declared is not None and declared.allocates
 
 
 def _has_infinity(fn: e.Function | PrimFunc | e.OpaqueFunction) -> bool:
-    """Whether an infinite number is written in a function."""
+    """True if a function contains an infinite literal."""
     if isinstance(fn, PrimFunc):
         parts = subexpressions(*[expr for node in statements(fn.body) for expr in expressions(node)])
         return any(map(_is_infinite, parts))
@@ -116,7 +114,7 @@ def _is_infinite(expr: p.PrimExpr) -> bool:
 
 
 def _parts(call: e.Call) -> list[e.Expr]:
-    """The operands of a call, those inside tuples too."""
+    """The operands of a call, including the fields of tuples."""
     found, stack = [], list(call.args)
     while stack:
         part = stack.pop()
@@ -127,7 +125,7 @@ def _parts(call: e.Call) -> list[e.Expr]:
 
 
 def _arrays(values: list[Any]) -> list[Any]:
-    """The arrays of floats in values and in their tuples."""
+    """The float arrays in values and their tuples."""
     found, stack = [], list(values)
     while stack:
         value = stack.pop()

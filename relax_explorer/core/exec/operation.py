@@ -1,4 +1,4 @@
-"""Running an operator by its `evaluate`: what is wrong is said with every operand, and the value has the type that was derived."""
+"""Runs an operator with its `evaluate`. Errors describe every operand; the value must have the derived type."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from relax_explorer.core.ops.kit.special import BadValue
 def run_operator(
     machine: Running, frame: Frame, at: Instruction, op: type[Op], args: Sequence[Value]
 ) -> None:
-    """Write the value of an operator's call into its register; unknown operands give an unknown value."""
+    """Evaluate an operator call into its register. Unknown operands give an unknown value."""
     if any(arg is UNKNOWN for arg in args):
         machine.write(frame, at.target, UNKNOWN)
         return
     for value, given in zip(args, at.node.args, strict=False):
-        # A shape may hold a number below 0, but no tensor has such a length.
+        # A shape may hold a negative number, but a tensor cannot have such a length.
         if isinstance(value, Shape) and min(value, default=0) < 0:
             written = given.values if isinstance(given, e.ShapeExpr) else None
             raise machine.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
@@ -45,7 +45,7 @@ def run_operator(
     except Failure as failure:
         raise with_operands(failure, frame, at.node, op, args) from None
     if isinstance(value, np.generic) and not isinstance(wanted, s.PrimStructInfo):
-        value = np.asarray(value)  # numpy makes a scalar of a tensor of rank 0; here it stays a tensor
+        value = np.asarray(value)  # numpy turns tensors of rank 0 into scalars; keep a tensor
     if machine.is_mutable and not op.shares:
         value = _apart(value, list(_arrays(args)))
     check_value(machine, frame, at, op, args, value, wanted)
@@ -58,7 +58,7 @@ def run_operator(
 def _need_lengths(
     machine: Running, frame: Frame, at: Instruction, op: type[Op], wanted: s.StructInfo
 ) -> None:
-    """Stop where the result would have a length below 0, said as the text has it, or needs too much memory."""
+    """Trap if the result would have a negative length, quoted from the text, or would need too much memory."""
     for info in (at.node.struct_info or s.OBJECT, wanted):
         text = negative_length(info, frame.dims)
         if text:
@@ -72,7 +72,7 @@ def _need_lengths(
 
 
 def _apart(value: Value, given: Sequence[Any]) -> Value:
-    """A result in memory of its own: what numpy gives may be a view of an operand, which may be overwritten."""
+    """Copy a result that shares memory: numpy may return a view of an operand, which may be overwritten."""
     if isinstance(value, np.ndarray):
         return value.copy() if any(np.may_share_memory(value, array) for array in given) else value
     return tuple([_apart(item, given) for item in value]) if type(value) is tuple else value
@@ -88,13 +88,11 @@ def _arrays(values: Iterable[Any]) -> Iterator[Any]:
 
 def _computed(machine: Running, at: Instruction, op: type[Op], args: Sequence[Value]) -> Value:
     function = op.evaluate
-    assert function is not None  # the caller looked
+    assert function is not None  # the caller checked this
     try:
         return function(*args, **at.node.attrs)
     except BadValue:
         raise
-    except (
-        ValueError
-    ) as problem:  # the rule has accepted the operands, so numpy was asked for the wrong thing
+    except ValueError as problem:  # the rule accepted the operands, so the call of numpy is wrong
         text = f"{op.name} could not be computed: {problem}"
         raise machine.trap(internal.WRONG_VALUE, text, at) from problem

@@ -30,13 +30,13 @@ def packed_function(name: str) -> Callable[[Packed], Packed]:
 
 
 def find(name: str) -> Packed | None:
-    """The packed function called `name`, None when there is none."""
+    """The packed function called `name`, or None."""
     return _REGISTRY.get(name) or _runtime().get(name)
 
 
 @cache
 def _runtime() -> dict[str, Packed]:
-    """The functions of the runtime that calls of operators are lowered to: they do what the operators do."""
+    """The runtime functions that operators are lowered to. They evaluate the operators."""
     found = {}
     for op in table().values():
         if op.packed and op.evaluate is not None:
@@ -45,13 +45,13 @@ def _runtime() -> dict[str, Packed]:
 
 
 def is_operator(function: Packed) -> bool:
-    """Whether a packed function is one of the runtime's, which does what an operator does."""
+    """True if a packed function is a runtime function that evaluates an operator."""
     return function in _runtime().values()
 
 
 def _operator(op: type[Op]) -> Packed:
     def run(*args: Any) -> Value:
-        assert op.evaluate is not None  # the caller looked
+        assert op.evaluate is not None  # the caller checked this
         return op.evaluate(*args, *[None] * (len(op.operands) - len(args)))
 
     return run
@@ -63,7 +63,7 @@ def names() -> list[str]:
 
 
 def hint(name: str) -> str:
-    """What to do about a packed function that is not registered."""
+    """The hint for an unregistered packed function."""
     near = get_close_matches(name, names(), 1)
     if near:
         return f"did you mean {near[0]!r}?"

@@ -1,8 +1,7 @@
-"""A function compiled to a flat register plan: one instruction for each binding, jumps for branches.
+"""Compiles a function to a flat register plan: one instruction per binding, jumps for branches.
 
-Constants sit in registers that are filled before the function starts, so every operand is a register number. Tuples, shapes
-and scalars that depend on shape variables are made by small instructions of their own, which belong to no binding and are no
-step of the debugger.
+Constants are put into registers before the function starts, so every operand is a register number. Tuples, shapes and
+scalars that depend on shape variables get extra instructions without a binding. The debugger does not step at these.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from relax_explorer.core.ops.kit.special import scalar_value
 
 @dataclass(slots=True, eq=False)
 class Instruction:
-    """One operation: `kind` says which, `args` and `target` are registers, `node` is the expression, `binding` the step."""
+    """One operation. `kind` names it, `args` and `target` are registers, `node` is the expression, `binding` the step."""
 
     kind: str
     node: Any
@@ -33,18 +32,18 @@ class Instruction:
     target: int
     binding: e.Binding | None = None
     jump: int = -1
-    dead: tuple[int, ...] = ()  # registers whose last reader this is
+    dead: tuple[int, ...] = ()  # registers with their last read here
 
 
 @dataclass(slots=True, eq=False)
 class Plan:
-    """The instructions of a function, its registers' initial contents, and which register holds which variable."""
+    """The instructions of a function, the initial registers, and the register of each variable."""
 
     name: str
     code: list[Instruction] = field(default_factory=list)
     registers: list[Any] = field(default_factory=list)
     slots: dict[e.Var, int] = field(default_factory=dict)
-    constants: tuple[tuple[int, e.Constant], ...] = ()  # registers that start as tensors of the program
+    constants: tuple[tuple[int, e.Constant], ...] = ()  # registers that start with tensors of the program
     params: tuple[int, ...] = ()
     captured: tuple[tuple[e.Var, int], ...] = ()
     result: int = -1
@@ -54,7 +53,7 @@ _PLANS: PerNode[Plan] = PerNode()
 
 
 def plan(fn: e.Function, name: str) -> Plan:
-    """The plan of a function in normal form, made once."""
+    """The plan of a function in normal form. It is cached."""
     return _PLANS.of(fn, _Planner(name).make)
 
 
@@ -75,7 +74,7 @@ class _Planner:
         return made
 
     def slot(self, var: e.Var | None, value: Value = None) -> int:
-        """A new register; that of `var` when given."""
+        """A new register, assigned to `var` if given."""
         if var is not None and var in self.plan.slots:
             return self.plan.slots[var]
         self.plan.registers.append(value)
@@ -85,7 +84,7 @@ class _Planner:
         return number
 
     def constant(self, value: Value) -> int:
-        """A register that holds `value` from the start."""
+        """A register with the initial content `value`."""
         hit = self.constants.get(id(value))
         if hit is None:
             hit = self.constants[id(value)] = self.slot(None, value)
@@ -106,7 +105,7 @@ class _Planner:
         return _OPERANDS[type(expr)](self, expr)
 
     def sequence(self, seq: e.Expr) -> int:
-        """The register of a sequence's result, after its instructions."""
+        """Emit the instructions of a sequence; return the register of its result."""
         if not isinstance(seq, e.SeqExpr):
             return self.operand(seq)
         for block in seq.blocks:
@@ -115,7 +114,7 @@ class _Planner:
         return self.operand(seq.body)
 
     def binding(self, binding: e.Binding) -> None:
-        """The instructions of one binding; the last one is its step."""
+        """Emit the instructions of one binding. The last one is its step."""
         target = self.slot(binding.var) if binding.var is not None else self.slot(None)
         if type(binding) is e.MatchCast:
             held = [self.slot(var) for var in info_holders(binding.struct_info)]
@@ -160,7 +159,7 @@ class _Planner:
         skip.jump = len(self.plan.code)
 
     def _tensor(self, expr: e.Constant) -> int:
-        """A register for this mention of a constant: each makes a new tensor (errata E-30)."""
+        """A new register for each use of a constant, because each use is a new tensor (errata E-30)."""
         data = _data(expr)
         if data is expr:
             return self.constant(expr)
@@ -190,7 +189,7 @@ class _Planner:
 
 
 def _mark_dead(made: Plan) -> None:
-    """Note at each instruction the registers that nothing reads after it; code with jumps goes only forward, so order decides."""
+    """Mark at each instruction the registers without later reads. All jumps go forward, so program order decides."""
     fixed = len(made.registers)
     keep = {made.result, *made.params}
     last: dict[int, Instruction] = {}
@@ -204,7 +203,7 @@ def _mark_dead(made: Plan) -> None:
 
 
 def _data(constant: e.Constant) -> Value:
-    """What a constant holds; one that is no tensor stands for itself."""
+    """The data of a constant. A constant that is not a tensor is its own value."""
     if constant.data is None and isinstance(constant.struct_info, s.TensorStructInfo):
         text = "the function needs the data of a constant, which is not in the text"
         label = Label(constant, "", True)

@@ -1,4 +1,4 @@
-"""What the machine offers to the functions that run a single instruction: frames, memory, calls, traps."""
+"""The interface of the machine for instructions: frames, memory, calls, traps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_explorer.core.program.module import IRModule
 
 
 class Running(Protocol):
-    """A machine, as its instructions see it."""
+    """The machine as seen by its instructions."""
 
     module: IRModule
     kernels: Kernels
@@ -28,19 +28,19 @@ class Running(Protocol):
     change: Change | None
 
     def scope(self, frame: Frame) -> Scope:
-        """What a match in this frame may look up."""
+        """The names visible to matches in this frame."""
 
     def write(self, frame: Frame, slot: int, value: Value) -> None:
-        """Set a register, in a way that can be undone."""
+        """Set a register. The change can be undone."""
 
     def packed(self, name: str, args: Sequence[Value], at: Instruction) -> Value:
         """Call a packed function."""
 
     def call_value(self, callee: Value, args: Sequence[Value], frame: Frame, at: Instruction) -> Event | None:
-        """Call a function value; the result comes later where the callee has a frame of its own."""
+        """Call a function value. If the callee gets its own frame, the result comes later."""
 
     def trap(self, code: Code, text: str, at: Instruction, hint: str = "") -> Failure:
         """The failure that stops the run at an instruction."""
 
     def warn(self, code: Code, text: str, at: Instruction) -> None:
-        """Note what is doubtful at an instruction, once."""
+        """Add a warning at an instruction, once."""

@@ -1,7 +1,7 @@
-"""Scalar expressions evaluated on Python numbers: the dimensions of a running program.
+"""Evaluates scalar expressions on Python numbers: the dimensions of a running program.
 
-Integers never wrap: a result that its dtype can't hold is an error, as is a division by zero. Only what decides is evaluated:
-the taken side of a selection, the second operand of `and` and `or` if the first leaves the question open.
+Integers never wrap: overflow and division by zero are errors. Evaluation is lazy: only the selected side of a selection,
+and the second operand of `and` and `or` only if the first does not decide.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Dims = Mapping[p.PrimVar, Any]
 
 
 class Undefined(Exception):
-    """An expression has no value for these lengths; carries the code of the problem and a sentence."""
+    """An expression has no value for these lengths. Carries a code and a message."""
 
     def __init__(self, code: Code, expr: p.PrimExpr, what: str, dims: Dims) -> None:
         known = [f"{var.name} = {dims[var]}" for var in p.free_vars(expr) if var in dims]
@@ -31,7 +31,7 @@ class Undefined(Exception):
 
 
 def evaluate(expr: p.PrimExpr, dims: Dims) -> Any:
-    """The number that `expr` is, None when a variable that is needed has no value; raises Undefined."""
+    """The value of `expr`, or None if a needed variable has no value. Raises Undefined."""
     if type(expr) is p.IntImm or type(expr) is p.FloatImm:
         return expr.value
     if type(expr) is p.PrimVar:
@@ -62,11 +62,11 @@ def _operator(expr: p.Binary, dims: Dims) -> Any:
 
 
 def checked(expr: p.PrimExpr, value: Any, dims: Dims) -> Any:
-    """`value`, if the dtype of `expr` can hold it; a float is rounded to it."""
+    """`value` in the dtype of `expr`. Floats are rounded. Raises Undefined if the dtype cannot hold it."""
     if expr.dtype.is_float:
         if expr.dtype.bits == 64:
             return float(value)
-        with np.errstate(over="ignore"):  # what is beyond a float's limits is infinite
+        with np.errstate(over="ignore"):  # overflowing floats become infinite
             return float(expr.dtype.to_numpy().type(value))
     if not expr.dtype.is_int:
         return value
@@ -149,7 +149,7 @@ def _call(expr: p.PrimCall, dims: Dims) -> Any:
     return None
 
 
-# To whole numbers, of the dtype they had; halves to the even one.
+# Round to whole numbers of the same dtype; halves to even.
 _ROUNDING: dict[str, Callable[[Any], Any]] = {
     "ceil": math.ceil, "floor": math.floor, "trunc": math.trunc, "round": round, "nearbyint": round,
 }  # fmt: skip

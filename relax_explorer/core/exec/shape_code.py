@@ -1,7 +1,7 @@
-"""Shape expressions compiled to instructions over a heap of int64: variables, literals, intermediate values.
+"""Compiles shape expressions to instructions over a heap of int64: variables, literals, intermediate values.
 
-They give what `scalars.evaluate` gives, errors included, many rows of lengths at a time. Without numba, or for what isn't
-int64 arithmetic, the tree is evaluated instead.
+Results and errors are those of `scalars.evaluate`, for many rows of lengths at a time. Without numba, and for arithmetic
+other than int64, the tree is evaluated instead.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from relax_explorer.core.ir.dtype import INT64
 
 try:
     from relax_explorer.core.exec import shape_kernel as kernel
-except ImportError:  # numba is not there
-    kernel = None  # type: ignore[assignment]  # then nothing is compiled
+except ImportError:  # numba is missing
+    kernel = None  # type: ignore[assignment]  # without it nothing is compiled
 
 _KINDS = (
     p.Add, p.Sub, p.Mul, p.FloorDiv, p.FloorMod, p.Div, p.Mod, None, p.Min, p.Max,
@@ -32,7 +32,7 @@ _ERRORS = {codes.OVERFLOW: OVERFLOW, codes.BAD_ARITHMETIC: ZERO_DIVISION}
 
 
 class ShapeCode:
-    """A sequence of dimensions, compiled; `variables` says in which order lengths are given."""
+    """A compiled sequence of dimensions. `variables` is the order of the lengths."""
 
     def __init__(self, exprs: Sequence[p.PrimExpr]) -> None:
         self.exprs = tuple(exprs)
@@ -46,7 +46,7 @@ class ShapeCode:
         self._program = np.array(self._rows, dtype=np.int64).reshape(-1, 5)
 
     def _compile(self, expr: p.PrimExpr) -> bool:
-        """Instructions for an expression and its parts, which come first; False when there are none for it."""
+        """Emit instructions for the parts of an expression, then for itself. False if it cannot be compiled."""
         stack = [expr]
         while stack:
             node = stack[-1]
@@ -83,7 +83,7 @@ class ShapeCode:
         return len(self._start) - 1
 
     def __call__(self, dims: Mapping[p.PrimVar, int]) -> tuple[Any, ...]:
-        """The numbers for these lengths, None for what has none yet; raises Undefined as `evaluate` does."""
+        """The values for these lengths; None for dimensions without a value yet. Raises Undefined like `evaluate`."""
         if self.compiled and all(var in dims for var in self.variables):
             values, errors = self.table([[dims[var] for var in self.variables]])
             if not errors.any():
@@ -91,7 +91,7 @@ class ShapeCode:
         return tuple([evaluate(expr, dims) for expr in self.exprs])
 
     def table(self, rows: Any) -> tuple[Any, Any]:
-        """For each row of lengths the numbers, and beside them 0, OVERFLOW or ZERO_DIVISION."""
+        """The values for each row of lengths, and their errors: 0, OVERFLOW or ZERO_DIVISION."""
         lengths = np.asarray(rows, dtype=np.int64).reshape(len(rows), len(self.variables))
         found = np.zeros((len(rows), len(self.exprs)), dtype=np.int64)
         errors = np.zeros_like(found)
@@ -109,5 +109,5 @@ class ShapeCode:
 
 
 def compile_shapes(exprs: Sequence[p.PrimExpr]) -> ShapeCode:
-    """The dimensions `exprs` as one function of their variables."""
+    """Compile the dimensions `exprs` to one function of their variables."""
     return ShapeCode(exprs)

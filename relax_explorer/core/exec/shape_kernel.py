@@ -1,8 +1,8 @@
-"""The compiled half of `shape_code`: runs a program of instructions over a heap of int64, noting what has no value.
+"""The compiled half of `shape_code`: runs instructions over a heap of int64, and records errors.
 
-One kernel serves every program, for compiling takes a second and dimensions are many. Nothing branches on errors: each slot
-of the heap has an error beside it, 0 where its number is good, and an operation hands on the first error among its operands.
-Sums and products are made of unsigned numbers: of signed ones LLVM may assume that they never wrap.
+One kernel serves all programs, because compiling takes a second and there are many dimensions. Nothing branches on errors:
+each slot of the heap has an error (0 for none), and an operation passes on the first error of its operands. Sums and products
+use unsigned numbers, because LLVM may assume that signed ones never wrap.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LEAST = -(1 << 63)
 
 @njit(error_model="numpy")
 def _sum(kind: int, a: int, b: int) -> Any:
-    """Each operation gives its number, and an error or 0."""
+    """Each operation returns its value, and an error or 0."""
     if kind == ADD:
         total = np.int64(np.uint64(a) + np.uint64(b))
         return total, OVERFLOW if ((a ^ total) & (b ^ total)) < 0 else 0
@@ -113,7 +113,7 @@ def _strict(kind: int, a: int, b: int) -> Any:
 
 @njit(error_model="numpy")
 def interpret(program: Any, heap: Any, errors: Any) -> None:
-    """Run instructions (kind, target, a, b, c) on a heap; `errors` is as long as the heap."""
+    """Run instructions (kind, target, a, b, c) on a heap. `errors` has the length of the heap."""
     for n in range(len(program)):
         kind, target, a, b, c = program[n, 0], program[n, 1], program[n, 2], program[n, 3], program[n, 4]
         if errors[a] != 0:
@@ -134,7 +134,7 @@ def interpret(program: Any, heap: Any, errors: Any) -> None:
 
 @njit(error_model="numpy")
 def interpret_rows(program: Any, start: Any, rows: Any, results: Any, found: Any, bad: Any) -> None:
-    """Run a program for each row of variables: the heap starts as `start`, `results` are the slots to keep."""
+    """Run a program for each row of variables. The heap starts as `start`; `results` are the slots to keep."""
     errors = start * 0
     for row in range(len(rows)):
         heap = start.copy()
