@@ -13,6 +13,7 @@ import ast
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from relax_explorer.core.build.module_editor import ModuleEditor
@@ -115,7 +116,7 @@ class Pass:
         """The docstring of the pass. The first line is one sentence."""
         return inspect.getdoc(self.run) or ""
 
-    @property
+    @cached_property
     def options(self) -> tuple[Option, ...]:
         """The pass's options in order, each with the description that its annotation gives."""
         parameters = list(inspect.signature(self.run).parameters.values())[2:]
