@@ -1,1 +1,1 @@
-"""Views of a program as text and pictures: readers of the core that no terminal is needed for."""
+"""Views of a program as text and pictures: readers of the core that need no terminal."""

@@ -1,9 +1,7 @@
-"""A graph for a terminal: boxes joined by lines where they fit, and an indented tree of definitions which
-always does.
+"""A graph for a terminal: boxes joined by lines if they fit, else an indented tree of definitions.
 
-Only box-drawing characters and glyphs of neutral width are used; with `ascii` nothing beyond ASCII is.
-Clusters are not framed here. A line that crosses one of another value is drawn over it, so a branching sign
-always means a joint.
+Only box-drawing characters and glyphs of neutral width are used; with `ascii` only ASCII. Clusters are not framed
+here. Where lines of two values cross, one is drawn over the other, so a branching sign always means a joint.
 """
 
 from __future__ import annotations
@@ -45,14 +43,12 @@ _ASCII_BORDERS: Borders = {
 
 
 def terminal_text(graph: Graph, width: int, ascii: bool = False) -> str:
-    """Boxes and lines when they fit in `width` cells, else the tree; the text ends without a line break."""
+    """Boxes and lines if they fit in `width` cells, else the tree; the text ends without a line break."""
     return box_text(graph, width, ascii) or tree_text(graph, width, ascii)
 
 
 def box_text(graph: Graph, width: int, ascii: bool = False) -> str | None:
-    """Boxes and lines, or None when they need more than `width` cells or there are more than MAX_BOXES of
-    them.
-    """
+    """Boxes and lines, or None if they need more than `width` cells or there are more than MAX_BOXES boxes."""
     if not graph.nodes or len(graph.nodes) > MAX_BOXES:
         return None
     pairs = list(dict.fromkeys(pair for pair in graph.pairs if pair[0] != pair[1]))
@@ -134,7 +130,7 @@ class _Drawing:
         return [_joined(cells) for cells in self.cells]
 
     def _lead(self, placed: Placement) -> None:
-        """Collect the wires of each channel, and the columns at which long lines pass a row of boxes."""
+        """Collect the wires of each channel, and the columns where long lines pass a row of boxes."""
         columns_of = [self._columns(placed, number) for number in range(len(self.pairs))]
         entry = self._entries(columns_of)
         for number, (source, target) in enumerate(self.pairs):
@@ -157,9 +153,7 @@ class _Drawing:
         return [self.boxes[source].middle, *inner] if down else [self.boxes[target].middle + 1, *inner[::-1]]
 
     def _entries(self, columns_of: list[list[int]]) -> list[int]:
-        """For each line the column at which it meets the top of the lower box: spread, in order of
-        direction.
-        """
+        """For each line the column where it meets the top of the lower box: spread, in order of direction."""
         arriving: list[list[tuple[int, int]]] = [[] for _ in self.boxes]
         for number, (source, target) in enumerate(self.pairs):
             down = self.boxes[source].row < self.boxes[target].row
@@ -246,7 +240,7 @@ def _run(grid: list[dict[int, tuple[int, int]]], wire: Wire, track: int) -> None
 
 
 def _add(row: dict[int, tuple[int, int]], x: int, mask: int, net: int) -> None:
-    """Add a piece of line to a cell; of two different values the vertical one is drawn over the other."""
+    """Add a piece of line to a cell; of two different values, the vertical one is drawn over the other."""
     old, owner = row.get(x, (0, net))
     if owner == net:
         row[x] = (old | mask, net)
@@ -257,9 +251,7 @@ def _add(row: dict[int, tuple[int, int]], x: int, mask: int, net: int) -> None:
 
 
 def _write(cells: dict[int, str], x: int, text: str) -> None:
-    """Put a text into cells; a wide character leaves the next cell empty, a combining one joins the cell
-    before.
-    """
+    """Write a text into cells; a wide character leaves the next cell empty, a combining one joins the cell before it."""
     last = x
     for character in text:
         taken = columns(character)

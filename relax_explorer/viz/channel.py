@@ -1,6 +1,4 @@
-"""Lines between two rows of boxes in a terminal: which track each horizontal run takes, so that none share a
-cell.
-"""
+"""Lines between two rows of boxes in a terminal: each horizontal run gets a track, so that none share a cell."""
 
 from __future__ import annotations
 
@@ -10,9 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One line through a channel: whose value it carries, its columns at top and bottom, and where its arrow
-    is.
-    """
+    """One line through a channel: the number of its value, its columns at top and bottom, and the place of its arrow."""
 
     net: int
     top: int
@@ -34,8 +30,8 @@ class _Run:
 def tracks_of(wires: Sequence[Wire]) -> list[int]:
     """The track (0 is the uppermost) of each wire, -1 for a straight one.
 
-    A run that comes down in a column stays above every run that goes on down in the same column; where such
-    demands form a ring, the run more to the left goes first.
+    A run that enters in a column lies above every run that leaves downwards in the same column. If such constraints
+    form a cycle, the leftmost run goes first.
     """
     runs = _runs(wires)
     above = _demands(runs)
@@ -61,18 +57,16 @@ def _occupied(taken: list[list[tuple[int, int]]], track: int, run: _Run) -> bool
 
 
 def _runs(wires: Sequence[Wire]) -> list[_Run]:
-    """Runs by value and column of entry; a straight wire belongs to one only if another of the same entry
-    turns off.
-    """
-    found: dict[tuple[int, int], _Run] = {}
+    """Runs by value and column of entry; a straight wire joins one only if another wire of the same entry turns off."""
+    runs: dict[tuple[int, int], _Run] = {}
     for number, wire in enumerate(wires):
         if wire.top == wire.bottom:
             continue
-        run = found.setdefault((wire.net, wire.top), _Run(wire.top, wire.top, wire.top, [], []))
+        run = runs.setdefault((wire.net, wire.top), _Run(wire.top, wire.top, wire.top, [], []))
         run.low, run.high = min(run.low, wire.bottom), max(run.high, wire.bottom)
         run.bottoms.append(wire.bottom)
         run.wires.append(number)
-    return sorted(found.values(), key=lambda run: (run.low, run.high))
+    return sorted(runs.values(), key=lambda run: (run.low, run.high))
 
 
 def _demands(runs: list[_Run]) -> list[list[int]]:
@@ -85,7 +79,7 @@ def _demands(runs: list[_Run]) -> list[list[int]]:
 
 
 def _order(above: list[list[int]]) -> list[int]:
-    """The runs, each after those that must lie above it where that is possible."""
+    """The runs, each after the runs that must lie above it, as far as that is possible."""
     below: list[list[int]] = [[] for _ in above]
     missing = [len(others) for others in above]
     for number, others in enumerate(above):
@@ -95,7 +89,7 @@ def _order(above: list[list[int]]) -> list[int]:
     done = bytearray(len(above))
     for start in range(2 * len(above)):
         number = start % len(above)
-        forced = start >= len(above)  # what is left after the first round waits for itself
+        forced = start >= len(above)  # runs left after the first round form cycles
         waiting = [number] if not done[number] and (forced or not missing[number]) else []
         while waiting:
             current = waiting.pop()

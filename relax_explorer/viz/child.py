@@ -1,6 +1,4 @@
-"""A child process with a time limit and bounded output: what it says is read, and then it is gone with its
-children.
-"""
+"""A child process with a time limit and bounded output, killed together with its own children."""
 
 from __future__ import annotations
 
@@ -26,14 +24,12 @@ class ChildTimeout(Exception):
 
 
 class ChildOutputTooLong(Exception):
-    """The child wrote more than it may; it and its children were killed."""
+    """The child wrote more than its limit; it and its children were killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a child ended: exit status (negative: the signal that ended it), standard output, start of
-    standard error.
-    """
+    """The end of a child: exit status (negative: the signal that ended it), standard output, start of standard error."""
 
     status: int
     output: bytes
@@ -41,7 +37,7 @@ class Finished:
 
 
 class _Reader(threading.Thread):
-    """Reads a pipe to its end, keeps at most `limit` bytes, and knows whether there was more."""
+    """Reads a pipe to its end, keeps at most `limit` bytes, and records in `overflow` if there was more."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
         super().__init__(daemon=True)
@@ -52,9 +48,7 @@ class _Reader(threading.Thread):
 
     def run(self) -> None:
         """Read until the other side closes the pipe."""
-        with contextlib.suppress(
-            ValueError, OSError
-        ):  # the pipe is closed under a reader whose child was killed
+        with contextlib.suppress(ValueError, OSError):  # the pipe was closed because the child was killed
             while chunk := os.read(self.pipe.fileno(), _CHUNK):
                 self.kept += chunk[: self.limit - len(self.kept)]
                 if len(chunk) and len(self.kept) >= self.limit:
@@ -62,21 +56,21 @@ class _Reader(threading.Thread):
 
 
 def run_child(
-    command: Sequence[str], given: bytes, timeout: float, limit: int = 64 << 20, error_limit: int = 16 << 10
+    command: Sequence[str], data: bytes, timeout: float, limit: int = 64 << 20, error_limit: int = 16 << 10
 ) -> Finished:
-    """Run a command without a shell, write `given` to it, and wait at most `timeout` seconds.
+    """Run a command without a shell, write `data` to it, and wait at most `timeout` seconds.
 
     On POSIX the child and its children end with this process, however it ends, and each has a limit of processor time.
     Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond `error_limit` are read and dropped.
     Raises ChildTimeout, and OSError when the command can't be started.
     """
     with _started(command, timeout) as child:
-        return _finished(child, given, timeout, limit, error_limit)
+        return _finished(child, data, timeout, limit, error_limit)
 
 
 @contextlib.contextmanager
 def _started(command: Sequence[str], timeout: float) -> Iterator[subprocess.Popen[bytes]]:
-    """The child process, kept by `keeper.py` where there is POSIX."""
+    """The child process, on POSIX under `keeper.py`."""
     streams: dict[str, Any] = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
     with contextlib.ExitStack() as stack:
         if _POSIX and sys.executable:
@@ -97,12 +91,12 @@ def _started(command: Sequence[str], timeout: float) -> Iterator[subprocess.Pope
 
 
 def _finished(
-    child: subprocess.Popen[bytes], given: bytes, timeout: float, limit: int, error_limit: int
+    child: subprocess.Popen[bytes], data: bytes, timeout: float, limit: int, error_limit: int
 ) -> Finished:
     if child.stdin is None or child.stdout is None or child.stderr is None:
         raise AssertionError("a child started with pipes has pipes")
     output, errors = _Reader(child.stdout, limit), _Reader(child.stderr, error_limit)
-    writer = threading.Thread(target=_write, args=(child.stdin, given), daemon=True)
+    writer = threading.Thread(target=_write, args=(child.stdin, data), daemon=True)
     writer.start()
     try:
         child.wait(timeout)
@@ -111,7 +105,7 @@ def _finished(
         if output.is_alive():
             raise ChildTimeout
     except subprocess.TimeoutExpired:
-        # A child that is blocked on a full pipe can't be here: the readers drain what they don't keep.
+        # The child is not blocked on a full pipe: the readers drain bytes beyond their limits.
         raise (ChildOutputTooLong if output.overflow.is_set() else ChildTimeout) from None
     finally:
         _kill(child)
@@ -124,16 +118,15 @@ def _finished(
     return Finished(child.returncode, bytes(output.kept), bytes(errors.kept))
 
 
-def _write(pipe: IO[bytes], given: bytes) -> None:
-    with contextlib.suppress(
-        OSError, ValueError
-    ):  # a child that reads nothing has its own reasons, told by its status
-        pipe.write(given)
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    # a child may close its input early; its exit status tells why
+    with contextlib.suppress(OSError, ValueError):
+        pipe.write(data)
         pipe.close()
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End the child, and its children where it leads a process group of its own."""
+    """End the child, and its children if it leads a process group of its own."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if _POSIX:
             os.killpg(child.pid, signal.SIGKILL)

@@ -1,10 +1,8 @@
-"""Horizontal coordinates of ordered layers, after Brandes and Köpf (2002): four aligned drawings, then their
-median.
+"""Horizontal coordinates of ordered layers, after Brandes and Köpf (2002): the median of four aligned drawings.
 
-Each drawing puts nodes that are median neighbours of each other into one vertical block, and then packs the
-blocks. The packing here is a longest path over the blocks with a second pass that closes gaps, so that it
-needs no recursion; the walls of a group (its left and right side) are blocks too, which keeps outsiders out
-of the group.
+Each drawing joins nodes that are median neighbours of each other into one vertical block, and then packs the blocks.
+Packing takes longest paths over the blocks and closes gaps in a second pass, so it needs no recursion. The walls of a
+group (its left and right side) are blocks too; they keep outsiders out of the group.
 """
 
 from __future__ import annotations
@@ -31,9 +29,7 @@ class Spacing:
 
 
 def horizontal(layers: Layers, widths: Sequence[float], real: int, spacing: Spacing) -> list[float]:
-    """The centre of each node; nodes with a number below `real` are real, the rest are dummies of long
-    edges.
-    """
+    """The centre of each node; nodes numbered below `real` are real, the others are dummies of long edges."""
     if not layers.rows:
         return []
     conflicts = _conflicts(layers, real)
@@ -49,9 +45,7 @@ def horizontal(layers: Layers, widths: Sequence[float], real: int, spacing: Spac
 
 @dataclass(slots=True)
 class _Drawing:
-    """One of the four: centres, whether it was packed to the right, and whether outsiders stay outside the
-    walls.
-    """
+    """One of the four drawings: centres, packing direction, and if outsiders stay outside the walls."""
 
     x: list[float]
     from_right: bool
@@ -60,7 +54,7 @@ class _Drawing:
 
 def _conflicts(layers: Layers, real: int) -> Conflicts:
     """Edge pieces that cross a piece between two dummies: long edges stay straight, so these must bend."""
-    found: Conflicts = set()
+    conflicts: Conflicts = set()
     position = layers.position
     for upper_row, row in pairwise(layers.rows):
         low, start = 0, 0
@@ -72,9 +66,9 @@ def _conflicts(layers: Layers, real: int) -> Conflicts:
             for other in row[start : place + 1]:
                 for up in layers.above[other]:
                     if (position[up] < low or position[up] > high) and not (up >= real and other >= real):
-                        found.add((up, other))
+                        conflicts.add((up, other))
             low, start = high, place + 1
-    return found
+    return conflicts
 
 
 def _drawing(
@@ -95,14 +89,14 @@ def _drawing(
     x = _pack(total, gaps + walls)
     walled = x is not None
     x = x or _pack(total, gaps)
-    if x is None:  # alignments never cross inside a layer, hence blocks are always in some order
+    if x is None:  # alignments never cross inside a layer, so blocks are always ordered
         raise AssertionError("blocks of a layered drawing form a cycle")
     sign = -1.0 if from_right else 1.0
     return _Drawing([sign * x[root[node]] for node in range(count)], from_right, walled)
 
 
 def _align(layers: Layers, conflicts: Conflicts, upwards: bool, from_right: bool) -> list[int]:
-    """The block of each node, named by its first node."""
+    """The block of each node, identified by its first node."""
     root = list(range(len(layers.rank)))
     taken = bytearray(len(root))
     near = layers.below if upwards else layers.above
@@ -119,7 +113,7 @@ def _align(layers: Layers, conflicts: Conflicts, upwards: bool, from_right: bool
             for other in dict.fromkeys((others[half], others[len(others) // 2])):
                 edge = (node, other) if upwards else (other, node)
                 if layers.group[node] != layers.group[other] or edge in conflicts:
-                    continue  # what stands in one block can't stand on two sides of a wall
+                    continue  # members of one block can't lie on both sides of a wall
                 if not taken[other] and border < sign * position[other]:
                     root[node] = root[other]
                     taken[other] = 1
@@ -182,9 +176,9 @@ def _wall_pairs(
 
 
 def _pack(count: int, gaps: list[tuple[int, int, float]]) -> list[float] | None:
-    """Places of blocks, as far left as the gaps allow and then as far right as their right neighbours allow.
+    """Positions of blocks: as far left as the gaps allow, then as far right as their right neighbours allow.
 
-    None when the gaps contradict each other.
+    None if the gaps contradict each other.
     """
     nearest: list[dict[int, float]] = [{} for _ in range(count)]
     for left, right, gap in gaps:
@@ -201,9 +195,7 @@ def _pack(count: int, gaps: list[tuple[int, int, float]]) -> list[float] | None:
 
 
 def _pushed_right(nearest: list[dict[int, float]], x: list[float]) -> list[int]:
-    """Move each block, in place, right of those it must be right of; return the blocks in that order,
-    without rings.
-    """
+    """Move each block, in place, right of its left neighbours; return the blocks in that order, without cycles."""
     missing = [0] * len(x)
     for rights in nearest:
         for right in rights:
@@ -222,9 +214,7 @@ def _pushed_right(nearest: list[dict[int, float]], x: list[float]) -> list[int]:
 
 
 def _align_to_narrowest(drawings: list[_Drawing], widths: Sequence[float]) -> None:
-    """Shift the drawings in place: those packed to the left to the left edge of the narrowest, the others to
-    its right.
-    """
+    """Shift the drawings in place to the narrowest one: left-packed ones to its left edge, the others to its right."""
     edges = []
     for drawing in drawings:
         left = min([x - width / 2 for x, width in zip(drawing.x, widths, strict=True)])

@@ -26,7 +26,10 @@ GLYPHS = {
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line: its kind, its text, and the binding or statement that it shows (on the old side for `removed` and the first of a change)."""
+    """One line of a difference: its kind, its text, and the binding or statement shown.
+
+    `is_old` marks a node of the old module: a removed one, or the first line of a change.
+    """
 
     kind: str
     text: str
@@ -35,12 +38,12 @@ class DiffLine:
 
     @property
     def glyph(self) -> str:
-        """One character that says the kind without colour."""
+        """One character for the kind, readable without colour."""
         return "-" if self.is_old else "+" if self.kind == "changed" else GLYPHS[self.kind]
 
 
 def lines(diff: ModuleDiff, context: int = 3) -> Iterator[DiffLine]:
-    """The differences with `context` unchanged bindings around each; nothing for functions that stayed the same."""
+    """The differences, with `context` unchanged bindings around each; unchanged functions give no lines."""
     for fn in diff.functions:
         if fn.status != "same":
             yield DiffLine("same", _title(fn))
@@ -89,7 +92,7 @@ def _pair(fn: FunctionDiff, pair: Pair, old: _Text, new: _Text) -> Iterator[Diff
 
 
 def unit_node(unit: Unit) -> Any:
-    """What a unit of a difference prints."""
+    """The IR node that a unit of a difference prints."""
     return unit.node if isinstance(unit, Line) else unit
 
 

@@ -1,9 +1,8 @@
-"""The door to Graphviz: DOT text, and pictures laid out by Graphviz in a child process or by our own engine.
+"""The interface to Graphviz: DOT text, and pictures laid out by Graphviz in a child process or by our own engine.
 
-Graphviz comes from the wheels of `pygraphviz`, else from a `dot` on the PATH. It only computes places and
-PNG bytes: SVG is always written by `svg`. No user text can act in the DOT text: ids are `n0`, `n1` …, there
-are no HTML labels, URLs, or attributes with user text besides `label`, and every label goes through
-`dot_label`.
+Graphviz comes from the wheels of `pygraphviz`, else from a `dot` on the PATH. It only computes places and PNG bytes:
+SVG is always written by `svg`. No user text can act in the DOT text: ids are `n0`, `n1` …, there are no HTML labels
+or URLs, only `label` holds user text, and every label goes through `dot_label`.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _EDGE_STYLES = {EdgeKind.SHAPE: "dotted", EdgeKind.ORDER: "dashed", EdgeKind.MOR
 
 
 class DrawError(Exception):
-    """No picture could be made; the text says in one line why each engine failed."""
+    """No engine made a picture; the text gives the reason of each in one line."""
 
 
 class _EngineFailed(Exception):
@@ -64,9 +63,7 @@ class _EngineFailed(Exception):
 
 
 def dot_label(lines: Iterable[str], limit: int = LABEL_LIMIT) -> str:
-    """Lines of user text as a DOT label that shows exactly them: nothing in it is an escape, an entity or
-    HTML.
-    """
+    """Lines of user text as a DOT label that shows them literally: without escapes, entities or HTML."""
     text = r"\n".join(graphviz.escape(visible(line, limit)).replace("&", "&amp;") for line in lines)
     label: str = graphviz.nohtml(text)
     return label
@@ -109,7 +106,7 @@ def dot_text(graph: Graph) -> str:
 
 
 def _write_members(dot: graphviz.Digraph, graph: Graph) -> None:
-    """The nodes of a graph, inside the clusters they belong to."""
+    """Write the nodes of a graph inside their clusters."""
     paths = {cluster.id: graph.cluster_path(cluster.id) for cluster in graph.clusters}
     drawings: dict[str | None, graphviz.Digraph] = {None: dot}
     for number, cluster in enumerate(graph.clusters):
@@ -153,11 +150,10 @@ def _node_attributes(node: Node) -> dict[str, str]:
 
 
 def draw(graph: Graph, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
-    """Draw a graph with the first engine that can: pygraphviz, then `dot`, then our own; or with one that is
-    named.
+    """Draw a graph with the first engine that works: pygraphviz, then `dot`, then our own; or with the named engine only.
 
-    `timeout` is in seconds for each child process. Raises DrawError when a named engine fails, or when a PNG
-    is wanted and there is no Graphviz; ValueError for an unknown engine or format.
+    `timeout` is in seconds for each child process. Raises DrawError when a named engine fails, or when a PNG is asked for
+    without Graphviz; ValueError for an unknown engine or format.
     """
     if engine not in ENGINES:
         raise ValueError(f"unknown engine {engine!r}; there are {', '.join(ENGINES)}")
@@ -203,9 +199,7 @@ def _draw_with(
 
 
 def _run(command: list[str], source: bytes, timeout: float) -> bytes:
-    """Standard output of Graphviz; whatever it printed before it failed is dropped, for it may be half a
-    picture.
-    """
+    """Standard output of Graphviz; if it fails, its output is dropped, since it may be half a picture."""
     start = time.monotonic()
     try:
         finished = run_child(command, source, timeout)
@@ -223,16 +217,16 @@ def _run(command: list[str], source: bytes, timeout: float) -> bytes:
 
 def _pygraphviz_command() -> Callable[[str], list[str]]:
     if not sys.executable:
-        raise _EngineFailed("the path of the Python interpreter is not known")
+        raise _EngineFailed("the path of the Python interpreter is unknown")
     program = Path(__file__).with_name("graphviz_child.py")
     return lambda format: [sys.executable, "-P", str(program), format]
 
 
 def _dot_command() -> Callable[[str], list[str]]:
-    found = shutil.which("dot")
-    if found is None:
+    program = shutil.which("dot")
+    if program is None:
         raise _EngineFailed("there is no `dot` on the PATH")
-    return lambda format: [found, f"-T{format}"]
+    return lambda format: [program, f"-T{format}"]
 
 
 _COMMANDS: dict[str, Callable[[], Callable[[str], list[str]]]] = {

@@ -1,4 +1,4 @@
-"""A graph that draws itself: as DOT, as a picture, and for a terminal."""
+"""A graph with methods that draw it: as DOT, as a picture, and for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawing(Graph):
-    """A graph with its pictures."""
+    """A graph that draws itself."""
 
     def dot(self) -> str:
         """The graph in the DOT language of Graphviz, with every text escaped."""
@@ -24,9 +24,7 @@ class Drawing(Graph):
         return dot_text(self)
 
     def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
-        """A picture with a note on how it was laid out; formats are `svg` and `png`, `timeout` is in seconds
-        per engine.
-        """
+        """A picture with notes on its layout; `format` is `svg` or `png`, `timeout` is in seconds per engine."""
         from relax_explorer.viz.dot import draw  # as above
 
         return draw(self, format=format, engine=engine, timeout=timeout)
@@ -36,5 +34,5 @@ class Drawing(Graph):
         return self.draw("svg", engine).data.decode("utf-8")
 
     def terminal(self, width: int = 80, ascii: bool = False) -> str:
-        """The graph for a terminal: boxes and lines when they fit in `width` cells, else an indented tree."""
+        """The graph for a terminal: boxes and lines if they fit in `width` cells, else an indented tree."""
         return terminal_text(self, width, ascii)

@@ -1,6 +1,4 @@
-"""A graph to be looked at: nodes with text, edges with shapes, clusters, and the operations that choose a
-part of it.
-"""
+"""A graph to look at: nodes with text, edges with shapes, clusters, and operations that select a part of it."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ DEFAULT_RADIUS = 2
 
 
 class Kind(StrEnum):
-    """What a node stands for; each kind has its own colour and outline."""
+    """The role of a node; each has its own colour and outline."""
 
     PARAMETER = "parameter"
     CONSTANT = "constant"
@@ -32,9 +30,7 @@ class Kind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """What flows along an edge: a value, a symbolic length, the order of effects, or something that is not
-    shown.
-    """
+    """What flows along an edge: a value, a symbolic length, the order of effects, or something hidden."""
 
     DATA = "data"
     SHAPE = "shape"
@@ -43,7 +39,7 @@ class EdgeKind(StrEnum):
 
 
 class Mark(StrEnum):
-    """What is special about a node at the moment; each mark has a glyph, for colour is not enough."""
+    """A remark on a node, such as changed or selected; each has a glyph, since colour alone is not enough."""
 
     CHANGED = "changed"
     CURRENT = "current"
@@ -51,16 +47,15 @@ class Mark(StrEnum):
 
     @property
     def glyph(self) -> str:
-        """One narrow ASCII character that stands before the title of a marked node."""
+        """One narrow ASCII character before the title of a marked node."""
         return {"changed": "~", "current": ">", "selected": "*"}[self.value]
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One box: `title` in bold, `lines` below it, `shape_text` of its value, and `detail` which a tooltip
-    shows.
+    """One box: `title` in bold, `lines` below it, the `shape_text` of its value, and `detail` for the tooltip.
 
-    All texts may be anything at all: whatever draws them escapes them.
+    All texts may hold any characters; whoever draws them escapes them.
     """
 
     id: str
@@ -84,7 +79,7 @@ class Node:
 
     @property
     def marked_title(self) -> str:
-        """The title with the glyphs of the marks before it."""
+        """The title after the glyphs of the marks."""
         glyphs = "".join(mark.glyph for mark in self.marks_in_order)
         return f"{glyphs} {self.title}" if glyphs else self.title
 
@@ -110,10 +105,9 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in program order, the edges between them, and notes on what is not shown.
+    """Nodes in program order, the edges between them, and notes on hidden parts.
 
-    Raises ValueError when ids are not unique, or when an edge or a cluster refers to something that is
-    missing.
+    Raises ValueError when ids are not unique, or when an edge or a cluster refers to something that does not exist.
     """
 
     title: str
@@ -122,7 +116,7 @@ class Graph:
     clusters: tuple[Cluster, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
-    def __post_init__(self) -> None:  # the class says what is refused
+    def __post_init__(self) -> None:  # the docstring of the class describes the checks
         _require_unique("node", [node.id for node in self.nodes])
         _require_unique("cluster", [cluster.id for cluster in self.clusters])
         for edge in self.edges:
@@ -149,23 +143,21 @@ class Graph:
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """The edges as pairs of node numbers, in their order."""
+        """The edges as pairs of node numbers, in the order of `edges`."""
         return [(self.number[edge.source], self.number[edge.target]) for edge in self.edges]
 
     @cached_property
     def incoming(self) -> list[list[int]]:
-        """For each node number the numbers of the edges that end in it."""
+        """For each node number the numbers of its incoming edges."""
         return _by_end(len(self.nodes), (target for _, target in self.pairs))
 
     @cached_property
     def outgoing(self) -> list[list[int]]:
-        """For each node number the numbers of the edges that start in it."""
+        """For each node number the numbers of its outgoing edges."""
         return _by_end(len(self.nodes), (source for source, _ in self.pairs))
 
     def cluster_path(self, cluster_id: str | None) -> tuple[str, ...]:
-        """The ids of a cluster and of all around it, outermost first; ValueError for a missing or circular
-        parent.
-        """
+        """The ids of a cluster and of all around it, outermost first; ValueError for a missing or circular parent."""
         path: list[str] = []
         while cluster_id is not None:
             if cluster_id in path or cluster_id not in self._cluster_of:
@@ -175,9 +167,7 @@ class Graph:
         return tuple(reversed(path))
 
     def topological_ranks(self) -> dict[str, int]:
-        """For each node the length of the longest path that leads to it; edges which close a cycle don't
-        count.
-        """
+        """For each node the length of the longest path to it; edges that close a cycle do not count."""
         count = len(self.nodes)
         ranks = longest_path(count, break_cycles(count, self.pairs))
         return {node.id: rank for node, rank in zip(self.nodes, ranks, strict=True)}
@@ -185,7 +175,7 @@ class Graph:
     def neighbourhood(self, node_id: str, radius: int = DEFAULT_RADIUS, max_nodes: int | None = None) -> Self:
         """The part within `radius` edges of a node, in either direction, with stubs where it was cut off.
 
-        At most `max_nodes` nodes are kept, nearest first; the note says how many of how many are shown.
+        At most `max_nodes` nodes are kept, nearest first. A note gives the numbers of shown and of all nodes.
         """
         distance = {self.number[node_id]: 0}
         waiting = deque(distance)
@@ -204,16 +194,16 @@ class Graph:
     def scoped(
         self, max_nodes: int = DEFAULT_MAX_NODES, around: str | None = None, radius: int = DEFAULT_RADIUS
     ) -> Self:
-        """The whole graph when it has at most `max_nodes` nodes, else the neighbourhood of one node.
+        """The whole graph if it has at most `max_nodes` nodes, else the neighbourhood of one node.
 
-        The node is `around`, or the selected, the current or the first changed one, or the first of all.
+        The node is `around`, else the selected, the current, the first changed or the first node.
         """
         if len(self.nodes) <= max_nodes:
             return self
         return self.neighbourhood(around or self._centre(), radius, max_nodes)
 
     def part(self, kept: Collection[int]) -> Self:
-        """The graph of some nodes, given by number; stubs count the neighbours that are not shown."""
+        """The graph of some nodes, given by number; stubs count the hidden neighbours."""
         if len(kept) == len(self.nodes):
             return self
         members = sorted(kept)

@@ -1,6 +1,6 @@
 """Program of a child process: lays out DOT text from standard input with the Graphviz inside pygraphviz.
 
-Usage: python -P graphviz_child.py FORMAT. It runs by itself, because C code can crash or hang and has no
+Usage: python -P graphviz_child.py FORMAT. It is a process of its own, because C code can crash or hang and has no
 time limit.
 """
 

@@ -1,6 +1,4 @@
-"""Reads places from the JSON that Graphviz writes (`json0`); texts in it are ignored, for the graph has its
-own.
-"""
+"""Read coordinates from the JSON of Graphviz (`json0`); its texts are ignored, since the graph has its own."""
 
 from __future__ import annotations
 
@@ -16,13 +14,13 @@ _INCH = 72.0
 
 
 class LayoutError(Exception):
-    """What Graphviz wrote is not a layout of the graph; the text says what is wrong with it."""
+    """The output of Graphviz is not a layout of the graph; the text gives the reason."""
 
 
 def read_layout(output: bytes, graph: Graph) -> Layout:
-    """The layout of a graph from Graphviz's answer; LayoutError unless every node and edge has its place."""
+    """The layout of a graph from the output of Graphviz; LayoutError unless every node and edge has a place."""
     try:
-        # Some versions leave control characters in texts as they are; strict=False reads on.
+        # Some versions of Graphviz do not escape control characters; strict=False accepts them.
         answer = json.loads(output.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError) as problem:
         raise LayoutError("not JSON") from problem
@@ -68,7 +66,7 @@ def _cluster(item: dict[str, Any] | None, height: float) -> Box | None:
 
 
 def _curve(item: dict[str, Any], height: float) -> Curve:
-    """The control points, which Graphviz writes as `s,x,y e,x,y p0 p1 …` with optional ends of arrows."""
+    """The control points; Graphviz writes them as `s,x,y e,x,y p0 p1 …`, where the arrow ends `s` and `e` are optional."""
     points: list[Point] = []
     tip: Point | None = None
     for part in item["pos"].split():
@@ -81,7 +79,7 @@ def _curve(item: dict[str, Any], height: float) -> Curve:
     if len(points) < 4 or len(points) % 3 != 1:
         raise ValueError("not a curve")
     if tip is not None:
-        points[-1] = tip  # the last curve is led on to the point of the arrow, which `svg` draws
+        points[-1] = tip  # extend the last curve to the tip of the arrow, which `svg` draws
     label = None
     if item.get("lp"):
         x, y = _numbers(item["lp"])

@@ -25,9 +25,9 @@ def graph(
     selected: e.Binding | None = None,
     block: int | None = None,
 ) -> Drawing:
-    """The graph of one Relax function (the entry when no name is given), or of its block number `block` alone.
+    """The graph of one Relax function (the entry if no name is given), or of its block number `block` alone.
 
-    Raises Failure when the module has no such function.
+    Raises Failure if the module has no such function.
     """
     functions = module.relax_functions
     name = function or ("main" if "main" in functions else next(iter(functions), ""))
@@ -83,17 +83,17 @@ class _Builder:
             str(param.struct_info),
         )
 
-    def _id(self, item: e.Var | e.Binding) -> str:
-        """The name in the printed text; results that are thrown away are all called `_` there, and numbered here."""
-        hit = self.ids.get(item)
-        if hit is None:
-            name = self.names(item) if isinstance(item, e.Var) else "_"
+    def _id(self, source: e.Var | e.Binding) -> str:
+        """The name in the printed text, made unique: dropped results are all printed as `_`, and numbered here."""
+        node_id = self.ids.get(source)
+        if node_id is None:
+            name = self.names(source) if isinstance(source, e.Var) else "_"
             self.unnamed += name == "_"
-            hit = self.ids[item] = f"_{self.unnamed}" if name == "_" and self.unnamed > 1 else name
-            while hit in self.taken:
-                hit = self.ids[item] = f"{hit}'"
-            self.taken.add(hit)
-        return hit
+            node_id = self.ids[source] = f"_{self.unnamed}" if name == "_" and self.unnamed > 1 else name
+            while node_id in self.taken:
+                node_id = self.ids[source] = f"{node_id}'"
+            self.taken.add(node_id)
+        return node_id
 
     def _sequence(self, seq: e.SeqExpr, cluster: str | None, only: int | None = None) -> None:
         several = len(seq.blocks) > 1
@@ -109,7 +109,7 @@ class _Builder:
 
     def _binding(self, binding: e.Binding, cluster: str | None) -> None:
         value, var = binding.value, binding.var
-        made = self._id(var if var is not None else binding)
+        node_id = self._id(var if var is not None else binding)
         name = self.names(var) if var is not None else ""
         title, lines, kind = self._text(binding, name)
         info = var.struct_info if var is not None else None
@@ -117,29 +117,33 @@ class _Builder:
         marks = {self.marks[binding]} if binding in self.marks else set()
         marks |= {Mark.CURRENT} if binding is self.current else set()
         marks |= {Mark.SELECTED} if binding is self.selected else set()
-        self.nodes.append(Node(made, title, lines, kind, short_info(info), detail, cluster, frozenset(marks)))
+        self.nodes.append(
+            Node(node_id, title, lines, kind, short_info(info), detail, cluster, frozenset(marks))
+        )
         if type(value) is e.If:
-            self._read(value.condition, made, cluster)
+            self._read(value.condition, node_id, cluster)
             for branch, label in ((value.true_branch, "then"), (value.false_branch, "else")):
-                inner = f"{made}.{label}"
+                inner = f"{node_id}.{label}"
                 self.clusters.append(Cluster(inner, f"{name}: {label}", cluster))
                 if isinstance(branch, e.SeqExpr):
                     self._sequence(branch, inner)
-                    self._output(f"{made}.{label}.out", label, branch.body, inner)
+                    self._output(f"{node_id}.{label}.out", label, branch.body, inner)
                 else:
-                    self._output(f"{made}.{label}.out", label, branch, inner)
-                self.edges.append(Edge(f"{made}.{label}.out", made, short_info(info)))
+                    self._output(f"{node_id}.{label}.out", label, branch, inner)
+                self.edges.append(Edge(f"{node_id}.{label}.out", node_id, short_info(info)))
             return
-        self._read(value, made, cluster)
+        self._read(value, node_id, cluster)
 
-    def _output(self, made: str, title: str, expr: e.Expr, cluster: str | None) -> None:
+    def _output(self, node_id: str, title: str, expr: e.Expr, cluster: str | None) -> None:
         self.nodes.append(
-            Node(made, title, (), Kind.OUTPUT, short_info(expr.struct_info), str(expr.struct_info), cluster)
+            Node(
+                node_id, title, (), Kind.OUTPUT, short_info(expr.struct_info), str(expr.struct_info), cluster
+            )
         )
-        self._read(expr, made, cluster)
+        self._read(expr, node_id, cluster)
 
     def _read(self, expr: e.Expr, target: str, cluster: str | None) -> None:
-        """Edges from what `expr` reads to `target`; each constant that is no scalar is a node of its own."""
+        """Add edges from the operands of `expr` to `target`; each constant that is no scalar gets a node."""
         for var in (
             variables(expr)
             if type(expr) is not e.If
@@ -152,10 +156,10 @@ class _Builder:
         for constant in _constants(expr):
             if constant.data is not None and constant.data.ndim == 0:
                 continue
-            made = f"{target}.c{len(self.nodes)}"
+            constant_id = f"{target}.c{len(self.nodes)}"
             self.nodes.append(
                 Node(
-                    made,
+                    constant_id,
                     "constant",
                     (),
                     Kind.CONSTANT,
@@ -164,7 +168,7 @@ class _Builder:
                     cluster,
                 )
             )
-            self.edges.append(Edge(made, target, short_info(constant.struct_info)))
+            self.edges.append(Edge(constant_id, target, short_info(constant.struct_info)))
 
     def _text(self, binding: e.Binding, name: str) -> tuple[str, tuple[str, ...], Kind]:
         if type(binding) is e.MatchCast:
@@ -203,7 +207,7 @@ class _Builder:
 
 
 def _brief(call: e.Call) -> str:
-    """The scalars and the telling attributes of a call."""
+    """The scalars and the main attributes of a call."""
     parts = [
         scalar_text(arg.data[()])
         for arg in call.args
@@ -225,11 +229,11 @@ def _brief(call: e.Call) -> str:
 def _constants(expr: e.Expr) -> list[e.Constant]:
     from relax_explorer.core.ir.walk import operands
 
-    found: list[e.Constant] = []
+    constants: list[e.Constant] = []
     stack = [expr]
     while stack:
         item = stack.pop()
         if type(item) is e.Constant:
-            found.append(item)
+            constants.append(item)
         stack.extend(operands(item))
-    return list(reversed(found))
+    return list(reversed(constants))

@@ -1,7 +1,7 @@
 """Program of a child process: keeps a command from outliving its parent, and from computing forever.
 
-Usage: python -I -S keeper.py PIPE SECONDS COMMAND…. The parent holds the other end of the pipe, which closes when the parent
-ends, however it does; then this process and all of its group are killed. SECONDS are of the processor, for each process.
+Usage: python -I -S keeper.py PIPE SECONDS COMMAND…. The parent holds the other end of the pipe, which closes when the
+parent ends for any reason. Then this process and its whole group are killed. SECONDS is processor time per process.
 """
 
 import os
@@ -12,7 +12,7 @@ import threading
 
 
 def main() -> None:
-    """Run the command with the standard streams of this process, and end as it ended."""
+    """Run the command with the standard streams of this process, and end with its exit status or signal."""
     pipe, seconds, *command = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
     os.set_inheritable(int(pipe), False)

@@ -1,8 +1,7 @@
-"""Layered layout (after Sugiyama) of boxes and edges without any outside program: iterative, deterministic,
-top-down.
+"""Layered layout (after Sugiyama) of boxes and edges without an external program: iterative, deterministic, top-down.
 
-Steps: cycles are broken and ranks tightened (`ranks`), long edges get a dummy node per rank and labels get a
-place of their own, layers are ordered (`layers`), and x coordinates assigned (`coordinates`).
+Steps: break cycles and tighten ranks (`ranks`), give long edges a dummy node per rank and labels a place of their
+own, order the layers (`layers`), and assign x coordinates (`coordinates`).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ DUMMY_LIMIT = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where everything stands, y downwards; `routes` lead from source to target through the layers between.
+    """The positions of a layout, y downwards; `routes` lead from source to target through the layers between.
 
-    `row_of` is the row of each node and `rows` gives top and bottom of each row; the first and last point of
-    a route lie on the border of its boxes. A self-loop has an empty route. `straight` counts edges that were
-    too long to be led round other boxes.
+    `row_of` is the row of each node and `rows` gives top and bottom of each row. The first and last point of a route lie
+    on the border of its boxes. A self-loop has an empty route. `straight` counts edges that were too long to be routed
+    around other boxes.
     """
 
     centres: list[Point]
@@ -43,9 +42,7 @@ class Placement:
 
 @dataclass(slots=True)
 class _Chain:
-    """The nodes of the layers that one edge runs through, from top to bottom, and the one that holds its
-    label.
-    """
+    """The nodes of the layers that one edge crosses, from top to bottom, and the node that holds its label."""
 
     nodes: list[int]
     label: int | None
@@ -59,12 +56,10 @@ def place(
     groups: Sequence[Path] | None = None,
     spacing: Spacing | None = None,
 ) -> Placement:
-    """Lay out boxes of given (width, height), edges as pairs of box numbers, and the sizes of the edges'
-    labels.
+    """Lay out boxes of given (width, height), edges as pairs of box numbers, and labels of edges by their sizes.
 
-    `groups` holds for each box the path of group numbers around it, outermost first; groups stay side by
-    side with what is outside. Time and memory are linear in boxes plus the ranks that edges span, up to a
-    limit on the latter.
+    `groups` holds for each box the path of group numbers around it, outermost first; the members of a group stay
+    together. Time and memory are linear in the number of boxes plus the ranks that edges span; the latter are limited.
     """
     spacing = spacing or Spacing()
     labels = labels or [None] * len(pairs)
@@ -146,13 +141,13 @@ def _string(layers: Layers, upper: int, lower: int) -> list[int]:
 
 
 def _label_place(span: int) -> int:
-    """The dummy that holds the label: an odd one near the middle, for odd layers hold no boxes."""
+    """The dummy that holds the label: an odd one near the middle, since odd layers hold no boxes."""
     middle = span // 2
     return middle if middle % 2 else middle + 1
 
 
 def _longest_drawn(spans: list[int]) -> int:
-    """The longest span for which dummies are made, so that there are at most DUMMY_LIMIT of them."""
+    """The longest span that still gets dummies, so that there are at most DUMMY_LIMIT of them."""
     total, longest = 0, 1
     for span in sorted(spans):
         total += max(0, span - 1)
@@ -165,7 +160,7 @@ def _longest_drawn(spans: list[int]) -> int:
 def _rows(
     layers: Layers, heights: list[float], real: int, spacing: Spacing, groups: Sequence[Path]
 ) -> list[tuple[float, float]]:
-    """Top and bottom of each layer; there is more room where a group starts or ends."""
+    """Top and bottom of each layer, with more space where a group starts or ends."""
     count = len(layers.rows)
     starts: dict[Path, int] = {}
     ends: dict[Path, int] = {}
@@ -198,14 +193,12 @@ def _rows(
 
 
 def _holds_label(row: list[int], heights: list[float], real: int) -> bool:
-    """Whether a row holds the label of an edge."""
+    """True if a row holds the label of an edge."""
     return any(node >= real and heights[node] for node in row)
 
 
 def _ports(chains: list[_Chain | None], x: list[float], sizes: Sequence[Size]) -> list[tuple[float, float]]:
-    """For each chain the x at which it leaves its upper box and enters its lower one: spread, in order of
-    direction.
-    """
+    """For each chain the x where it leaves its upper box and enters its lower one: spread, in order of direction."""
     ends: list[list[float]] = [[0.0, 0.0] for _ in chains]
     lower: list[list[tuple[float, int]]] = [[] for _ in sizes]
     upper: list[list[tuple[float, int]]] = [[] for _ in sizes]

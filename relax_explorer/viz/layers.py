@@ -1,6 +1,4 @@
-"""Layers of a drawing: real nodes and the dummy nodes of long edges, and the order in each layer with few
-crossings.
-"""
+"""Layers of a drawing: real nodes and the dummy nodes of long edges, each layer ordered so that few edges cross."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ class Layers:
 
 
 def order_layers(layers: Layers) -> int:
-    """Order every layer so that few edges cross, members of a group side by side; return the number of
-    crossings.
-    """
+    """Order every layer so that few edges cross and members of a group stand side by side; return the number of crossings."""
     _start(layers)
     grouped = any(layers.group)
     if grouped:
@@ -76,7 +72,7 @@ def order_layers(layers: Layers) -> int:
 
 
 def crossings(layers: Layers) -> int:
-    """How many pairs of edge pieces between adjacent layers cross."""
+    """The number of pairs of edge pieces between adjacent layers that cross."""
     return sum(_crossings_below(layers, row) for row in layers.rows)
 
 
@@ -147,7 +143,7 @@ def _sorted_with_gaps(row: list[int], keys: dict[int, float]) -> list[int]:
 
 
 def _transpose(layers: Layers) -> None:
-    """Swap neighbours in a layer where that removes crossings, for a few rounds."""
+    """Swap neighbours in a layer if that removes crossings, for a few rounds."""
     for _ in range(4):
         improved = False
         for row in layers.rows:
@@ -162,7 +158,7 @@ def _transpose(layers: Layers) -> None:
 
 
 def _gain(layers: Layers, left: int, right: int) -> int:
-    """How many crossings less there are when two neighbours change places."""
+    """How many crossings disappear when two neighbours change places."""
     position = layers.position
     gain = 0
     for near in (layers.above, layers.below):

@@ -1,4 +1,4 @@
-"""A graph with places: boxes of nodes and clusters and curves of edges, from any engine."""
+"""A graph with coordinates: boxes of nodes and clusters and curves of edges, from any engine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places of the nodes, edges and clusters of a graph, in their order there; a cluster may have none."""
+    """Places of the nodes, edges and clusters of a graph, each in the graph's order; a cluster may have none."""
 
     nodes: tuple[Box, ...]
     edges: tuple[Curve, ...]
@@ -110,7 +110,7 @@ def group_paths(graph: Graph) -> list[tuple[int, ...]]:
 
 
 def lay_out(graph: Graph) -> Layout:
-    """Lay a graph out with the layered engine of this project; nothing outside the process is needed."""
+    """Lay a graph out with the layered engine of this project, within this process."""
     sizes = [node_size(node) for node in graph.nodes]
     paths = group_paths(graph)
     placed = place(sizes, graph.pairs, [label_size(edge) for edge in graph.edges], paths, Spacing())
@@ -144,9 +144,7 @@ def _curve(route: list[Point], box: Box) -> tuple[Point, ...]:
 
 
 def _slopes(points: list[Point]) -> list[float]:
-    """Change of x per y at each point: none at the ends, between them the harmonic mean, so that no curve
-    overshoots.
-    """
+    """Change of x per y at each point: zero at the ends, between them the harmonic mean, so that no curve overshoots."""
     steps = [(x1 - x0) / max(y1 - y0, 1e-6) for (x0, y0), (x1, y1) in pairwise(points)]
     inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in pairwise(steps)]
     return [0.0, *inner, 0.0]
@@ -161,7 +159,7 @@ def _loop(box: Box) -> tuple[Point, ...]:
 def _clusters(
     graph: Graph, boxes: Sequence[Box], paths: Sequence[tuple[int, ...]]
 ) -> tuple[list[Box | None], list[str]]:
-    """The box of each cluster, or none where a box that does not belong to it stands inside."""
+    """The box of each cluster, or None if the box of an outsider lies inside it."""
     members: list[list[int]] = [[] for _ in graph.clusters]
     for node, path in enumerate(paths):
         for cluster in path:
@@ -170,11 +168,11 @@ def _clusters(
     for path in paths:
         for above, cluster in enumerate(reversed(path)):
             height[cluster] = max(height[cluster], above)
-    found: list[Box | None] = []
+    frames: list[Box | None] = []
     notices: list[str] = []
     for cluster, nodes in enumerate(members):
         if not nodes:
-            found.append(None)
+            frames.append(None)
             continue
         pad = 10.0 * (1 + height[cluster])
         box = _around([boxes[node] for node in nodes], pad, CLUSTER_TITLE * (1 + height[cluster]))
@@ -183,8 +181,8 @@ def _clusters(
         if intruded:
             title = visible(graph.clusters[cluster].title, 40)
             notices.append(f"no frame around '{title}': other nodes stand between its members")
-        found.append(None if intruded else box)
-    return found, notices
+        frames.append(None if intruded else box)
+    return frames, notices
 
 
 def _around(boxes: Iterable[Box], pad: float, above: float) -> Box:
@@ -206,7 +204,7 @@ def _overlap(one: Box, other: Box) -> bool:
 def _framed(
     boxes: list[Box], curves: list[Curve], clusters: list[Box | None], notices: tuple[str, ...]
 ) -> Layout:
-    """The layout moved so that everything lies in the positive quadrant, and its size."""
+    """The layout moved so that all of it lies in the positive quadrant, and its size."""
     everything = [*boxes, *(box for box in clusters if box is not None)]
     xs = [x for curve in curves for x, _ in curve.points]
     ys = [y for curve in curves for _, y in curve.points]

@@ -1,4 +1,4 @@
-"""TVMScript lines in pieces with a role each: the only place that knows Pygments."""
+"""Split lines of TVMScript into pieces with roles, for highlighting: the only module that uses Pygments."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ROLES: tuple[tuple[_TokenType, str], ...] = (
 )
 _HEADS = frozenset({"R", "T", "I", "cls"})
 _LEXER = PythonLexer(stripnl=False, ensurenl=False)
-LIMIT = 4000  # a longer line is shown plain: nobody reads its colours, and every key would wait for them
+LIMIT = 4000  # a longer line is shown without colours: they would slow down every key press
 
 
 @lru_cache(maxsize=4_000)
 def highlight(line: str) -> tuple[Piece, ...]:
-    """The pieces of one line, in order; their texts joined are the line.
+    """The pieces of one line, in order; joined, their texts are the line.
 
     Roles are comment, keyword, string, number, decorator, module (`R`), operator (`matmul` in `R.matmul`), type (`Tensor`),
     punctuation, name and text.
@@ -34,7 +34,7 @@ def highlight(line: str) -> tuple[Piece, ...]:
     if len(line) > LIMIT:
         return (("text", line),)
     pieces: list[Piece] = []
-    path: list[str] = []  # the dotted name that the line is in: R . nn . relu
+    path: list[str] = []  # the dotted name so far: R . nn . relu
     for kind, text in _LEXER.get_tokens(line):
         if not text:
             continue

@@ -1,4 +1,4 @@
-"""Sizes of text in pictures, estimated without a font, so that every machine draws boxes of the same size."""
+"""Estimated sizes of text in pictures, without a font, so that every machine draws boxes of the same size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTHS = _NARROW | _MIDDLE | {"m": 0.85, "w": 0.74, "M": 0.85, "W": 0.96, "%": 
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Upper estimate of the width in points of a line set in a Helvetica-like face of the given size."""
+    """Upper estimate, in points, of the width of a line in a Helvetica-like face of the given size."""
     ems = sum(
         _WIDTHS.get(character, 0.74) if character < "\u0250" else character_columns(character) * 0.7 or 0.0
         for character in text

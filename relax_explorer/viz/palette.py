@@ -1,9 +1,8 @@
 """Every colour of the project: names, roles and two themes, safe for colour-blind readers.
 
-The hues are those of Okabe and Ito (2008), which stay distinct under the three common kinds of colour
-blindness. Text keeps a contrast of at least 4.5:1 against what it stands on and outlines at least 3:1 (WCAG
-2.1, 1.4.3 and 1.4.11). Colour is never the only carrier of a meaning: shapes, line styles and marks say the
-same.
+The hues are those of Okabe and Ito (2008), which stay distinct under the three common kinds of colour blindness.
+Text has a contrast of at least 4.5:1 against its background, and outlines have at least 3:1 (WCAG 2.1, 1.4.3 and
+1.4.11). Colour is never the only carrier of a meaning: shapes, line styles and marks repeat it.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ HUE_OF_CHANGE: Mapping[str, str] = {
     "note": "blue",
     "good": "green",
 }
-"""The hue of each thing that can be said about a line, a node or a problem."""
+"""The hue of each role of a line, a node or a diagnostic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,11 @@ class Theme:
     changes: Mapping[str, Paint]
 
     def node(self, kind: str) -> Paint:
-        """The colours of a kind of graph node; KeyError for a kind that has none."""
+        """The colours of a kind of graph node; KeyError for an unknown kind."""
         return self.nodes[kind]
 
     def change(self, role: str) -> Paint:
-        """The colours of a change, a mark or a severity; KeyError for a role that has none."""
+        """The colours of a change, a mark or a severity; KeyError for an unknown role."""
         return self.changes[role]
 
 

@@ -1,4 +1,4 @@
-"""A finished picture: its bytes, which engine laid it out, and why earlier ones did not."""
+"""A finished picture: its bytes, the engine that laid it out, and why earlier engines did not."""
 
 from __future__ import annotations
 

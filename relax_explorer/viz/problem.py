@@ -45,7 +45,7 @@ class _Paint:
 
 
 def _excerpt(label: Label, paint: _Paint, above: Label | None) -> list[str]:
-    """The line of a label and its mark below; the mark alone where the label `above` is of the same line."""
+    """The line of a label and its mark below; only the mark if the label `above` is on the same line."""
     span = label.span
     if span is None:
         return [f"  at {visible(_node_text(label.place))}: {visible(label.text)}".rstrip(": ")]
@@ -71,7 +71,7 @@ def _excerpt(label: Label, paint: _Paint, above: Label | None) -> list[str]:
 
 
 def _same_window(above: Label, span: Span, text: str) -> bool:
-    """Whether the line shown last is the line of `span`, cut alike."""
+    """True if the line shown last is the line of `span`, cut at the same columns."""
     last = above.span
     if last is None or last.source is not span.source or last.line != span.line:
         return False

@@ -1,4 +1,4 @@
-"""Ranks of a directed graph: cycles broken, longest paths, slack taken out; linear per sweep."""
+"""Ranks of a directed graph: break cycles, take longest paths, remove slack; linear per sweep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TIGHTEN_SWEEPS = 8
 
 
 def break_cycles(count: int, pairs: Sequence[Pair]) -> list[Pair]:
-    """The edges of an acyclic graph: self-loops left out, and each edge that closes a cycle turned round."""
+    """The edges of an acyclic graph: self-loops are dropped, and edges that close a cycle are reversed."""
     closing = closing_edges(count, pairs)
     return [
         (target, source) if number in closing else (source, target)
@@ -70,9 +70,9 @@ def longest_path(count: int, pairs: Sequence[Pair]) -> list[int]:
 def tight_ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
     """Longest-path ranks, with nodes moved within their slack so that edges get shorter.
 
-    A node with more users than inputs moves down to its nearest user, and so does a chain that hangs on one
-    input of the program only (a weight used far below, say, and its transpose); one with more inputs than
-    users moves up. No move lengthens the sum of the edge lengths.
+    A node with more users than inputs moves down to its nearest user. So does a chain with a single input of the program
+    (for example a weight used far below and its transpose). A node with more inputs than users moves up. No move
+    increases the sum of the edge lengths.
     """
     rank = longest_path(count, pairs)
     incoming: list[list[int]] = [[] for _ in range(count)]
@@ -92,7 +92,7 @@ def tight_ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
 
 
 def _loose(order: list[int], incoming: list[list[int]], outgoing: list[list[int]]) -> list[bool]:
-    """Whether moving a node down, together with the chain of single inputs above it, shortens edges."""
+    """True if edges get shorter when a node moves down together with the chain of single inputs above it."""
     loose = [False] * len(incoming)
     for node in order:
         inputs, users = incoming[node], len(outgoing[node])

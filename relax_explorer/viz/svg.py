@@ -1,9 +1,8 @@
-"""A laid-out graph as a self-contained SVG document: light and dark, readable by screen readers, without
-scripts.
+"""A laid-out graph as a self-contained SVG document: light and dark, readable by screen readers, without scripts.
 
-Every engine's layout is drawn by this one writer, so that all pictures look alike and user text enters an
-SVG in one place only. Colours stand twice: as attributes (the light theme, for viewers that know no style
-sheets) and as a style sheet that follows the reader's `prefers-color-scheme`.
+This one writer draws the layouts of all engines. So all pictures look alike, and user text enters an SVG in one
+place only. Each colour is written twice: as an attribute (the light theme, for viewers without style sheets) and in
+a style sheet that follows the reader's `prefers-color-scheme`.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
 
 
 def _description(graph: Graph) -> str:
-    """What a screen reader says about the picture."""
+    """The description for screen readers."""
     nodes, edges = len(graph.nodes), len(graph.edges)
     outputs = [visible(node.title, 40) for node in graph.nodes if node.kind is Kind.OUTPUT]
     parts = [f"Dataflow graph, drawn from top to bottom, of {nodes} nodes and {edges} edges."]
@@ -166,7 +165,7 @@ def _edge_label(edge: Edge, curve: Curve) -> Iterator[str]:
 
 
 def _backing(text: str, x: float, y: float) -> str:
-    """A patch of paper under a label, so that the edge which runs through it doesn't strike it out."""
+    """A patch of background under a label, so that its edge does not strike it out."""
     width, height = text_width(text, LABEL_SIZE) + 2, LABEL_SIZE * LINE_HEIGHT
     return (
         f'<rect class="backing" x="{_n(x - width / 2)}" y="{_n(y - height / 2)}" width="{_n(width)}" '
@@ -187,7 +186,7 @@ def _node(node: Node, box: Box) -> Iterator[str]:
 
 
 def tooltip(node: Node) -> str:
-    """Everything that is known about a node, line by line; long texts are cut at 2,000 characters a line."""
+    """The full text of a node, line by line; each line is cut at 2,000 characters."""
     parts = [node.title, node.shape_text, *node.detail.splitlines()]
     words = [str(mark) for mark in node.marks_in_order]
     if words:

@@ -9,8 +9,7 @@ _DEEPEST = 12
 
 
 def tree_text(graph: Graph, width: int, ascii: bool = False) -> str:
-    """One line per node: each after all of its inputs, below its last one, indented where a value has
-    several users.
+    """One line per node: each after all of its inputs, below its last one, indented if a value has several users.
 
     A line reads `name = title(inputs)  shape`. It takes at most `width` cells; deep levels stop indenting.
     Marks stand in a gutter on the left.
@@ -48,7 +47,7 @@ def _name(node: Node) -> str:
 
 
 def _walk(graph: Graph) -> list[tuple[int, int]]:
-    """The nodes in the order of the list, with depth; nodes on a cycle come when all else is done."""
+    """The nodes in the order of the list, with depth; nodes on a cycle come last."""
     missing = [len(edges) for edges in graph.incoming]
     listed: list[tuple[int, int]] = []
     done = bytearray(len(missing))
@@ -69,7 +68,7 @@ def _walk(graph: Graph) -> list[tuple[int, int]]:
 
 
 def _released(graph: Graph, number: int, missing: list[int], done: bytearray) -> list[int]:
-    """The users of a node which waited for nothing else."""
+    """The users of a node that have no other input to wait for."""
     ready = []
     for edge in graph.outgoing[number]:
         user = graph.pairs[edge][1]

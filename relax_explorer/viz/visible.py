@@ -1,6 +1,4 @@
-"""Text of a user's program made safe to show: what would steer a terminal or a parser becomes a visible
-escape.
-"""
+"""Make text of a user's program safe to show: characters that steer a terminal or a parser become visible escapes."""
 
 from __future__ import annotations
 
@@ -28,12 +26,10 @@ def escape_character(character: str) -> str:
 
 
 def visible(text: str, limit: int = 400) -> str:
-    """One line of text without control, format, bidi, unassigned or lone surrogate characters, cut at
-    `limit`.
+    """One line of text without control, format, bidi, unassigned or lone surrogate characters, cut at `limit`.
 
-    Unsafe characters become escapes; more than four combining marks in a row become escapes too, so that a
-    flood of them can't cover its neighbours. A cut is marked with `…`, and the result is never longer than
-    `limit`.
+    Unsafe characters become escapes. More than four combining marks in a row become escapes too, so that they cannot
+    cover neighbouring text. A cut is marked with `…`, and the result is never longer than `limit`.
     """
     head = text[: limit + 1]
     if not (head.isascii() and head.isprintable()):
@@ -42,7 +38,7 @@ def visible(text: str, limit: int = 400) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """Text of several lines, made safe line by line and not cut; its line breaks and tabs stay."""
+    """Make text of several lines safe without cutting it; its line breaks and tabs stay."""
     return "".join(
         piece
         if piece in ("\n", "\t") or (piece.isascii() and piece.isprintable())
@@ -52,13 +48,13 @@ def visible_lines(text: str) -> str:
 
 
 def visible_json(value: object, indent: int | None = None) -> str:
-    """Data as JSON whose strings hold no unsafe character as it is: `\\u` escapes say the same data."""
+    """Data as JSON in which unsafe characters of strings are `\\u` escapes: the same data when read back."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     return text if _PLAIN_JSON.fullmatch(text) else _ODD.sub(_json_escape, text)
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    character = found.group()
+def _json_escape(match: re.Match[str]) -> str:
+    character = match.group()
     if unicodedata.category(character) not in _UNSAFE:
         return character
     return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
@@ -73,21 +69,19 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def columns(text: str) -> int:
-    """How many terminal cells a visible text takes: two for wide characters, none for combining marks."""
+    """The number of terminal cells of a visible text: two for wide characters, none for combining marks."""
     return len(text) if text.isascii() else sum(map(character_columns, text))
 
 
 def character_columns(character: str) -> int:
-    """How many terminal cells one visible character takes (0, 1 or 2)."""
+    """The number of terminal cells of one visible character: 0, 1 or 2."""
     if unicodedata.category(character) in {"Mn", "Me"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
 def fit(text: str, width: int, ellipsis: str = "…") -> str:
-    """A visible text cut so that it takes at most `width` cells, with an ellipsis where something is
-    missing.
-    """
+    """A visible text cut to at most `width` cells, with an ellipsis at the cut."""
     if columns(text) <= width:
         return text
     if width <= columns(ellipsis):
