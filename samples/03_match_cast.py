@@ -1,4 +1,4 @@
-# match_cast: the StructInfo of `x` says little; the cast checks the value when the program runs and gives `m` its value.
+# match_cast: the annotation of `x` is vague; the cast checks the value when the program runs, and `m` gets its value there.
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T

@@ -1,4 +1,4 @@
-# If: one of two branches, by a scalar bool; both end by binding the same variable.
+# If: a scalar bool selects one of two branches; both end by binding the same variable.
 from tvm.script import ir as I
 from tvm.script import relax as R
 

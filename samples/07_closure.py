@@ -1,4 +1,4 @@
-# A closure: `add_bias` is a value; it remembers `b`, which was in scope where it was made.
+# A closure: `add_bias` is a value that captures `b` from the scope around it.
 from tvm.script import ir as I
 from tvm.script import relax as R
 

@@ -1,4 +1,4 @@
-# Tuples: `split` returns several values as one; a field is taken by its number.
+# Tuples: `split` returns several values as one; an index selects a field.
 from tvm.script import ir as I
 from tvm.script import relax as R
 

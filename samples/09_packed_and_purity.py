@@ -1,4 +1,4 @@
-# Packed functions are called by name and may do anything, so the function that calls one says that it isn't pure.
+# Packed functions are called by name and may have any effect, so their caller is declared impure.
 from tvm.script import ir as I
 from tvm.script import relax as R
 

@@ -1,4 +1,4 @@
-# Work for the passes: a copy, an expression computed twice, constants that can be folded, and a value that nobody reads.
+# Work for the passes: a copy, an expression computed twice, constants that can be folded, and an unused value.
 from tvm.script import ir as I
 from tvm.script import relax as R
 
