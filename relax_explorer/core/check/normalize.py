@@ -1,7 +1,7 @@
 """A module in normal form, with StructInfo on every variable.
 
-Functions are done callees first, for a function without return annotation, or one that does not say whether it is pure,
-must be read before its callers. What needs no change stays the same object.
+Callees are normalized before their callers: without a return annotation or a declared purity, a signature follows from the
+body. Unchanged functions stay the same objects.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 
 def normalize(module: IRModule, after: IRModule | None = None) -> IRModule:
-    """The module in normal form with StructInfo on every variable; raises Failure when an operator's rule is violated.
+    """The module in normal form with StructInfo on every variable. Raises Failure if the rule of an operator is violated.
 
-    `after` is a module in normal form from which this one was made by an edit: bindings that are still the same objects are
-    inferred again only where they depend on what changed.
+    `after` is the module in normal form before an edit. Bindings that are still the same objects are inferred again only if
+    they depend on a change.
     """
     new, report = normalize_with(module, after=after)
     broken = [item for item in report.errors if not item.spec_only]
@@ -43,10 +43,10 @@ def normalize(module: IRModule, after: IRModule | None = None) -> IRModule:
 def normalize_with(
     module: IRModule, unsaid_is_pure: bool = False, after: IRModule | None = None
 ) -> tuple[IRModule, Report]:
-    """The module in normal form, and what inference found; where a rule fails, the StructInfo is Object.
+    """The module in normal form, and the diagnostics of inference. If a rule fails, the StructInfo is Object.
 
-    With `unsaid_is_pure`, a function that does not say whether it is pure is taken for pure, as TVM does. Of bindings that
-    stand in `after`, too, nothing is reported again.
+    With `unsaid_is_pure`, a function without a declared purity counts as pure, as in TVM. Problems of bindings that also
+    stand in `after` are not reported again.
     """
     report = Report()
     key = unsaid_is_pure, prover_in_use(), edition()
@@ -60,25 +60,25 @@ def normalize_with(
     return new, report
 
 
-# Modules that normalizing was seen to leave as they are without a word, with what that rested on.
+# Modules that normalizing left unchanged without a diagnostic, with the settings of those runs.
 _IN_NORMAL_FORM: WeakKeyDictionary[IRModule, set[tuple[bool, str, int]]] = WeakKeyDictionary()
 _NORMAL_FORMS: WeakKeyDictionary[IRModule, IRModule] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """What normalizing a function rested on when it left the function as it was without a word, and what was seen then."""
+    """A run that left a function unchanged without a diagnostic: its inputs, and its findings."""
 
     rests_on: tuple[object, ...]
     has_effect: bool
     is_unread: bool
 
 
-_STAYS: PerNode[_Stay] = PerNode()  # by function; of the last time
+_STAYS: PerNode[_Stay] = PerNode()  # by function; the latest run
 
 
 def normal_form_of(module: IRModule) -> IRModule:
-    """The same as `normalize`, for a module that is asked for again and again: the result is kept as long as the module."""
+    """`normalize` with a cache: the result lives as long as the module."""
     known = _NORMAL_FORMS.get(module)
     if known is None:
         known = normalize(module)
@@ -118,7 +118,7 @@ class _ModuleNormalizer:
         )
 
     def _group(self, group: tuple[str, ...], recursive: bool) -> None:
-        """Normalize functions that call each other: taken for pure at first, and again once one turns out not to be."""
+        """Normalize functions that call each other. They count as pure until one is found impure; then all are done again."""
         while True:
             report = Report()
             impure = [name for name in group if self._function(name, report) and self.pure.get(name, True)]
@@ -133,7 +133,7 @@ class _ModuleNormalizer:
             self.report.say(
                 codes.RECURSION_UNANNOTATED, text, self._function_of(name), help=fix, spec_only=True
             )
-        if unsaid:  # what refers to these functions was derived before their results were known
+        if unsaid:  # calls of these functions were inferred before their results were known
             done = {name: self.done[name] for name in group}
             self.module = self.module.having({**self.module.functions, **done})
             for name in group:
@@ -145,7 +145,7 @@ class _ModuleNormalizer:
         return fn
 
     def _function(self, name: str, report: Report) -> bool:
-        """Normalize one function; whether it was found impure although it does not say so."""
+        """Normalize one function. True if it is impure without declaring it."""
         fn = self._function_of(name)
         rests_on = self._rests_on(fn)
         stay = _STAYS.get(id(fn))
@@ -158,13 +158,13 @@ class _ModuleNormalizer:
         return stay.has_effect and stated(fn) is None and not self.unsaid_is_pure
 
     def _rests_on(self, fn: e.Function) -> tuple[object, ...]:
-        """All that the normal form of a function depends on, beside the function itself."""
+        """The inputs of the normal form of a function, beside the function itself."""
         names = mentioned(fn)
         signatures = tuple([(self.signature(name), name in self.unread) for name in names])
         return *self.settings, self.module.global_infos, signatures
 
     def _normalized(self, name: str, fn: e.Function, report: Report, rests_on: tuple[object, ...]) -> _Stay:
-        """Normalize a function that is not known to stay as it is."""
+        """Normalize a function without a valid cached run."""
         before, count = self.after.get(name), len(report.items)
         known = tuple(bindings(before)) if type(before) is e.Function else ()
         stand = self.kernels_stand and all(self._stands(callee) for callee in self.graph[name])
@@ -180,14 +180,14 @@ class _ModuleNormalizer:
         return stay
 
     def _stands(self, name: str) -> bool:
-        """Whether a function has the signature that it had before the edit."""
+        """True if a function has the same signature as before the edit."""
         before = self.after.get(name)
         if before is None or before is self.module.functions.get(name):
             return before is not None
         return type(before) is e.Function and before.struct_info is self.signature(name)
 
     def signature(self, name: str) -> s.StructInfo | None:
-        """The StructInfo of a global function; None when there is no such function."""
+        """The StructInfo of a global function; None if there is no such function."""
         done = self.done.get(name)
         if done is not None and done.struct_info is not None and self.pure.get(name, True):
             return done.struct_info
@@ -207,5 +207,5 @@ def _other_info(fn: Any) -> s.StructInfo:
 
 
 def _is_unread(fn: Any) -> bool:
-    """Whether a member of the module is one that could not be read."""
+    """True if a member of the module could not be read."""
     return type(fn) is e.OpaqueFunction and fn.attrs.get(e.UNREAD) is True

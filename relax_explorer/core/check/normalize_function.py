@@ -1,7 +1,7 @@
 """One function in normal form, with StructInfo on every variable.
 
-Each operand becomes a variable, a constant or a tuple of these; sub-expressions are bound before their use, depth first and
-left to right (errata E-22). What needs no change stays the same object.
+Each operand becomes a variable, a constant or a tuple of these. Sub-expressions are bound before their use, depth first and
+left to right (errata E-22). Unchanged parts stay the same objects.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from relax_explorer.core.source import Span
 
 
 def function_info(fn: e.Function, pure: bool) -> s.FuncStructInfo:
-    """The signature of a Relax function as StructInfo; `pure` is what its body is, if it does not say."""
+    """The signature of a Relax function as StructInfo. `pure` is the purity of its body; a declared purity comes first."""
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
     return s.FuncStructInfo(params, fn.ret_struct_info or s.OBJECT, purity.is_pure(fn, not pure))
 
 
 def as_sequence(body: e.Expr) -> e.SeqExpr:
-    """A body or branch as a sequence: one of no blocks when it is another expression."""
+    """A body or branch as a sequence. Another expression becomes the result of a sequence without blocks."""
     return body if isinstance(body, e.SeqExpr) else e.SeqExpr((), body, None, body.span)
 
 
@@ -56,24 +56,23 @@ class FunctionNormalizer:
     ) -> None:
         self.report, self.unsaid_is_pure = report, unsaid_is_pure
         self.infer = Inferrer(report, signature)
-        self.vars: dict[e.Var, e.Var] = (
-            outer.vars if outer else {}
-        )  # what a nested function adds, it takes back
-        self.rebound: list[tuple[e.Var, e.Var]] = []  # those bound again, and what they were before
+        # The current variable for each original one. A nested function removes its entries at its end.
+        self.vars: dict[e.Var, e.Var] = outer.vars if outer else {}
+        self.rebound: list[tuple[e.Var, e.Var]] = []  # variables bound again, with the variables before
         self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
-        self.params_dims: set[p.PrimVar] = set()  # those in scope where the body begins
+        self.params_dims: set[p.PrimVar] = set()  # the shape variables in scope at the start of the body
         self.bound: set[e.Var] = outer.bound if outer else set()
-        self.open = OpenBlocks()  # of the sequence that is walked
-        self.ending = False  # whether the scope of what is bound ends with the value that it is part of
+        self.open = OpenBlocks()  # the blocks of the current sequence
+        self.ending = False  # True if new variables go out of scope at the end of the current value
         self.fresh = FreshNames()
-        self.place: Span | None = None  # of what is bound and has none itself
+        self.place: Span | None = None  # the span of new bindings whose value has none
         self.fn: e.Function | None = None
         self.has_effect = False
-        self.tuples: set[e.Expr] = set()  # those that are in normal form
-        self.is_unread = False  # whether nothing is known of the result
+        self.tuples: set[e.Expr] = set()  # tuples in normal form
+        self.is_unread = False  # True if nothing is known about the result
         # Bindings that are in normal form already, by identity; the caller keeps them alive.
         self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
-        # Whether nothing that a known binding can read is another now; as long as that is so, nobody looks.
+        # True if no input of a known binding changed so far. Then the inputs are not compared.
         self.all_stands = callees_stand if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
@@ -89,7 +88,7 @@ class FunctionNormalizer:
         return self.leave(fn, self.sequence(seq), seq.body)
 
     def enter(self, fn: e.Function) -> e.Function:
-        """The function with StructInfo on its parameters, which are in scope from here on."""
+        """The function with StructInfo on its parameters. They are in scope from now on."""
         self.fn = fn = self._params(fn)
         for param in fn.params:
             self.dims.update(defined_dims(param.struct_info or s.OBJECT))
@@ -99,12 +98,12 @@ class FunctionNormalizer:
         return fn
 
     def leave(self, fn: e.Function, body: e.SeqExpr, written: e.Expr) -> e.Function:
-        """The function with its normalized body, whose result was `written` so; its signature is derived."""
+        """The function with its normalized body and its derived signature. `written` is the result before normalizing."""
         derived, params_dims = self.infer.info(body.body), self.params_dims
         ret = fn.ret_struct_info
         self.is_unread = ret is None and body.body in self.infer.poisoned
         if ret is None:
-            # who calls knows nothing of the variables, parameters included
+            # callers can't see the variables, not even the parameters
             ret = erase(derived, params_dims, (), self.dims - params_dims)
         elif body.body not in self.infer.poisoned and written not in self.infer.poisoned:
             trusted = rests_on_missing(body.body, self.infer.definitions)
@@ -129,7 +128,7 @@ class FunctionNormalizer:
     # -- sequences ------------------------------------------------------------------------------------------------
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
-        """A sequence in normal form; its result is a leaf, bound in a block of its own when it was not (errata E-23)."""
+        """A sequence in normal form. Its result is a leaf; another result is bound in a new block (errata E-23)."""
         outer, self.open = self.open, OpenBlocks()
         for block in seq.blocks:
             self._block(block)
@@ -138,7 +137,7 @@ class FunctionNormalizer:
         return new
 
     def end(self, like: e.SeqExpr, result: e.Expr) -> e.SeqExpr:
-        """The sequence of the blocks so far and a result; `like` itself if nothing changed."""
+        """The sequence of the blocks so far and a result; the same object as `like` if nothing changed."""
         self.open.start(dataflow=False)
         body = self.leaf(result)
         return self.open.sequence(like, body, self.infer.info(body))
@@ -163,9 +162,9 @@ class FunctionNormalizer:
             return
         value = self.value(binding.value)
         if binding.annotation is not None:
-            wanted = held.settled(self.report, binding.annotation, self.vars, binding)
-            if wanted is not binding.annotation:
-                binding = replace(binding, annotation=wanted)
+            annotation = held.settled(self.report, binding.annotation, self.vars, binding)
+            if annotation is not binding.annotation:
+                binding = replace(binding, annotation=annotation)
         derived = self.infer.info(value)
         poisoned = value in self.infer.poisoned
         info = derived if binding.annotation in (None, derived) else self._annotated(binding, value, derived)
@@ -179,9 +178,9 @@ class FunctionNormalizer:
         self.open.bindings.append(binding)
 
     def _is_settled(self, binding: e.Binding, call: e.Call) -> bool:
-        """Take a call of an operator as it is if operands and results are what an equal call had before.
+        """Keep a call of an operator unchanged if an equal call had the same operands and result before.
 
-        Most bindings of a module in normal form are such calls; what is seldom is left to the long way.
+        This is the fast path: most bindings of a module in normal form are such calls. False means: use the general path.
         """
         info, var, op = call.struct_info, binding.var, call.op
         if type(info) is not s.TensorStructInfo or type(info.shape) is not tuple:
@@ -212,7 +211,7 @@ class FunctionNormalizer:
         return claims.annotated(self.report, binding, derived, held_info, self.dims, definitions)
 
     def _stands(self, binding: e.Binding) -> bool:
-        """Take a known binding as it is; False when something that it reads is another now, or it has bindings of its own."""
+        """Keep a known binding unchanged. False if one of its inputs changed, or if bindings are nested in its value."""
         if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function, e.SeqExpr):
             return False
         if self.ending:
@@ -228,7 +227,7 @@ class FunctionNormalizer:
         return True
 
     def _reads_the_same(self, binding: e.VarBinding) -> bool:
-        """Whether every variable and function that a known binding reads is the one that it was."""
+        """True if every variable and function that a known binding reads is unchanged."""
         said = binding.value.sinfo_args if type(binding.value) is e.Call else ()
         holders = [held for info in (binding.annotation, *said) if info for held in info_holders(info)]
         parts: list[e.Expr] = [binding.value, *holders]
@@ -254,7 +253,7 @@ class FunctionNormalizer:
         self.cast(binding, value)
 
     def cast(self, binding: e.MatchCast, value: e.Expr) -> None:
-        """Bind the result of a match_cast of a leaf, without asking whether it makes sense."""
+        """Bind the result of a match_cast of a leaf, without checking the cast."""
         self.dims.update(defined_dims(binding.struct_info))
         info = claims.cast_annotation(self.report, binding)
         var = None if binding.var is None else self._var(binding.var, info)
@@ -281,7 +280,7 @@ class FunctionNormalizer:
         self.open.bindings.append(replace(binding, var=early, value=new))
 
     def _inner(self, fn: e.Function) -> tuple[e.Function, bool]:
-        """A function inside this one in normal form, and whether nothing is known of its result."""
+        """A nested function in normal form. The second value is True if nothing is known about its result."""
         inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
         count = len(self.vars)
         new = inner.run(fn)
@@ -295,7 +294,9 @@ class FunctionNormalizer:
     def _var(self, var: e.Var, info: s.StructInfo) -> e.Var:
         if self.open.dataflow and type(var) is e.Var:
             info = held.lasting(info)
-        stays = var.struct_info is info and not self.ending  # one that ends has the same name and is another
+        stays = (
+            var.struct_info is info and not self.ending
+        )  # a variable whose scope ends is replaced by a new one
         new = var if stays else e.var_like(var, info)
         if var in self.bound:
             text = f"{var.name!r} is bound a second time"
@@ -308,7 +309,7 @@ class FunctionNormalizer:
         return new
 
     def _scope(self, var: e.Var) -> None:
-        """Remember which shape variables a function that a variable holds can have taken from around it."""
+        """Record which shape variables the functions held by a variable may have captured."""
         info = var.struct_info
         if type(info) is s.FuncStructInfo or (type(info) is s.TupleStructInfo and holds_function(info)):
             self.infer.captured[var] = frozenset(self.dims)
@@ -316,35 +317,35 @@ class FunctionNormalizer:
     # -- values ---------------------------------------------------------------------------------------------------
 
     def value(self, expr: e.Expr) -> e.Expr:
-        """The right side of a binding: one operation over leaves, its StructInfo filled."""
+        """The right side of a binding: one operation over leaves, with StructInfo."""
         rule = _VALUES.get(type(expr))
         if rule is None:
             return self._informed(expr) if type(expr) is e.ExternFunc else self.leaf(expr)
         return rule(self, self._unnested(expr) if self._is_nested(expr) else expr)
 
     def leaf(self, expr: e.Expr) -> e.Expr:
-        """An operand: a variable, a constant or a tuple of leaves; anything else is bound to a new variable first."""
-        kind = type(expr)
-        if kind is e.Var or kind is e.DataflowVar:
-            return self.vars.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as `kind` says
-        if kind in e.LEAVES and kind is not e.ExternFunc:
+        """An operand: a variable, a constant or a tuple of leaves. Any other expression is bound to a new variable first."""
+        node_type = type(expr)
+        if node_type is e.Var or node_type is e.DataflowVar:
+            return self.vars.get(expr, expr)  # type: ignore[call-overload,no-any-return]  # a Var, as its type says
+        if node_type in e.LEAVES and node_type is not e.ExternFunc:
             return self._informed(expr)
         if expr in self.tuples:
             return expr
         value = self.value(expr)
-        if kind is e.Tuple or (type(value) in e.LEAVES and kind is not e.ExternFunc):
+        if node_type is e.Tuple or (type(value) in e.LEAVES and node_type is not e.ExternFunc):
             return value
         return self._bound(expr, value)
 
     def _informed(self, expr: e.Expr) -> e.Expr:
         return expr if expr.struct_info is not None else self.infer.informed(expr)
 
-    def _completed(self, leaf: e.Expr) -> e.Expr:
-        """An operand of a completed call, which may be new; the operator itself as it is."""
-        return leaf if type(leaf) is e.OpRef else self.leaf(leaf)
+    def _completed(self, operand: e.Expr) -> e.Expr:
+        """An operand of a completed call, possibly new; an operator stays unchanged."""
+        return operand if type(operand) is e.OpRef else self.leaf(operand)
 
     def _is_nested(self, expr: e.Expr) -> bool:
-        """Whether an operand is itself computed, or a tuple that holds more than leaves."""
+        """True if an operand is itself a computation, or a tuple with one inside."""
         parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
         for operand in parts:
             if type(operand) in _NESTING and (
@@ -354,15 +355,15 @@ class FunctionNormalizer:
         return False
 
     def _unnested(self, expr: e.Expr) -> e.Expr:
-        """`expr` over leaves: what is nested in it is bound, depth first and left to right, without recursion."""
+        """`expr` over leaves: nested expressions are bound, depth first and left to right, without recursion."""
         stack: list[tuple[e.Expr, Iterator[e.Expr], list[e.Expr]]] = [(expr, iter(operands(expr)), [])]
         while True:
-            node, rest, done = stack[-1]
-            operand = next(rest, None)
+            node, pending, done = stack[-1]
+            operand = next(pending, None)
             if operand is None:
                 stack.pop()
-                made = iter(done)
-                new = map_operands(node, lambda _, made=made: next(made))  # type: ignore[misc]  # a default binds the iterator
+                leaves = iter(done)
+                new = map_operands(node, lambda _, leaves=leaves: next(leaves))  # type: ignore[misc]  # a default binds the iterator
                 if not stack:
                     return new
                 stack[-1][2].append(self.leaf(new))
@@ -372,7 +373,7 @@ class FunctionNormalizer:
                 done.append(self._operand(node, operand, len(done)))
 
     def _operand(self, node: e.Expr, operand: e.Expr, number: int) -> e.Expr:
-        """A leaf, or what stands for it; functions that are called need no variable."""
+        """An operand as a leaf. Called functions need no variable."""
         if type(node) is e.Call:
             if number == 0:
                 return self._callee(operand)
@@ -426,7 +427,7 @@ class FunctionNormalizer:
         return new
 
     def _as_declared(self, expr: e.Call, declared: type[Op]) -> e.Call:
-        """A call of an operator with every attribute, in the form that the operator gives it."""
+        """A call of an operator with every attribute, refined by the operator."""
         if declared.attributes and len(expr.attrs) < len(declared.attributes):
             attrs = completed(declared, expr.attrs)
             expr = e.Call(expr.op, expr.args, attrs, expr.sinfo_args, None, expr.span)
@@ -460,13 +461,13 @@ class FunctionNormalizer:
         return new
 
     def _item(self, expr: e.TupleGetItem) -> e.Expr:
-        whole = self.leaf(expr.tuple)
-        new = replace(expr, tuple=whole)
+        source = self.leaf(expr.tuple)
+        new = replace(expr, tuple=source)
         info = self.infer.item(new)
-        made = replace(new, struct_info=info)
-        if new in self.infer.poisoned or whole in self.infer.poisoned:
-            self.infer.poisoned.add(made)
-        return made
+        typed = replace(new, struct_info=info)
+        if new in self.infer.poisoned or source in self.infer.poisoned:
+            self.infer.poisoned.add(typed)
+        return typed
 
     def _if(self, expr: e.If) -> e.Expr:
         condition = self.leaf(expr.condition)
@@ -521,17 +522,17 @@ class FunctionNormalizer:
 
 
 def _ended(var: e.Var) -> e.Var:
-    """A variable that stands for one whose scope has ended: nothing binds it."""
+    """An unbound variable in place of one whose scope has ended."""
     return e.var_like(var, var.struct_info)
 
 
 def _mentions(fn: e.Function, var: e.Var) -> bool:
     stack: list[e.Expr] = [binding.value for binding in bindings(fn)]
     while stack:
-        item = stack.pop()
-        if item is var:
+        expr = stack.pop()
+        if expr is var:
             return True
-        stack.extend(operands(item))
+        stack.extend(operands(expr))
     return False
 
 

@@ -31,12 +31,12 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 @cache
 def table() -> dict[str, Pass]:
     """Every pass by TVM's name, in reading order."""
-    found = {}
+    passes = {}
     for file in FILES:
         for value in vars(import_module(f"relax_explorer.core.passes.{file}")).values():
             if isinstance(value, Pass):
-                found[value.name] = value
-    return found
+                passes[value.name] = value
+    return passes
 
 
 def names() -> list[str]:
@@ -46,10 +46,10 @@ def names() -> list[str]:
 
 def get(name: str) -> Pass:
     """The pass called `name`. Raises KeyError with similar names if there is none."""
-    hit = table().get(ALIASES.get(name, name))
-    if hit is None:
+    entry = table().get(ALIASES.get(name, name))
+    if entry is None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, [*table(), *PIPELINES], 3)
         raise KeyError(f"no pass {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    return hit
+    return entry

@@ -94,9 +94,9 @@ def _described(annotation: str) -> tuple[str, str]:
     """The type and the description in the text `Annotated[type, "description"]`; a plain type has no description."""
     tree = ast.parse(annotation, mode="eval").body
     if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Tuple):
-        kind, *more = tree.slice.elts
-        if ast.unparse(tree.value) == "Annotated" and isinstance(more[0], ast.Constant):
-            return ast.unparse(kind), str(more[0].value)
+        annotated, *descriptions = tree.slice.elts
+        if ast.unparse(tree.value) == "Annotated" and isinstance(descriptions[0], ast.Constant):
+            return ast.unparse(annotated), str(descriptions[0].value)
     return annotation, ""
 
 
@@ -122,20 +122,20 @@ class Pass:
         parameters = list(inspect.signature(self.run).parameters.values())[2:]
         return tuple(Option(q.name, *_described(str(q.annotation)), q.default) for q in parameters)
 
-    def check_options(self, given: dict[str, Any]) -> None:
+    def check_options(self, values: dict[str, Any]) -> None:
         """Raise Failure for an unknown option or a value of the wrong type."""
         known = {option.name: option for option in self.options}
-        for name, value in given.items():
+        for name, value in values.items():
             option = known.get(name)
             if option is None:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
             if not isinstance(value, type(option.default)):
-                kind = KINDS[type(option.default)]
+                expected = KINDS[type(option.default)]
                 raise Failure(
                     Diagnostic(
                         codes.BAD_OPTION,
-                        f"option {name!r} of {self.name} is {kind}, not {value!r}",
+                        f"option {name!r} of {self.name} is {expected}, not {value!r}",
                         help=f"write {name}={option.default!r}",
                     )
                 )
@@ -143,11 +143,11 @@ class Pass:
                 text = f"option {name!r} of {self.name} is names, not {value!r}"
                 raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
 
-    def settled_options(self, given: dict[str, Any]) -> dict[str, Any]:
+    def settled_options(self, values: dict[str, Any]) -> dict[str, Any]:
         """Convert options for the pass: lists and single names become tuples. Raises Failure like `check_options`."""
         several = {option.name for option in self.options if type(option.default) is tuple}
         settled = {}
-        for name, value in given.items():
+        for name, value in values.items():
             if name in several and isinstance(value, (list, str)):
                 value = tuple(value) if isinstance(value, list) else (value,)
             settled[name] = value
@@ -156,14 +156,14 @@ class Pass:
 
     def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
         """The module after the pass, and the site with its records."""
-        given = self.settled_options(options or {})
+        settled = self.settled_options(options or {})
         site = PassSite(module, rule=self.name)
         if self.on_module:
-            site.editor.take(self.run(module, site, **given))
+            site.editor.take(self.run(module, site, **settled))
         else:
             for name, fn in module.relax_functions.items():
                 site.function = name
-                site.editor.replace(name, self.run(fn, site, **given))
+                site.editor.replace(name, self.run(fn, site, **settled))
         return _settled(site.editor.done(), site), site
 
 

@@ -79,14 +79,14 @@ def _runs(
                 runs.append(_Run(is_graph, inside, []))
             runs[-1].has_block |= inside
             runs[-1].bindings.append(binding)
-    found: list[tuple[bool, list[e.Binding]]] = []
+    groups: list[tuple[bool, list[e.Binding]]] = []
     for run in runs:
         is_graph = run.has_block or (run.is_graph and len(run.bindings) >= min_size)
-        if found and not is_graph and not found[-1][0]:
-            found[-1][1].extend(run.bindings)
+        if groups and not is_graph and not groups[-1][0]:
+            groups[-1][1].extend(run.bindings)
         else:
-            found.append((is_graph, run.bindings))
-    return found
+            groups.append((is_graph, run.bindings))
+    return groups
 
 
 def _is_graph(binding: e.Binding) -> bool:
@@ -95,7 +95,7 @@ def _is_graph(binding: e.Binding) -> bool:
 
 def _dataflow(run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr]) -> e.DataflowBlock:
     inside = {derived.number[b] for b in run}
-    made: list[e.Binding] = []
+    converted: list[e.Binding] = []
     for binding in run:
         var = binding.var
         if (
@@ -104,9 +104,9 @@ def _dataflow(run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr]
             or any(user not in inside for user in derived.users(var))
             or not derived.users(var)
         ):
-            made.append(binding)
+            converted.append(binding)
             continue
         local = e.var_like(var, var.struct_info, e.DataflowVar)
         renamed[var] = local
-        made.append(replace(binding, var=local))
-    return e.DataflowBlock(tuple(made))
+        converted.append(replace(binding, var=local))
+    return e.DataflowBlock(tuple(converted))

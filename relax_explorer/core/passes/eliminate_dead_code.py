@@ -69,8 +69,8 @@ def _function(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
     if doubtful:
         what = "is kept: it" if keep_errors else "is dropped although it"
         names = ", ".join(repr(b.var.name) for b in doubtful[:3] if b.var is not None)
-        more = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
-        text = f"{names}{more} {what} may stop the run, and nothing reads it"
+        others = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
+        text = f"{names}{others} {what} may stop the run, and nothing reads it"
         at.report.say(codes.STOPS_UNREAD, text, doubtful[0], help=codes.STOPS_UNREAD.fix)
     for binding in doubtful if keep_errors else ():
         live.keep(binding)

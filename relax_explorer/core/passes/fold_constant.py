@@ -62,11 +62,11 @@ def _folded(walk: Rewriter, call: e.Expr) -> e.Constant | None:
     missing = [None] * (len(op.operands) - len(values))
     try:
         with np.errstate(all="ignore"):
-            made = np.asarray(op.evaluate(*values, *missing, **call.attrs))
+            folded = np.asarray(op.evaluate(*values, *missing, **call.attrs))
     except (ValueError, IndexError, ZeroDivisionError, TypeError, MemoryError):
         return None  # the run of the program will report this failure
-    made.setflags(write=False)
-    return e.Constant(made, info, "", call.span)
+    folded.setflags(write=False)
+    return e.Constant(folded, info, "", call.span)
 
 
 def _value(walk: Rewriter, arg: e.Expr) -> Any:

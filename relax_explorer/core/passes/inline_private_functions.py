@@ -121,14 +121,14 @@ def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder) -> None:
     assert isinstance(call, e.Call)  # the caller checked this
     dims: dict[p.PrimVar, p.PrimExpr] = {}
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
-    given = tuple([arg.struct_info or s.OBJECT for arg in call.args])
-    match_params(params, given, dims)
+    infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+    match_params(params, infos, dims)
     bound = {dim for b in bindings(fn) if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)}
     unmatched = {dim for info in params for dim in defined_dims(info)} - dims.keys()
     dims.update({dim: p.PrimVar(dim.name, dim.dtype) for dim in (bound | unmatched) - dims.keys()})
     copy = _Copy(dims, build.is_dataflow)
     with build.inherit(binding):
-        for param, info, arg, have in zip(fn.params, params, call.args, given, strict=True):
+        for param, info, arg, have in zip(fn.params, params, call.args, infos, strict=True):
             want = substitute_info(info, dims)
             fits = always_fits(have, want)
             copy.variables[param] = arg if fits else build.emit_match_cast(arg, want, param.name)

@@ -70,15 +70,15 @@ def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
     Raises Failure for an unknown pass.
     """
     items = _split(pipeline) if isinstance(pipeline, str) else list(pipeline)
-    found: list[Step] = []
-    for item in items:
-        if isinstance(item, Step):
-            found.append(item)
-        elif item in registry.PIPELINES:
-            found.extend(steps(registry.PIPELINES[item]))
+    result: list[Step] = []
+    for entry in items:
+        if isinstance(entry, Step):
+            result.append(entry)
+        elif entry in registry.PIPELINES:
+            result.extend(steps(registry.PIPELINES[entry]))
         else:
-            found.append(_step(item))
-    return found
+            result.append(_step(entry))
+    return result
 
 
 _PIECE = re.compile(r"""[^,{}()\[\]"';\s]+|"[^"]*"|'[^']*'|\s+|.""", re.DOTALL)
@@ -105,34 +105,34 @@ def _split(text: str, separators: str = ",") -> list[str]:
 
 
 def _step(text: str) -> Step:
-    name, brace, rest = text.partition("{")
+    name, brace, options = text.partition("{")
     try:
         of = registry.get(name.strip())
     except KeyError as error:
         raise Failure(
             Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)
         ) from None
-    return Step(of, of.settled_options(_options(rest.strip().removesuffix("}"), of) if brace else {}))
+    return Step(of, of.settled_options(_options(options.strip().removesuffix("}"), of) if brace else {}))
 
 
 def _options(text: str, of: Pass) -> dict[str, Any]:
     """Parse options `a=1,b="x"`. A part without a name belongs to the option before it: `skip=add,multiply`."""
-    found: dict[str, list[Any]] = {}
+    settings: dict[str, list[Any]] = {}
     name = ""
     for part in _split(text, ",;"):
         key, equals, value = part.partition("=")
         if equals:
             name = key.strip()
-            if name in found:
+            if name in settings:
                 raise _bad_option(f"option {name!r} of {of.name} is given twice")
-            found[name] = []
+            settings[name] = []
         elif not name:
             raise _bad_option(f"{part!r} is no option of {of.name}; write name=value")
-        given = (value if equals else part).strip()
-        if not given:
+        written = (value if equals else part).strip()
+        if not written:
             raise _bad_option(f"option {name!r} of {of.name} has no value")
-        found[name].append(_value(given))
-    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+        settings[name].append(_value(written))
+    return {key: values[0] if len(values) == 1 else values for key, values in settings.items()}
 
 
 def _value(text: str) -> Any:
@@ -152,11 +152,11 @@ def explain(pipeline: Sequence[Step], held: Collection[Property]) -> list[Diagno
     held = set(held)
     warnings = []
     for step in pipeline:
-        for wanted in step.of.requires:
-            if wanted not in held:
-                makers = [p.name for p in registry.table().values() if wanted in p.establishes]
+        for needed in step.of.requires:
+            if needed not in held:
+                makers = [p.name for p in registry.table().values() if needed in p.establishes]
                 hint = f"run {' or '.join(makers)} before it" if makers else "no pass establishes it"
-                text = f"{step.of.name} requires {wanted.name} ({wanted.meaning}), which does not hold there"
+                text = f"{step.of.name} requires {needed.name} ({needed.meaning}), which does not hold there"
                 warnings.append(Diagnostic(codes.UNMET_REQUIREMENT, text, help=hint))
         held -= set(step.of.invalidates)
         held |= set(step.of.establishes)
@@ -173,7 +173,7 @@ def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[P
     if verify and new is not module:
         claimed = {NORMALIZED, *step.of.establishes, *held} - {*step.of.invalidates, *site.waived}
         problems += [
-            found for q in PROPERTIES if q in claimed and (found := _broken(step, q, new)) is not None
+            problem for q in PROPERTIES if q in claimed and (problem := _broken(step, q, new)) is not None
         ]
     changed = new is not module
     return Outcome(step, new, changed, tuple(site.rewrites), tuple(problems), seconds, frozenset(site.waived))
@@ -199,12 +199,12 @@ def run(
         module, held = outcome.module, outcome.holding(held)
 
 
-def _broken(step: Step, wanted: Property, module: IRModule) -> Diagnostic | None:
-    found = wanted.violation(module)
-    if found is None:
+def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | None:
+    violation = required.violation(module)
+    if violation is None:
         return None
-    place, sentence = found
-    text = f"after {step.of.name}, {wanted.name} does not hold: {sentence}"
+    place, sentence = violation
+    text = f"after {step.of.name}, {required.name} does not hold: {sentence}"
     return Diagnostic(codes.BROKEN_CONTRACT, text, (Label(place, "here", True),), origin=step.of.name)
 
 
