@@ -42,8 +42,8 @@ def check(
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
-    found = checked(module, profile, prover)
-    items = sorted([*found.problems, *_unused(found.module)], key=Diagnostic.order)
+    result = checked(module, profile, prover)
+    items = sorted([*result.problems, *_unused(result.module)], key=Diagnostic.order)
     return [lenient(item) if profile == "tvm" else item for item in items]
 
 
@@ -69,11 +69,11 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
     with proving(prover):
         normal, report = normalize_with(module, unsaid_is_pure=tvm)
         rules = list(violations(normal, unsaid_is_pure=tvm))
-        found = Report()
-        found.extend(report)
-        found.extend(rules)
-        found.extend(missing.violations(normal))
-    return Checked(normal, tuple(found.sorted()), not any(item.is_error for item in rules))
+        collected = Report()
+        collected.extend(report)
+        collected.extend(rules)
+        collected.extend(missing.violations(normal))
+    return Checked(normal, tuple(collected.sorted()), not any(item.is_error for item in rules))
 
 
 # What a function that was read in part may seem to lack: who allocates, binds a shape variable or says a condition.
@@ -96,12 +96,12 @@ def problems(
         for fn in failure.module.relax_functions.values()
         if fn.span is not None and any_expr(fn, lambda expr: expr is op_ref(UNREAD))
     ]
-    found = [
+    errors = [
         item
         for item in check(failure.module, profile, prover=prover)
         if item.is_error and not (item.code in _MAY_FOLLOW and _is_inside(item, partial))
     ]
-    return tuple(sorted([*failure.diagnostics, *found], key=Diagnostic.order))
+    return tuple(sorted([*failure.diagnostics, *errors], key=Diagnostic.order))
 
 
 def lenient(item: Diagnostic) -> Diagnostic:

@@ -26,11 +26,11 @@ def aliases(module: IRModule, name: str, fn: e.Function | None = None) -> Aliase
     known = effects(module)
     function = fn if fn is not None else module.functions[name]
     assert type(function) is e.Function  # kernels have buffers
-    hit = _ALIASES.get(id(function))
-    if hit is None or hit[0] is not known:
+    cached = _ALIASES.get(id(function))
+    if cached is None or cached[0] is not known:
         is_called = name in known.called or module.functions.get(name) is not function
-        hit = _ALIASES.add(function, (known, Aliases(function, known, is_called)))
-    return hit[1]
+        cached = _ALIASES.add(function, (known, Aliases(function, known, is_called)))
+    return cached[1]
 
 
 class Aliases:
@@ -48,17 +48,17 @@ class Aliases:
         if not self._mutable:
             return
         self._kept = object()  # what unknown callees were given
-        self._given = self._kept if is_called else object()  # parameters, which may be one array
+        self._params = self._kept if is_called else object()  # parameters, which may be one array
         writes: list[tuple[int, object]] = []
-        left: list[e.Expr] = [fn.body.body] if is_called else []
+        escaping: list[e.Expr] = [fn.body.body] if is_called else []
         for param in fn.params:
-            self._join(self._given, param)
+            self._join(self._params, param)
         self._number = facts(fn).defs
         for number, binding in enumerate(facts(fn).bindings):
-            self._binding(number, binding, writes, left)
+            self._binding(number, binding, writes, escaping)
         for number, item in writes:
             self._writes.setdefault(self._find(item), []).append(number)
-        self._left = {self._find(leaf) for leaf in leaves(left)}
+        self._left = {self._find(leaf) for leaf in leaves(escaping)}
 
     def effect(self, value: e.Expr) -> Effect:
         """What evaluating a value may do to memory."""
@@ -92,7 +92,7 @@ class Aliases:
         return isinstance(leaf, e.Var) and leaf not in self._number and leaf not in self._parent
 
     def _binding(
-        self, number: int, binding: e.Binding, writes: list[tuple[int, object]], left: list[e.Expr]
+        self, number: int, binding: e.Binding, writes: list[tuple[int, object]], escaping: list[e.Expr]
     ) -> None:
         value = binding.value
         effect = self._effects.of(value) if type(value) is not e.If else Effect()
@@ -102,7 +102,7 @@ class Aliases:
         if type(value) is e.Function:  # it is called with anything, and returns to anybody
             for param in value.params:
                 self._join(self._kept, param)
-            left.append(value.body.body)
+            escaping.append(value.body.body)
         if binding.var is not None:
             for leaf in results:
                 self._join(binding.var, leaf)
@@ -114,12 +114,12 @@ class Aliases:
             writes.append((number, self._kept))
         writes += [(number, leaf) for leaf in effect.writes]
 
-    def _find(self, item: object) -> object:
+    def _find(self, node: object) -> object:
         parent = self._parent
-        while (above := parent.get(item, item)) is not item:
-            parent[item] = above = parent.get(above, above)  # halves the path
-            item = above
-        return item
+        while (above := parent.get(node, node)) is not node:
+            parent[node] = above = parent.get(above, above)  # halves the path
+            node = above
+        return node
 
     def _join(self, a: object, b: object) -> None:
         if _has_no_memory(a) or _has_no_memory(b):

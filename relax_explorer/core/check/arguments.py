@@ -137,20 +137,20 @@ class _Argument:
         text, labels = f"argument {self.number + 1} of {self.name} is {have}, the parameter {self.want}", []
         conflict = _conflict(have, param, self.dims)
         if conflict is not None:
-            axis, given, wanted = conflict
-            value = simplify(p.substitute(wanted, self.dims))
-            said = f"{wanted}" if value is wanted else f"{wanted} = {value}"
-            text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {said}, got {given}"
-            labels = self._origins(wanted)
+            axis, actual, expected = conflict
+            value = simplify(p.substitute(expected, self.dims))
+            said = f"{expected}" if value is expected else f"{expected} = {value}"
+            text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {said}, got {actual}"
+            labels = self._origins(expected)
         fix = codes.ARGUMENT_DIMS.fix
         self.report.say(
             codes.ARGUMENT_DIMS, text, self._place, help=fix, labels=tuple(labels), spec_only=True
         )
 
-    def _origins(self, wanted: p.PrimExpr) -> list[Label]:
+    def _origins(self, expected: p.PrimExpr) -> list[Label]:
         """Where the shape variables of the expected length got their values."""
         labels = []
-        for var in p.free_vars(wanted):
+        for var in p.free_vars(expected):
             for number, param in enumerate(self.params):
                 dims = s.lengths(param)
                 if var in dims and number < len(self.spans):

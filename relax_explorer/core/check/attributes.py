@@ -27,12 +27,12 @@ def problem(op: type[Op], attrs: Attrs) -> str:
             isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))
         ):
             return f"{parameter.name} is {value!r}, which is no value"
-        kind = parameter.kind.removesuffix(" | None")
-        if value is None and kind != parameter.kind:
+        base_kind = parameter.kind.removesuffix(" | None")
+        if value is None and base_kind != parameter.kind:
             continue
-        if not _KINDS[kind](value):
+        if not _KINDS[base_kind](value):
             return f"{parameter.name} is {_said(value)}, it must be {kind_phrase(parameter)}"
-        if kind in ("int", "Axes", "Ints", "IntList", "int | Ints") and not _near(value):
+        if base_kind in ("int", "Axes", "Ints", "IntList", "int | Ints") and not _near(value):
             return f"{parameter.name} is {_said(value)}, it must be between -{LIMIT} and {LIMIT}"
     return ""
 
@@ -40,9 +40,9 @@ def problem(op: type[Op], attrs: Attrs) -> str:
 def completed(op: type[Op], attrs: Attrs) -> Attrs:
     """The attributes with the defaults of those that a program, rather than a text, left out."""
     missing = {q.name: q.default for q in op.attributes if q.name not in attrs and not q.required}
-    given = {**dict(attrs), **missing}
+    complete = {**dict(attrs), **missing}
     order = {q.name: place for place, q in enumerate(op.attributes)}
-    return Attrs(sorted(given.items(), key=lambda item: order.get(item[0], len(order))))
+    return Attrs(sorted(complete.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def _said(value: Any) -> str:
@@ -52,13 +52,13 @@ def _said(value: Any) -> str:
 
 def operand_problem(q: Parameter, arg: e.Expr, info: s.StructInfo) -> str:
     """What is wrong with the kind of an operand, as far as its declaration alone says; empty when nothing is."""
-    kind = q.kind.removesuffix(" | None")
+    base_kind = q.kind.removesuffix(" | None")
     literal = {e.StringImm: "a string", e.DataTypeImm: "a dtype"}.get(type(arg))
-    if literal is not None and kind in ("Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"):
+    if literal is not None and base_kind in ("Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"):
         return f"{q.name} is {literal}, it must be {kind_phrase(q)}"
     left_out = q.default == () and isinstance(info, s.TupleStructInfo) and not info.fields
     other = isinstance(info, (s.TupleStructInfo, s.ShapeStructInfo, s.FuncStructInfo))
-    if kind == "Prim" and other and not left_out:
+    if base_kind == "Prim" and other and not left_out:
         return f"{q.name} is {info}, it must be {kind_phrase(q)}"
     return ""
 

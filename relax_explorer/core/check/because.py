@@ -32,13 +32,13 @@ def explained(problem: Diagnostic, call: e.Call, definitions: Definitions) -> Di
 
 def _chains(var: e.Var, text: str, definitions: Definitions) -> list[str]:
     words = set(re.findall(r"\w+", text))
-    found = []
+    chains = []
     for dim in dict.fromkeys(_dims(var.struct_info)):
         if str(dim) in words or (not isinstance(dim, (p.IntImm, p.PrimVar)) and str(dim) in text):
             steps = _steps(var, dim, definitions)
             if steps:
-                found.append(f"{dim} because {', '.join(steps)}")
-    return found
+                chains.append(f"{dim} because {', '.join(steps)}")
+    return chains
 
 
 def _steps(var: e.Var, dim: p.PrimExpr, definitions: Definitions) -> list[str]:

@@ -15,20 +15,23 @@ Graph = dict[str, tuple[str, ...]]
 
 def call_graph(module: IRModule) -> Graph:
     """The Relax functions of a module, each with the Relax functions it mentions, in order of the text."""
-    own = module.relax_functions
-    return {name: tuple([other for other in mentioned(fn) if other in own]) for name, fn in own.items()}
+    functions = module.relax_functions
+    return {
+        name: tuple([other for other in mentioned(fn) if other in functions])
+        for name, fn in functions.items()
+    }
 
 
 def reached(module: IRModule, name: str) -> list[str]:
     """The Relax functions that a call of `name` may run, itself first."""
     graph = call_graph(module)
-    found, stack = {name: None}, [name]
+    reachable, stack = {name: None}, [name]
     while stack:
         for other in graph.get(stack.pop(), ()):
-            if other not in found:
-                found[other] = None
+            if other not in reachable:
+                reachable[other] = None
                 stack.append(other)
-    return list(found)
+    return list(reachable)
 
 
 _MENTIONED: PerNode[tuple[str, ...]] = PerNode()
@@ -40,22 +43,22 @@ def mentioned(fn: e.Function) -> tuple[str, ...]:
 
 
 def _mentioned(fn: e.Function) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     stack: list[e.Expr] = [fn.body]
     while stack:
-        item = stack.pop()
+        expr = stack.pop()
         parts: Iterable[e.Expr]
-        if type(item) is e.Call:
-            parts = item.args if type(item.op) is e.OpRef else (item.op, *item.args)
-        elif type(item) is e.GlobalVar:
-            found[item.name] = None
+        if type(expr) is e.Call:
+            parts = expr.args if type(expr.op) is e.OpRef else (expr.op, *expr.args)
+        elif type(expr) is e.GlobalVar:
+            names[expr.name] = None
             continue
         else:
-            parts = _PARTS.get(type(item), operands)(item)
+            parts = _PARTS.get(type(expr), operands)(expr)
         for part in parts:
             if type(part) not in _NAMELESS:  # most operands are names, and a turn for each costs more
                 stack.append(part)
-    return tuple(found)
+    return tuple(names)
 
 
 def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
@@ -81,7 +84,7 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
     low: dict[str, int] = {}
     waiting: list[str] = []
     inside: set[str] = set()
-    found: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
     for root in graph:
         if root in index:
             continue
@@ -96,13 +99,13 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
                     caller = path[-1][0]
                     low[caller] = min(low[caller], low[name])
                 if low[name] == index[name]:
-                    found.append(_leave(name, waiting, inside))
+                    groups.append(_leave(name, waiting, inside))
             elif other not in index:
                 _enter(other, index, low, waiting, inside)
                 path.append((other, iter(graph[other])))
             elif other in inside:
                 low[name] = min(low[name], index[other])
-    return found
+    return groups
 
 
 def _enter(

@@ -33,8 +33,8 @@ class Callees:
 
     def is_known(self, callee: e.Expr) -> bool:
         """Whether it is known which function of the module or local function a callee is."""
-        found = self.of(callee)
-        return type(found) is e.GlobalVar or found in self._defined
+        function = self.of(callee)
+        return type(function) is e.GlobalVar or function in self._defined
 
     def of(self, callee: e.Expr) -> e.Expr:
         """The function that a callee is; the callee itself where that is not known."""
@@ -48,6 +48,6 @@ class Callees:
 
     def fields(self, whole: e.Expr) -> tuple[e.Expr, ...] | None:
         """What a tuple is made of; None where that is not known."""
-        made = self.of(whole)
-        made = self._values.get(made, made) if isinstance(made, e.Var) else made
-        return made.fields if type(made) is e.Tuple else None
+        value = self.of(whole)
+        value = self._values.get(value, value) if isinstance(value, e.Var) else value
+        return value.fields if type(value) is e.Tuple else None

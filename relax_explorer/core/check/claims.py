@@ -44,36 +44,40 @@ def annotated(
     A contradiction is reported, unless the value rests on data that the text left out, or is already known to be wrong: then
     there are no `definitions`. `held` is the value's StructInfo for comparing, `dims` are the shape variables in scope.
     """
-    wanted = binding.annotation
-    assert wanted is not None  # the caller looked
-    if isinstance(wanted, s.PrimStructInfo) and wanted.value is None and fits(derived, wanted) is YES:
+    annotation = binding.annotation
+    assert annotation is not None  # the caller looked
+    if (
+        isinstance(annotation, s.PrimStructInfo)
+        and annotation.value is None
+        and fits(derived, annotation) is YES
+    ):
         return derived  # the text has no way to say a scalar's value
     if definitions is None:
-        return wanted
-    verdict = conversion(held, pinned(wanted, dims))
+        return annotation
+    verdict = conversion(held, pinned(annotation, dims))
     sure = verdict in (Conversion.FITS, Conversion.NEVER)  # no missing data excuses that
     if sure or not rests_on_missing(binding.value, definitions):
         _check_annotation(report, binding, derived, held, verdict)
-    return wanted
+    return annotation
 
 
 def _check_annotation(
     report: Report, binding: e.VarBinding, derived: s.StructInfo, held: s.StructInfo, verdict: Conversion
 ) -> None:
-    wanted = binding.annotation
-    assert wanted is not None  # the caller looked
-    cast = f"write {binding.var.name} = R.match_cast(…, {wanted})"
+    annotation = binding.annotation
+    assert annotation is not None  # the caller looked
+    cast = f"write {binding.var.name} = R.match_cast(…, {annotation})"
     if verdict is Conversion.NEVER:
-        text = f"the value is {derived}, the annotation says {wanted}"
+        text = f"the value is {derived}, the annotation says {annotation}"
         report.say(codes.BAD_ANNOTATION_INFO, text, binding, help=f"write {binding.var.name}: {derived}")
     elif verdict is Conversion.NARROWS:
-        text = f"the value is {derived}; that it is {wanted} takes a match_cast"
-        edits = cast_binding(binding, wanted)
+        text = f"the value is {derived}; that it is {annotation} takes a match_cast"
+        edits = cast_binding(binding, annotation)
         report.say(codes.NARROW_ANNOTATION, text, binding, help=cast, spec_only=True, edits=edits)
     elif verdict is Conversion.MAYBE:
-        text = f"the value is {derived}; whether it is {wanted} is known only at run time"
-        notes = counterexample(derived, wanted) + captured_lengths(derived, held)
-        edits = cast_binding(binding, wanted)
+        text = f"the value is {derived}; whether it is {annotation} is known only at run time"
+        notes = counterexample(derived, annotation) + captured_lengths(derived, held)
+        edits = cast_binding(binding, annotation)
         report.say(codes.MAYBE_ANNOTATION, text, binding, help=cast, notes=notes, edits=edits)
 
 
@@ -89,19 +93,19 @@ def check_return(
 
     A result that is `trusted` rests on data that the text left out. `held` and `dims` are as in `annotated`.
     """
-    wanted = fn.ret_struct_info
-    assert wanted is not None  # the caller looked
-    verdict = conversion(held, pinned(wanted, dims))
+    declared = fn.ret_struct_info
+    assert declared is not None  # the caller looked
+    verdict = conversion(held, pinned(declared, dims))
     if verdict is Conversion.FITS or (trusted and verdict is not Conversion.NEVER):
         return
     place = fn.body if fn.body.span else fn
     if verdict is Conversion.MAYBE:
-        text = f"the function returns {derived}; whether it is {wanted} is known only at run time"
-        notes = counterexample(derived, wanted) + captured_lengths(derived, held)
+        text = f"the function returns {derived}; whether it is {declared} is known only at run time"
+        notes = counterexample(derived, declared) + captured_lengths(derived, held)
         report.say(op_codes.MAYBE_RETURN, text, place, help=op_codes.MAYBE_RETURN.fix, notes=notes)
         return
-    text = f"the function returns {derived}, its annotation says {wanted}"
-    fix = codes.BAD_RETURN.fix if verdict is Conversion.NEVER else f"return R.match_cast(…, {wanted})"
+    text = f"the function returns {derived}, its annotation says {declared}"
+    fix = codes.BAD_RETURN.fix if verdict is Conversion.NEVER else f"return R.match_cast(…, {declared})"
     report.say(codes.BAD_RETURN, text, place, help=fix, spec_only=True)
 
 
@@ -132,17 +136,17 @@ def check_cast(
 
 def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:
     """What a match_cast asks for, with the lengths that its new shape variables get; lengths that stay unknown are left out."""
-    found: dict[p.PrimVar, p.PrimExpr] = {var: var for var in all_dims(want) if var in dims}
-    match_dims(want, have, found)
-    return substitute_info(erase(want, found.keys()), found)
+    mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in all_dims(want) if var in dims}
+    match_dims(want, have, mapping)
+    return substitute_info(erase(want, mapping.keys()), mapping)
 
 
 def cast_annotation(report: Report, binding: e.MatchCast) -> s.StructInfo:
     """What the variable of a match_cast is known to be: its annotation, which must be as wide as the target."""
-    wanted, target = binding.annotation, binding.struct_info
-    if wanted is None or wanted is target:
+    annotation, target = binding.annotation, binding.struct_info
+    if annotation is None or annotation is target:
         return target
-    if fits(target, wanted) is not YES:
-        text = f"the value is cast to {target}, the annotation says {wanted}"
+    if fits(target, annotation) is not YES:
+        text = f"the value is cast to {target}, the annotation says {annotation}"
         report.say(codes.BAD_ANNOTATION_INFO, text, binding, help="cast to what the annotation says")
-    return wanted
+    return annotation

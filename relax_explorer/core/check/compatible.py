@@ -14,10 +14,10 @@ from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
 from relax_explorer.core.check.erase import erase
 from relax_explorer.core.check.matching import (
     apart,
+    bound_dims,
     holds_function,
     instantiate,
     match_dims,
-    own_dims,
     pinned,
     shape_var_mapping,
 )
@@ -152,7 +152,7 @@ def never_fits(have: s.StructInfo, want: s.StructInfo) -> bool:
         return False
     have, want = apart(have, want)
     params, ret = instantiate(have, want.params or ())
-    free = own_dims(want)
+    free = bound_dims(want)
     pairs = [*zip(want.params or (), params, strict=True), (ret, want.ret)]
     return any(_is_hopeless(a, b, free) for a, b in pairs if fits(a, b) is UNKNOWN)
 

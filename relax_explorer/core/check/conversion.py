@@ -45,10 +45,10 @@ def typed_alike(have: s.StructInfo, want: s.StructInfo) -> bool:
 def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
     """A note that gives lengths for which the value is not what is wanted; none when no such lengths were found."""
     for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(want), strict=False)):
-        found = disagreement(a, b)
-        if found is not None and found[0]:
-            values = ", ".join(f"{var.name} = {value}" for var, value in found[0].items())
-            return (f"with {values}, dimension {axis} is {found[1]}, not {found[2]}",)
+        example = disagreement(a, b)
+        if example is not None and example[0]:
+            values = ", ".join(f"{var.name} = {value}" for var, value in example[0].items())
+            return (f"with {values}, dimension {axis} is {example[1]}, not {example[2]}",)
     return ()
 
 

@@ -89,18 +89,18 @@ class Effects:
                 return _operator(declared, call)
         elif type(op) is e.GlobalVar:
             return self._global(op.name, call)
-        given = tuple(leaves((op, *call.args)))
+        arguments = tuple(leaves((op, *call.args)))
         if is_impure(call):
-            return Effect(given, given, keeps=True)
-        return Effect(shares=given)
+            return Effect(arguments, arguments, keeps=True)
+        return Effect(shares=arguments)
 
     def _global(self, name: str, call: e.Call) -> Effect:
-        given = tuple(leaves(call.args))
+        arguments = tuple(leaves(call.args))
         if name in self.kernels:
-            return Effect(writes=given) if is_impure(call) else NONE
+            return Effect(writes=arguments) if is_impure(call) else NONE
         if name in self.functions and name not in self.writers:
-            return Effect(shares=given)
-        return Effect(given, given, keeps=True) if is_impure(call) else Effect(shares=given)
+            return Effect(shares=arguments)
+        return Effect(arguments, arguments, keeps=True) if is_impure(call) else Effect(shares=arguments)
 
 
 def _operator(op: type[Op], call: e.Call) -> Effect:
@@ -125,10 +125,10 @@ def leaves(exprs: Iterable[e.Expr]) -> Iterator[e.Expr]:
     """The variables and constants in operands; tuples are taken apart, and so is what a field is taken from."""
     stack = list(exprs)[::-1]
     while stack:
-        item = stack.pop()
-        if isinstance(item, (e.Var, e.Constant)):
-            yield item
-        elif type(item) is e.Tuple:
-            stack.extend(reversed(item.fields))
-        elif type(item) is e.TupleGetItem:
-            stack.append(item.tuple)
+        expr = stack.pop()
+        if isinstance(expr, (e.Var, e.Constant)):
+            yield expr
+        elif type(expr) is e.Tuple:
+            stack.extend(reversed(expr.fields))
+        elif type(expr) is e.TupleGetItem:
+            stack.append(expr.tuple)

@@ -19,7 +19,7 @@ class FreshNames:
     """Gives names that are not taken: `lv`, `lv1`, `lv2`, …; the next number of each base is remembered."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._given = taken  # read when the first name is asked for
+        self._reserved = taken  # read when the first name is asked for
         self._taken: set[str] | None = None
         self._numbers: dict[str, int] = {}
 
@@ -46,7 +46,7 @@ class FreshNames:
 
     def _read(self) -> set[str]:
         if self._taken is None:
-            self._taken = set(self._given)
+            self._taken = set(self._reserved)
         return self._taken
 
 
@@ -78,8 +78,8 @@ class OpenBlocks:
         bindings, like = self.bindings, self.like
         if bindings:
             if like is None:
-                kind = e.DataflowBlock if self.dataflow else e.BindingBlock
-                self.closed.append(kind(tuple(bindings)))
+                block_type = e.DataflowBlock if self.dataflow else e.BindingBlock
+                self.closed.append(block_type(tuple(bindings)))
             elif len(bindings) == len(like.bindings) and all(map(is_, bindings, like.bindings)):
                 self.closed.append(like)
             else:

@@ -28,10 +28,10 @@ def erase(info: s.StructInfo, dims: Dims, variables: Variables = None, gone: Dim
 
 def is_closed(info: s.StructInfo) -> bool:
     """Whether a StructInfo mentions no variable at all, so that it means the same everywhere."""
-    hit = _CLOSED.get(id(info))
-    if hit is None:
-        hit = _CLOSED.add(info, _closed(info))
-    return hit
+    cached = _CLOSED.get(id(info))
+    if cached is None:
+        cached = _CLOSED.add(info, _closed(info))
+    return cached
 
 
 def _closed(info: s.StructInfo) -> bool:
@@ -79,10 +79,10 @@ def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables, gone: Dims) 
         return s.FuncStructInfo(None, erase(info.ret, dims, variables, gone), info.pure, info.derive_func)
     params, bound = info.params, -1
     while True:  # a parameter whose shape is dropped binds nothing any more
-        own = {var for param in params for var in defined_dims(param) if var not in gone}
-        if len(own) == bound:
+        parameter_dims = {var for param in params for var in defined_dims(param) if var not in gone}
+        if len(parameter_dims) == bound:
             break
-        bound, inside = len(own), {*dims, *own} if own else dims
+        bound, inside = len(parameter_dims), {*dims, *parameter_dims} if parameter_dims else dims
         params = tuple([erase(param, inside, variables, gone) for param in params])
     return s.FuncStructInfo(params, erase(info.ret, inside, variables, gone), info.pure, info.derive_func)
 

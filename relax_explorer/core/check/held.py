@@ -31,10 +31,10 @@ def settled(report: Report, info: s.StructInfo, now: Renamed, place: object) -> 
 def settled_cast(report: Report, binding: e.MatchCast, now: Renamed) -> e.MatchCast:
     """A match_cast whose StructInfo is `settled`, and its annotation."""
     target = settled(report, binding.struct_info, now, binding)
-    wanted = binding.annotation
-    if wanted is not None:
-        wanted = settled(report, wanted, now, binding)
-    return replace(binding, struct_info=target, annotation=wanted)
+    annotation = binding.annotation
+    if annotation is not None:
+        annotation = settled(report, annotation, now, binding)
+    return replace(binding, struct_info=target, annotation=annotation)
 
 
 def settled_call(report: Report, call: e.Call, now: Renamed) -> e.Call:

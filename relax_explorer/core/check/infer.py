@@ -11,7 +11,7 @@ from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import Context, default_derive, derived
-from relax_explorer.core.check.matching import holds_function, own_dims, pinned
+from relax_explorer.core.check.matching import bound_dims, holds_function, pinned
 from relax_explorer.core.check.missing import rests_on_missing
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
@@ -60,7 +60,7 @@ class Inferrer:
 
     def informed(self, leaf: e.Expr) -> e.Expr:
         """A leaf with the StructInfo that it has by itself; a variable or an operator as it is."""
-        rule = _OWN.get(type(leaf))
+        rule = _LEAF_INFO.get(type(leaf))
         return leaf if rule is None else replace(leaf, struct_info=rule(self, leaf))
 
     def call(self, call: e.Call) -> s.StructInfo:
@@ -109,8 +109,8 @@ class Inferrer:
         # Equal operands and attributes give equal results, so a block repeated a thousand times is inferred once.
         same = op.by_info or _calls_kernel(call, op)
         key = (op, call.attrs, tuple(infos), call.sinfo_args) if same else None
-        hit = self._memo.get(key) if key is not None else None
-        return hit if hit is not None else self.bounded(call, self._operator(call, op, infos, key))
+        cached = self._memo.get(key) if key is not None else None
+        return cached if cached is not None else self.bounded(call, self._operator(call, op, infos, key))
 
     def remembered(self, call: e.Call, name: str, infos: list[s.StructInfo | None]) -> s.StructInfo | None:
         """What an equal call gave; None when there was none, when this one is not complete, or when it has an effect."""
@@ -163,8 +163,8 @@ class Inferrer:
             text = f"{op.name}: an operand or attribute can't be used: {str(error)[:80]}"
             self.report.say(codes.BAD_ATTRIBUTE, text, call, help=codes.BAD_ATTRIBUTE.fix)
             return
-        given = ", ".join(map(str, infos))[:200]
-        text = f"the rule of {op.name} failed for ({given}): {type(error).__name__}: {str(error)[:80]}"
+        operands = ", ".join(map(str, infos))[:200]
+        text = f"the rule of {op.name} failed for ({operands}): {type(error).__name__}: {str(error)[:80]}"
         self.report.say(internal.OWN_FAULT, text, call, help=internal.OWN_FAULT.fix)
 
     def is_poisoned(self, expr: e.Expr) -> bool:
@@ -190,8 +190,10 @@ class Inferrer:
         return good
 
     def _function(self, call: e.Call, callee: s.StructInfo) -> s.StructInfo:
-        meant = self.callees.of(call.op)
-        if meant in self.poisoned_results or (type(meant) is e.GlobalVar and meant.name in self.unread):
+        function = self.callees.of(call.op)
+        if function in self.poisoned_results or (
+            type(function) is e.GlobalVar and function.name in self.unread
+        ):
             self.poisoned.add(call)
         if not isinstance(callee, s.FuncStructInfo):
             missing = type(call.op) is e.GlobalVar and self.signature(call.op.name) is None  # said by itself
@@ -214,9 +216,11 @@ class Inferrer:
 
     def _outer_dims(self, function: e.Expr) -> frozenset[p.PrimVar]:
         """The shape variables that a function took from around it: they have their values, and are not bound anew (errata E-51)."""
-        meant = self.callees.of(function)
-        known = meant if self.info(meant) is self.info(function) else function  # its annotation may say less
-        return self.captured.get(known, _NO_DIMS)
+        source = self.callees.of(function)
+        holder = (
+            source if self.info(source) is self.info(function) else function
+        )  # its annotation may say less
+        return self.captured.get(holder, _NO_DIMS)
 
     def pinned(self, expr: e.Expr) -> s.StructInfo:
         """The StructInfo of an operand for comparing: what its functions took from around them is not theirs to bind."""
@@ -237,15 +241,15 @@ class Inferrer:
     ) -> s.StructInfo:
         """Beta-reduction: the callee's shape variables become what the arguments make of them; none leaks."""
         mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in self._outer_dims(call.op)}
-        own = own_dims(callee) - mapping.keys()
+        bound = bound_dims(callee) - mapping.keys()
         infos = [self.info(arg) for arg in call.args]
         for want, have in zip(params, infos, strict=True):
             match_dims(want, have, mapping)
-        held = [self.pinned(arg) for arg in call.args]
-        at = arguments.Application(call, params, infos, held, mapping)
+        pinned_infos = [self.pinned(arg) for arg in call.args]
+        at = arguments.Application(call, params, infos, pinned_infos, mapping)
         if not arguments.check(self.report, at, self.poisoned, self.definitions):
             self.poisoned.add(call)
-        ret = erase(callee.ret, mapping.keys(), None, own - mapping.keys())
+        ret = erase(callee.ret, mapping.keys(), None, bound - mapping.keys())
         return substitute_info(ret, mapping)
 
     def item(self, expr: e.TupleGetItem) -> s.StructInfo:
@@ -301,9 +305,9 @@ def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInf
         raise site.fail(codes.BAD_ATTRIBUTE, wrong)
 
 
-def _too_many(op: type[Op], given: int) -> str:
+def _too_many(op: type[Op], actual: int) -> str:
     count = len(op.operands)
-    return f"it takes {count} operand{'' if count == 1 else 's'}, {given} given"
+    return f"it takes {count} operand{'' if count == 1 else 's'}, {actual} given"
 
 
 def _name(op: e.Expr) -> str:
@@ -311,7 +315,7 @@ def _name(op: e.Expr) -> str:
 
 
 # Of leaves by themselves, and of the other expressions.
-_OWN: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
+_LEAF_INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.ExternFunc: lambda i, x: EXTERN,
     e.Constant: lambda i, x: s.OBJECT if x.data is None else s.constant_info(x.data),
     e.ShapeExpr: lambda i, x: s.ShapeStructInfo(x.values),
@@ -320,7 +324,7 @@ _OWN: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.DataTypeImm: lambda i, x: s.OBJECT,
 }
 _INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
-    **_OWN,
+    **_LEAF_INFO,
     e.Var: lambda i, x: s.OBJECT,
     e.DataflowVar: lambda i, x: s.OBJECT,
     e.GlobalVar: lambda i, x: i.signature(x.name) or s.OBJECT,

@@ -22,7 +22,7 @@ Dims = dict[p.PrimVar, p.PrimExpr]
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Actual:
     """What stands for one parameter of the PrimFunc: an argument, an output that is allocated for it, or a number of tir_vars."""
 
     what: str
@@ -51,80 +51,86 @@ def check(
         return False
     if len(infos) > 2 and isinstance(infos[2], s.ShapeStructInfo) and infos[2].ndim < 0:
         return True  # how many numbers it has is not known
-    given = _given(call, infos, callee.params)
-    if len(given) != len(callee.params):
-        _say_count(report, call, given, len(callee.params))
+    actuals = _actuals(call, infos, callee.params)
+    if len(actuals) != len(callee.params):
+        _say_count(report, call, actuals, len(callee.params))
         return False
-    dims, known = _dims(callee.params, given)
+    dims, passed_dims = _dims(callee.params, actuals)
     good = True
-    for number, (want, have) in enumerate(zip(callee.params, given, strict=True), 1):
+    for number, (want, have) in enumerate(zip(callee.params, actuals, strict=True), 1):
         if have.info is want or have.place in poisoned:
             continue
         if have.place is not None and rests_on_missing(have.place, definitions):
             continue
-        good = _one(report, call, number, want, have, dims, known) and good
+        good = _one(report, call, number, want, have, dims, passed_dims) and good
     return good
 
 
-def _dims(params: Sequence[s.StructInfo], given: Sequence[_Given]) -> tuple[Dims, Dims]:
+def _dims(params: Sequence[s.StructInfo], actuals: Sequence[_Actual]) -> tuple[Dims, Dims]:
     """The values of the PrimFunc's shape variables; and apart, those that come from tensors that are passed."""
     dims: Dims = {}
-    known: Dims = {}
+    passed_dims: Dims = {}
     for outputs in (False, True):  # an output is held against what the arguments say
-        for want, have in zip(params, given, strict=True):
+        for want, have in zip(params, actuals, strict=True):
             if have.is_output is outputs:
                 match_dims(want, have.info, dims)
                 if not outputs and isinstance(want, s.TensorStructInfo):
-                    match_dims(want, have.info, known)
-    return dims, known
+                    match_dims(want, have.info, passed_dims)
+    return dims, passed_dims
 
 
-def _given(
+def _actuals(
     call: e.Call, infos: Sequence[s.StructInfo | None], params: Sequence[s.StructInfo]
-) -> list[_Given]:
+) -> list[_Actual]:
     """What is passed, in the order of the parameters: arguments, new outputs; numbers of tir_vars where the PrimFunc has them."""
     whole = infos[1]
     fields = whole.fields if isinstance(whole, s.TupleStructInfo) else ()
     places = call.args[1].fields if isinstance(call.args[1], e.Tuple) else [None] * len(fields)
-    found = [
-        _Given(f"args[{n}]", info, place) for n, (info, place) in enumerate(zip(fields, places, strict=True))
+    passed = [
+        _Actual(f"args[{n}]", info, place) for n, (info, place) in enumerate(zip(fields, places, strict=True))
     ]
     out = call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.TupleStructInfo(call.sinfo_args)
     outputs = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
     indices = call.attrs.get("inplace_indices", ())
     overwritten = indices if isinstance(indices, tuple) else (indices,)
     new = [
-        _Given("out_ty" if len(outputs) == 1 else f"out_ty[{n}]", info, None, True)
+        _Actual("out_ty" if len(outputs) == 1 else f"out_ty[{n}]", info, None, True)
         for n, info in enumerate(outputs)
         if not (n < len(overwritten) and overwritten[n] >= 0)
     ]
     tail = infos[2] if len(infos) > 2 else None
     values = _values(tail) if isinstance(tail, s.ShapeStructInfo) else ()
     apart = [
-        _Given(f"tir_vars[{n}]", s.PrimStructInfo(INT64, value), call.args[2])
+        _Actual(f"tir_vars[{n}]", s.PrimStructInfo(INT64, value), call.args[2])
         for n, value in enumerate(values)
     ]
     scalars_last = bool(params) and isinstance(params[-1], s.PrimStructInfo)
-    return [*found, *new, *apart] if scalars_last else [*found, *apart, *new]
+    return [*passed, *new, *apart] if scalars_last else [*passed, *apart, *new]
 
 
 def _values(shape: s.ShapeStructInfo) -> Sequence[p.PrimExpr | None]:
     return shape.values if shape.values is not None else [None] * shape.ndim
 
 
-def _say_count(report: Report, call: e.Call, given: Sequence[_Given], needed: int) -> None:
-    outputs = sum(item.is_output for item in given)
+def _say_count(report: Report, call: e.Call, actuals: Sequence[_Actual], needed: int) -> None:
+    outputs = sum(actual.is_output for actual in actuals)
     text = (
         f"{_name(call)} takes {needed} parameter{'' if needed == 1 else 's'}; "
-        f"the call gives {len(given) - outputs} and allocates {outputs}"
+        f"the call gives {len(actuals) - outputs} and allocates {outputs}"
     )
     fix = "args and out_ty together are what the PrimFunc takes, in its order"
-    label = Label(call.args[1], f"{len(given) - outputs} given here")
+    label = Label(call.args[1], f"{len(actuals) - outputs} given here")
     report.say(codes.ARGUMENT_COUNT, _said(call, text), call, help=fix, labels=(label,))
 
 
 def _one(
-    report: Report, call: e.Call, number: int, param: s.StructInfo, have: _Given, dims: Dims, known: Dims
+    report: Report,
+    call: e.Call,
+    number: int,
+    param: s.StructInfo,
+    have: _Actual,
+    dims: Dims,
+    passed_dims: Dims,
 ) -> bool:
     """Report what is wrong with one parameter; whether the call still has a meaning.
 
@@ -141,16 +147,16 @@ def _one(
             _say_maybe(report, call, text, have, want)
         return True
     only_dims = typed_alike(have.info, want)
-    found = _conflict(have.info, param, dims) if only_dims else None
-    if found is None:
+    conflict = _conflict(have.info, param, dims) if only_dims else None
+    if conflict is None:
         fix = f"state it first: R.match_cast(…, {want})" if have.info is s.OBJECT else _fix(have, want)
         report.say(codes.ARGUMENT_INFO, _said(call, text), call, help=fix, labels=places)
         return False
-    axis, length, wanted = found
-    value = simplify(p.substitute(wanted, dims))
+    axis, length, expected = conflict
+    value = simplify(p.substitute(expected, dims))
     # The PrimFunc compares lengths with one another when it starts, and TVM leaves that to it, but for outputs by arguments.
-    late = _conflict(have.info, param, known if have.is_output else {}) is None
-    said = str(wanted) if value is wanted else f"{wanted} = {value}"
+    late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
+    said = str(expected) if value is expected else f"{expected} = {value}"
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
     text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {said}"
     code: Code = codes.ARGUMENT_DIMS if late else codes.ARGUMENT_INFO
@@ -158,7 +164,7 @@ def _one(
     return late
 
 
-def _fix(have: _Given, want: s.StructInfo) -> str:
+def _fix(have: _Actual, want: s.StructInfo) -> str:
     if have.is_output:
         return f"state in out_ty what the PrimFunc fills: {want}"
     value = want.value if isinstance(want, s.PrimStructInfo) else None
@@ -181,7 +187,7 @@ def _lengths(info: s.StructInfo) -> tuple[p.PrimExpr, ...]:
     return s.lengths(info)
 
 
-def _say_maybe(report: Report, call: e.Call, text: str, have: _Given, want: s.StructInfo) -> None:
+def _say_maybe(report: Report, call: e.Call, text: str, have: _Actual, want: s.StructInfo) -> None:
     notes = counterexample(have.info, want)
     fix = "write the lengths as the PrimFunc computes them"
     report.say(

@@ -22,7 +22,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
     kernels = {name for name, fn in prim_funcs if fn.ret_type is None or has_effect(fn)}
     if not kernels:
         return
-    found = []
+    direct_calls = []
     operators = set()
     for fn in module.relax_functions.values():
         callees = Callees()
@@ -35,9 +35,9 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
             else:
                 callee = callees.of(value.op)
                 if type(callee) is e.GlobalVar and callee.name in kernels:
-                    found.append(_direct(callee.name, value, binding))
+                    direct_calls.append(_direct(callee.name, value, binding))
     if not any(map(_is_of_lowered_programs, operators)):
-        yield from found
+        yield from direct_calls
 
 
 def _is_of_lowered_programs(op: e.OpRef) -> bool:

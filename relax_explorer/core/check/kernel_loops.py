@@ -33,7 +33,7 @@ class _Loops:
     def __init__(self, fn: t.PrimFunc) -> None:
         self.findings: list[Finding] = []
         self.uses: dict[p.PrimVar, frozenset[t.For]] = {}
-        self.own: dict[
+        self.private: dict[
             Buffer, tuple[t.For, ...]
         ] = {}  # the loops each of whose iterations has such a buffer of its own
         self.names: list[str] = []
@@ -55,7 +55,7 @@ class _Loops:
         elif type(node) is t.LetStmt:
             self.uses[node.var] = self._of(node.value)
         elif type(node) is t.AllocBuffer:
-            self.own[node.buffer] = races
+            self.private[node.buffer] = races
         elif type(node) is t.IfThenElse:
             chosen = self._of(node.condition)
             races = tuple([loop for loop in races if loop not in chosen])
@@ -94,7 +94,7 @@ class _Loops:
             if axis.kind == "reduce":
                 reduced.append(value)
         for buffer in node.alloc_buffers:
-            self.own[buffer] = races
+            self.private[buffer] = races
         chosen = self._of(*reduced, *([] if node.predicate is None else [node.predicate]))
         return tuple([loop for loop in races if loop not in chosen])
 
@@ -103,7 +103,7 @@ class _Loops:
             return
         used = self._of(*node.indices)
         for loop in races:
-            if loop not in used and loop not in self.own.get(node.buffer, ()):
+            if loop not in used and loop not in self.private.get(node.buffer, ()):
                 text = f"every iteration of the {_said(loop)} loop over {loop.var.name} writes the same element of {node.buffer.name}"
                 self._say(codes.WRITE_RACE, text, node)
 

@@ -55,10 +55,10 @@ def _block(node: t.SBlock, domains: Domains) -> bool:
     if node.match_buffers:
         return False
     for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
-        found = interval(value, domains)
-        if found is None:
+        bounds = interval(value, domains)
+        if bounds is None:
             return False
-        domains[axis.var] = found
+        domains[axis.var] = bounds
     return (node.init is None or _returns(node.init, domains)) and _returns(node.body, domains)
 
 
@@ -115,11 +115,11 @@ def _all_inside(indices: tuple[p.PrimExpr, ...], shape: tuple[p.PrimExpr, ...], 
 
 def _inside(index: p.PrimExpr, length: p.PrimExpr, domains: Domains) -> bool:
     """Whether `0 <= index < length` for all lengths."""
-    found = interval(index, domains)
-    if found is None:
+    bounds = interval(index, domains)
+    if bounds is None:
         return False
-    room = simplify(p.Sub(p.Sub(p.as_dim(length), p.IntImm(1)), found[1]))
-    return at_least(simplify(found[0]), 0) is Answer.YES and at_least(room, 0) is Answer.YES
+    room = simplify(p.Sub(p.Sub(p.as_dim(length), p.IntImm(1)), bounds[1]))
+    return at_least(simplify(bounds[0]), 0) is Answer.YES and at_least(room, 0) is Answer.YES
 
 
 def interval(expr: p.PrimExpr, domains: Domains) -> Interval | None:

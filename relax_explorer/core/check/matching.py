@@ -15,15 +15,15 @@ Mapping = dict[p.PrimVar, p.PrimExpr]
 
 def shape_var_mapping(want: s.StructInfo, have: s.StructInfo) -> Mapping:
     """What the lone shape variables of `want` are in `have`; of functions the parameters are matched, never the results."""
-    found: Mapping = {}
+    mapping: Mapping = {}
     if isinstance(want, s.FuncStructInfo) and isinstance(have, s.FuncStructInfo):
-        match_params(want.params, have.params, found)
+        match_params(want.params, have.params, mapping)
     else:
-        match_dims(want, have, found)
-    return found
+        match_dims(want, have, mapping)
+    return mapping
 
 
-def match_dims(want: s.StructInfo, have: s.StructInfo, found: Mapping) -> None:
+def match_dims(want: s.StructInfo, have: s.StructInfo, mapping: Mapping) -> None:
     """Bind each shape variable that stands alone as a dimension of `want` to the expression in the same place of `have`.
 
     The first binding of a variable wins (errata E-27); a contradiction is for the caller to find by comparing. A variable
@@ -31,28 +31,30 @@ def match_dims(want: s.StructInfo, have: s.StructInfo, found: Mapping) -> None:
     """
     rule = _MATCH.get(type(want)) if type(want) is type(have) else None
     if rule is not None:
-        rule(want, have, found)
+        rule(want, have, mapping)
 
 
 def match_params(
-    want: tuple[s.StructInfo, ...] | None, have: tuple[s.StructInfo, ...] | None, found: Mapping
+    want: tuple[s.StructInfo, ...] | None, have: tuple[s.StructInfo, ...] | None, mapping: Mapping
 ) -> None:
     """`match_dims` for each of several; nothing is bound when their numbers differ."""
     if want is not None and have is not None and len(want) == len(have):
         for a, b in zip(want, have, strict=True):
-            match_dims(a, b, found)
+            match_dims(a, b, mapping)
 
 
-def _match(want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | None, found: Mapping) -> None:
+def _match(
+    want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | None, mapping: Mapping
+) -> None:
     if want is not None and have is not None and len(want) == len(have):
         for a, b in zip(want, have, strict=True):
             if type(a) is p.PrimVar:
-                found.setdefault(a, b)
+                mapping.setdefault(a, b)
 
 
-def _match_value(want: s.PrimStructInfo, have: s.PrimStructInfo, found: Mapping) -> None:
+def _match_value(want: s.PrimStructInfo, have: s.PrimStructInfo, mapping: Mapping) -> None:
     if type(want.value) is p.PrimVar and have.value is not None:
-        found.setdefault(want.value, have.value)
+        mapping.setdefault(want.value, have.value)
 
 
 _MATCH: dict[type, Callable[[Any, Any, Mapping], None]] = {
@@ -61,31 +63,31 @@ _MATCH: dict[type, Callable[[Any, Any, Mapping], None]] = {
     s.PrimStructInfo: _match_value,
     s.TupleStructInfo: lambda want, have, found: match_params(want.fields, have.fields, found),
 }
-_OWN: PerNode[frozenset[p.PrimVar]] = PerNode()
+_BOUND: PerNode[frozenset[p.PrimVar]] = PerNode()
 _FREE: PerNode[frozenset[p.PrimVar]] = PerNode()
 
 
-def own_dims(function: s.FuncStructInfo) -> frozenset[p.PrimVar]:
+def bound_dims(function: s.FuncStructInfo) -> frozenset[p.PrimVar]:
     """The shape variables that the parameters of a function info bind."""
-    hit = _OWN.get(id(function))
-    if hit is None:
+    cached = _BOUND.get(id(function))
+    if cached is None:
         bound = [var for param in function.params or () for var in defined_dims(param)]
-        hit = _OWN.add(function, frozenset(bound))
-    return hit
+        cached = _BOUND.add(function, frozenset(bound))
+    return cached
 
 
 def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
     """The shape variables that a StructInfo takes from around it; function infos included, except for what they bind."""
-    hit = _FREE.get(id(info))
-    if hit is None:
+    cached = _FREE.get(id(info))
+    if cached is None:
         if isinstance(info, s.TupleStructInfo):
-            hit = frozenset().union(*map(free_dims, info.fields))
+            cached = frozenset().union(*map(free_dims, info.fields))
         elif isinstance(info, s.FuncStructInfo):
-            hit = frozenset().union(*map(free_dims, (*(info.params or ()), info.ret))) - own_dims(info)
+            cached = frozenset().union(*map(free_dims, (*(info.params or ()), info.ret))) - bound_dims(info)
         else:
-            hit = frozenset(info_vars(info))
-        _FREE.add(info, hit)
-    return hit
+            cached = frozenset(info_vars(info))
+        _FREE.add(info, cached)
+    return cached
 
 
 def holds_function(info: s.StructInfo) -> bool:
@@ -111,23 +113,23 @@ def pinned(info: s.StructInfo, scope: Collection[p.PrimVar]) -> s.StructInfo:
 def captured(info: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
     """The names of the shape variables that the functions of `info` seem to bind, and do not where it is pinned, as `held`."""
     if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
-        found = [name for a, b in zip(info.fields, held.fields, strict=True) for name in captured(a, b)]
-        return tuple(dict.fromkeys(found))
+        names = [name for a, b in zip(info.fields, held.fields, strict=True) for name in captured(a, b)]
+        return tuple(dict.fromkeys(names))
     if type(info) is not s.FuncStructInfo or type(held) is not s.FuncStructInfo:
         return ()
-    return tuple(sorted([var.name for var in own_dims(info) - own_dims(held)]))
+    return tuple(sorted([var.name for var in bound_dims(info) - bound_dims(held)]))
 
 
 def apart(a: s.FuncStructInfo, b: s.FuncStructInfo) -> tuple[s.FuncStructInfo, s.FuncStructInfo]:
     """The same functions, with other names for shape variables that one of them binds and the other takes from around it."""
-    if not own_dims(a).isdisjoint(free_dims(b)):
+    if not bound_dims(a).isdisjoint(free_dims(b)):
         a = _renamed(a, free_dims(b))
-    return a, b if own_dims(b).isdisjoint(free_dims(a)) else _renamed(b, free_dims(a))
+    return a, b if bound_dims(b).isdisjoint(free_dims(a)) else _renamed(b, free_dims(a))
 
 
 def _renamed(function: s.FuncStructInfo, taken: Collection[p.PrimVar]) -> s.FuncStructInfo:
     taken = {*taken, *all_dims(function)}
-    fresh: Mapping = {var: renamed(var, taken) for var in own_dims(function)}
+    fresh: Mapping = {var: renamed(var, taken) for var in bound_dims(function)}
     params = tuple([substitute_info(param, fresh) for param in function.params or ()])
     return s.FuncStructInfo(params, substitute_info(function.ret, fresh), function.pure, function.derive_func)
 
@@ -136,9 +138,9 @@ def instantiate(
     function: s.FuncStructInfo, arguments: tuple[s.StructInfo, ...]
 ) -> tuple[tuple[s.StructInfo, ...], s.StructInfo]:
     """The parameters and the result of a function when it is called with `arguments`: its shape variables get their values."""
-    found: Mapping = {}
+    values: Mapping = {}
     params = function.params or ()
-    match_params(params, arguments, found)
-    if not found:
+    match_params(params, arguments, values)
+    if not values:
         return params, function.ret
-    return tuple([substitute_info(param, found) for param in params]), substitute_info(function.ret, found)
+    return tuple([substitute_info(param, values) for param in params]), substitute_info(function.ret, values)

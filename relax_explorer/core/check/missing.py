@@ -29,7 +29,7 @@ def rests_on_missing(value: e.Expr, definitions: Mapping[e.Var, e.Expr]) -> bool
         parts = list(operands(part))
         if isinstance(part, e.Var) and part in definitions and not _is_whole(part.struct_info):
             parts.append(definitions[part])
-        stack += [item for item in parts if item not in seen]
+        stack += [operand for operand in parts if operand not in seen]
         seen.update(parts)
     return False
 
@@ -48,16 +48,16 @@ def _constants(fn: e.Function) -> Iterator[e.Constant]:
         if type(binding.value) not in _HOLDING:
             stack.extend([seq.body for seq in sequences(binding.value)])
         while stack:
-            item = stack.pop()
-            if type(item) is e.Constant:
-                yield item
-            elif type(item) is e.Call:
-                stack.extend([part for part in item.args if type(part) in _HOLDING])
+            expr = stack.pop()
+            if type(expr) is e.Constant:
+                yield expr
+            elif type(expr) is e.Call:
+                stack.extend([part for part in expr.args if type(part) in _HOLDING])
             else:
-                stack.extend([part for part in operands(item) if type(part) in _HOLDING])
-    for item in stack:
-        if type(item) is e.Constant:
-            yield item
+                stack.extend([part for part in operands(expr) if type(part) in _HOLDING])
+    for expr in stack:
+        if type(expr) is e.Constant:
+            yield expr
 
 
 _HOLDING = frozenset({e.Constant, e.Call, e.Tuple, e.TupleGetItem})
@@ -65,16 +65,18 @@ _HOLDING = frozenset({e.Constant, e.Call, e.Tuple, e.TupleGetItem})
 
 def violations(module: IRModule) -> list[Diagnostic]:
     """One remark for all constants without data."""
-    found = [expr for fn in module.relax_functions.values() for expr in _constants(fn) if is_missing(expr)]
-    if not found:
+    constants = [
+        expr for fn in module.relax_functions.values() for expr in _constants(fn) if is_missing(expr)
+    ]
+    if not constants:
         return []
-    count = len({expr.key for expr in found if isinstance(expr, e.Constant)})
+    count = len({expr.key for expr in constants if isinstance(expr, e.Constant)})
     text = (
         f"the module was printed without show_meta=True: the data of {count} constant{'s' if count > 1 else ''} "
         "is not in the text, and annotations are trusted"
     )
     return [
         Diagnostic(
-            codes.MISSING_METADATA, text, (Label(found[0], "", True),), help=codes.MISSING_METADATA.fix
+            codes.MISSING_METADATA, text, (Label(constants[0], "", True),), help=codes.MISSING_METADATA.fix
         )
     ]

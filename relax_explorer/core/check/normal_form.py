@@ -60,10 +60,10 @@ def _is_called(value: e.Expr, number: int) -> bool:
 
 def is_leaf(expr: e.Expr, callee: bool = False) -> bool:
     """Whether an expression needs no variable of its own; operators and packed functions only as a callee (errata E-21)."""
-    kind = type(expr)
+    node_type = type(expr)
     if type(expr) is e.OpRef or type(expr) is e.ExternFunc:
         return callee
-    return kind in e.LEAVES or (type(expr) is e.Tuple and all(is_leaf(field) for field in expr.fields))
+    return node_type in e.LEAVES or (type(expr) is e.Tuple and all(is_leaf(field) for field in expr.fields))
 
 
 def _at(place: object, text: str) -> Diagnostic:

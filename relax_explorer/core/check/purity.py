@@ -42,11 +42,11 @@ def has_effect(value: e.Expr) -> bool:
     """Whether evaluating the value of a binding may do more than compute it; an If does what its branches do."""
     stack = [value]
     while stack:
-        item = stack.pop()
-        if is_impure(item):
+        expr = stack.pop()
+        if is_impure(expr):
             return True
-        if type(item) is e.If:
-            stack.extend(b.value for seq in sequences(item) for block in seq.blocks for b in block.bindings)
+        if type(expr) is e.If:
+            stack.extend(b.value for seq in sequences(expr) for block in seq.blocks for b in block.bindings)
     return False
 
 
@@ -89,14 +89,14 @@ def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
                 stack.extend((nested, inside) for nested in reversed(seq.blocks))
 
 
-def _impure_inside(expr: e.Expr) -> Iterator[e.Call]:
-    stack = [expr]
+def _impure_inside(value: e.Expr) -> Iterator[e.Call]:
+    stack = [value]
     while stack:
-        item = stack.pop()
-        if is_impure(item, undeclared=False, by_spec=True):
-            assert isinstance(item, e.Call)  # nothing else is impure
-            yield item
-        parts = item.args if type(item) is e.Call and type(item.op) is e.OpRef else operands(item)
+        expr = stack.pop()
+        if is_impure(expr, undeclared=False, by_spec=True):
+            assert isinstance(expr, e.Call)  # nothing else is impure
+            yield expr
+        parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
         stack.extend([part for part in parts if type(part) not in e.LEAVES])
 
 
@@ -120,16 +120,16 @@ def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
         elif calls:
             yield _problem(codes.FORCED_PURE, "taken for pure although something in it has an effect", fn)
         calls = [
-            item for item in calls if item[2]
+            entry for entry in calls if entry[2]
         ]  # a dataflow block has no effects whatever the function says
     for call, binding, inside in calls:
         place = call if call.span else binding
         code = codes.IMPURE_IN_DATAFLOW if inside else codes.IMPURE_IN_PURE
-        found = _problem(code, "this call may have a side effect", place)
+        problem = _problem(code, "this call may have a side effect", place)
         if inside or said is True:
-            yield found if is_impure(call) else replace(found, spec_only=True)
+            yield problem if is_impure(call) else replace(problem, spec_only=True)
         elif said is None and unsaid_is_pure and is_impure(call):
-            yield found
+            yield problem
     if said is None and not forced(fn) and not unsaid_is_pure and calls:
         first = calls[0][0]
         text = "the function may have a side effect and does not say so"
@@ -138,15 +138,15 @@ def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
 
 
 def _inner(fn: e.Function) -> list[e.Function]:
-    found = []
+    functions = []
     blocks = list(fn.body.blocks)
     while blocks:
         for binding in blocks.pop().bindings:
             if type(binding.value) is e.Function:
-                found.append(binding.value)
+                functions.append(binding.value)
             else:
                 blocks.extend(block for seq in sequences(binding.value) for block in seq.blocks)
-    return found
+    return functions
 
 
 def _problem(code: Code, text: str, place: object, *labels: Label) -> Diagnostic:

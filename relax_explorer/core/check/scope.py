@@ -17,24 +17,24 @@ def environment(fn: e.Function, at: e.Binding) -> dict[e.Var, s.StructInfo]:
     Raises KeyError when `at` is no binding of `fn`.
     """
     known: dict[e.Var, s.StructInfo] = {}
-    for item in _before(fn, at):
-        if isinstance(item, e.Function):
-            known.update({param: param.struct_info or s.OBJECT for param in item.params})
-        elif item.var is not None:
-            known[item.var] = item.var.struct_info or s.OBJECT
+    for binder in _before(fn, at):
+        if isinstance(binder, e.Function):
+            known.update({param: param.struct_info or s.OBJECT for param in binder.params})
+        elif binder.var is not None:
+            known[binder.var] = binder.var.struct_info or s.OBJECT
     return known
 
 
 def shape_variables(fn: e.Function, at: e.Binding) -> list[p.PrimVar]:
     """The shape variables that have a value before binding `at`, in the order in which they get it; KeyError as above."""
-    found: dict[p.PrimVar, None] = {}
-    for item in _before(fn, at):
-        if isinstance(item, e.Function):
-            for param in item.params:
-                found.update(dict.fromkeys(defined_dims(param.struct_info or s.OBJECT)))
-        elif isinstance(item, e.MatchCast):
-            found.update(dict.fromkeys(defined_dims(item.struct_info)))
-    return list(found)
+    variables: dict[p.PrimVar, None] = {}
+    for binder in _before(fn, at):
+        if isinstance(binder, e.Function):
+            for param in binder.params:
+                variables.update(dict.fromkeys(defined_dims(param.struct_info or s.OBJECT)))
+        elif isinstance(binder, e.MatchCast):
+            variables.update(dict.fromkeys(defined_dims(binder.struct_info)))
+    return list(variables)
 
 
 def _before(fn: e.Function, at: e.Binding) -> list[e.Binding | e.Function]:
@@ -60,7 +60,9 @@ def _paths(fn: e.Function) -> Iterator[list[e.Binding | e.Function]]:
                     stack.extend((inner, list(scope)) for inner in sequences(binding.value))
                 scope.append(binding)
             if type(block) is e.DataflowBlock:
-                scope = [item for item in scope if not (not isinstance(item, e.Function) and _ends(item))]
+                scope = [
+                    binder for binder in scope if not (not isinstance(binder, e.Function) and _ends(binder))
+                ]
 
 
 def _ends(binding: e.Binding) -> bool:

@@ -96,18 +96,18 @@ class Stopping:
 
     def _kernel(self, call: e.Call) -> bool:
         """Whether a call_tir may stop: its buffers may not fit, or its kernel may stop."""
-        callee, given = call.args[:2]
+        callee, arguments = call.args[:2]
         fn = self._kernels.get(callee.name) if type(callee) is e.GlobalVar else None
         outs = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
         if (
             fn is None
             or outs is None
             or len(call.args) > 2
-            or not isinstance(given.struct_info, s.TupleStructInfo)
+            or not isinstance(arguments.struct_info, s.TupleStructInfo)
         ):
             return True
         fields = outs.fields if isinstance(outs, s.TupleStructInfo) else (outs,)
-        have = (*given.struct_info.fields, *fields)
+        have = (*arguments.struct_info.fields, *fields)
         want = prim_func_info(fn).params or ()
         if len(have) != len(want) or not all(map(_has_lengths, have)) or not _all_fit(want, have):
             return True
@@ -116,10 +116,10 @@ class Stopping:
     def _operator(self, op: type[Op], call: e.Call) -> bool:
         infos = tuple([arg.struct_info for arg in call.args])
         key = (op, call.attrs, infos, call.struct_info)
-        hit = self._memo.get(key)
-        if hit is None:
-            hit = self._memo[key] = _operator_may_stop(op, call, infos)
-        return hit
+        cached = self._memo.get(key)
+        if cached is None:
+            cached = self._memo[key] = _operator_may_stop(op, call, infos)
+        return cached
 
 
 def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo | None]) -> bool:
@@ -169,10 +169,10 @@ def _all_fit(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> 
     """Whether values of `have` fit parameters of `want` for all lengths."""
     if len(want) != len(have):
         return False
-    found: dict[p.PrimVar, p.PrimExpr] = {}
+    mapping: dict[p.PrimVar, p.PrimExpr] = {}
     for parameter, argument in zip(want, have, strict=True):
-        match_dims(parameter, argument, found)
-    return all(always_fits(a, substitute_info(w, found)) for w, a in zip(want, have, strict=True))
+        match_dims(parameter, argument, mapping)
+    return all(always_fits(a, substitute_info(w, mapping)) for w, a in zip(want, have, strict=True))
 
 
 def _may_be_undefined(leaf: e.Expr) -> bool:
@@ -188,10 +188,10 @@ def _divides(expr: p.PrimExpr) -> bool:
     """Whether an expression divides by what may be 0."""
     stack = [expr]
     while stack:
-        item = stack.pop()
-        if isinstance(item, _DIVISIONS) and at_least(item.b, 1) is not Answer.YES:
+        part = stack.pop()
+        if isinstance(part, _DIVISIONS) and at_least(part.b, 1) is not Answer.YES:
             return True
-        stack.extend(item.children())
+        stack.extend(part.children())
     return False
 
 

@@ -113,9 +113,9 @@ def _func_glb(a: t.FuncType, b: t.FuncType) -> t.Type | None:
     return t.FuncType(tuple(map(lub, a.arg_types, b.arg_types)), result, a.pure or b.pure)
 
 
-def _all_known(found: map[t.Type | None]) -> tuple[t.Type, ...] | None:
-    known = [item for item in list(found)]
-    return None if None in known else tuple([item for item in known if item is not None])
+def _all_known(types: map[t.Type | None]) -> tuple[t.Type, ...] | None:
+    known = [type_ for type_ in list(types)]
+    return None if None in known else tuple([type_ for type_ in known if type_ is not None])
 
 
 _GLB: dict[type, Callable[[Any, Any], t.Type | None]] = {

@@ -97,10 +97,10 @@ def _renaming(
     names: tuple[s.StructInfo, ...], others: tuple[s.StructInfo, ...]
 ) -> dict[p.PrimVar, p.PrimExpr] | None:
     """What the shape variables of `names` are called in `others`; None when they are not just other names."""
-    found: dict[p.PrimVar, p.PrimExpr] = {}
-    match_params(names, others, found)
-    only_names = all(type(new) is p.PrimVar for new in found.values())
-    return found if only_names and len(set(found.values())) == len(found) else None
+    mapping: dict[p.PrimVar, p.PrimExpr] = {}
+    match_params(names, others, mapping)
+    only_names = all(type(new) is p.PrimVar for new in mapping.values())
+    return mapping if only_names and len(set(mapping.values())) == len(mapping) else None
 
 
 _UNIFY: dict[type, Callable[[Any, Any], s.StructInfo]] = {

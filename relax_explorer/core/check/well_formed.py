@@ -94,8 +94,8 @@ class _Scopes:
         ] = []  # the variables bound so far, and what `vars` held then
         self.dims: dict[p.PrimVar, None] = {}
         self.bound: set[e.Var] = set()
-        self.young: set[DType] = set()
-        self.own: e.Var | None = None  # the local function that is being looked at
+        self.newer: set[DType] = set()
+        self.local: e.Var | None = None  # the local function that is being looked at
         self.callees = Callees()
         self.right: set[s.StructInfo] = set()  # what was found right in this scope
         self.said = 0
@@ -193,10 +193,10 @@ class _Scopes:
 
     def _width(self, element: DType, place: object) -> None:
         """Report a width that the specification does not have; once per function for those that every model has."""
-        if element in self.young:
+        if element in self.newer:
             return
         if element.is_float:
-            self.young.add(element)
+            self.newer.add(element)
             text = f"{element} is younger than the specification"
             self._say(codes.YOUNG_DTYPE, text, place)
         else:
@@ -221,7 +221,7 @@ class _Scopes:
             return
         self._expr(value, binding)
         self.callees.note(binding)
-        if inside and (self.group or self.own is not None):
+        if inside and (self.group or self.local is not None):
             self._recursion(value, binding)
         if type(value) is e.If:
             if inside:
@@ -245,8 +245,8 @@ class _Scopes:
             return
         callee = self.callees.of(value.op)
         name = callee.name if isinstance(callee, (e.GlobalVar, e.Var)) else ""
-        own = type(callee) is e.GlobalVar and name in self.group
-        if own or callee is self.own:
+        is_member = type(callee) is e.GlobalVar and name in self.group
+        if is_member or callee is self.local:
             text = f"{name!r} calls back into this function from a dataflow block"
             self._say(codes.RECURSION_IN_DATAFLOW, text, place, spec_only=True)
 
@@ -259,17 +259,17 @@ class _Scopes:
             with self._scope():
                 self._sequence(seq)
 
-    def _nested(self, fn: e.Function, own: e.Var) -> None:
-        outer, group, around = self.fn, self.group, self.own
+    def _nested(self, fn: e.Function, local: e.Var) -> None:
+        outer, group, enclosing = self.fn, self.group, self.local
         with self._scope():
             self.depth += 1
-            if type(own) is e.DataflowVar:
-                self._before.append((own, self.vars[own]))
-                self.vars[own] = self.depth
-            self.fn, self.group, self.own = fn, frozenset(), own  # the current function is this one
+            if type(local) is e.DataflowVar:
+                self._before.append((local, self.vars[local]))
+                self.vars[local] = self.depth
+            self.fn, self.group, self.local = fn, frozenset(), local  # the current function is this one
             self._function(fn)
             self.depth -= 1
-        self.fn, self.group, self.own = outer, group, around
+        self.fn, self.group, self.local = outer, group, enclosing
 
     def _use(self, var: e.Var, place: object) -> None:
         if var in self.vars:
@@ -284,21 +284,23 @@ class _Scopes:
     def _expr(self, expr: e.Expr, place: object) -> None:
         stack, vars_, depth = [expr], self.vars, self.depth
         while stack:
-            item = stack.pop()
-            if type(item) is e.Var or type(item) is e.DataflowVar:
-                if self.vars.get(item, -1) < self.depth:
-                    self._use(item, place)
+            part = stack.pop()
+            if type(part) is e.Var or type(part) is e.DataflowVar:
+                if self.vars.get(part, -1) < self.depth:
+                    self._use(part, place)
                 continue
-            if type(item) is e.Call and type(item.op) is e.OpRef:
-                rest = [arg for arg in item.args if not isinstance(arg, e.Var) or vars_.get(arg, -1) < depth]
-                if rest:
-                    self._tensor_operands(item, item.op.name, place)
-                    stack.extend(rest)
+            if type(part) is e.Call and type(part.op) is e.OpRef:
+                operands_left = [
+                    arg for arg in part.args if not isinstance(arg, e.Var) or vars_.get(arg, -1) < depth
+                ]
+                if operands_left:
+                    self._tensor_operands(part, part.op.name, place)
+                    stack.extend(operands_left)
                 continue
-            rule = _RULES.get(type(item))
+            rule = _RULES.get(type(part))
             if rule is not None:
-                rule(self, item, place)
-            stack.extend(operands(item))
+                rule(self, part, place)
+            stack.extend(operands(part))
 
     def _global(self, var: e.GlobalVar, place: object) -> None:
         if var.name not in self.module.functions:
