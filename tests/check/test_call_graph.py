@@ -113,4 +113,4 @@ def test_a_ring_of_three_functions_is_recursive_for_each_of_them() -> None:
     )
     found = rxe.check(f"@I.ir_module\nclass M:\n{ring}")
     said = [item.message for item in found if item.code.id == "RX0140"]
-    assert said == [f"{name!r} is recursive, and does not say what it returns" for name in "abc"]
+    assert said == [f"{name!r} is recursive and has no return annotation" for name in "abc"]

@@ -199,7 +199,7 @@ def test_attributes_that_a_program_leaves_out_have_their_defaults() -> None:
     old = rxe.normalize(rxe.parse(TEXT))
     new = rxe.normalize(edited(old, "g", lambda call: e.Call(e.op_ref("relax.mean"), call.args)), old)
     assert "R.mean(c, axis=None, keepdims=False)" in new.script()
-    with pytest.raises(rxe.Failure, match="dtype is not given"):
+    with pytest.raises(rxe.Failure, match="dtype is missing"):
         rxe.normalize(edited(old, "a", lambda call: e.Call(e.op_ref("relax.astype"), call.args)), old)
 
 

@@ -44,17 +44,17 @@ class Module:
 """
 # The rest of the call, the code, what the message says.
 WRONG = [
-    ('cls.double, (), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "double takes 2 parameters; the call gives 0 and allocates 1"),
-    ('cls.double, (x, x), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "the call gives 2 and allocates 1"),
-    ('cls.double, (x,), out_ty=[R.Tensor((2, 6), "float32"), R.Tensor((2, 6), "float32")]', "RX0212", "the call gives 1 and allocates 2"),
+    ('cls.double, (), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "double takes 2 parameters; the call passes 0 and allocates 1"),
+    ('cls.double, (x, x), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "the call passes 2 and allocates 1"),
+    ('cls.double, (x,), out_ty=[R.Tensor((2, 6), "float32"), R.Tensor((2, 6), "float32")]', "RX0212", "the call passes 1 and allocates 2"),
     ('cls.double, (i,), out_ty=R.Tensor((2, 6), "float32")', "RX0213", 'args[0] is R.Tensor((2, 3), dtype="int32"), parameter 1 of double is'),
     ('cls.double, (o,), out_ty=R.Tensor((2, 6), "float32")', "RX0213", "args[0] is R.Any, parameter 1 of double is"),
     ('cls.double, (x,), out_ty=R.Tensor((2, 6), "float16")', "RX0213", 'out_ty is R.Tensor((2, 6), dtype="float16"), parameter 2 of double'),
     ('cls.double, (x,), out_ty=R.Tensor((12,), "float32")', "RX0213", "out_ty is R.Tensor((12,)"),
     ('cls.double, (x,), out_ty=R.Tensor((2, 5), "float32")', "RX0213", "out_ty, dimension 1 is 5, parameter 2 of double needs m * 2 = 6"),
-    ('cls.double, (x,), out_ty=R.Tensor((2, 6), "float32"), tir_vars=R.shape([2])', "RX0212", "the call gives 2 and allocates 1"),
-    ('cls.double, (x, x), out_ty=R.Tensor((2, 6), "float32"), tir_vars=R.shape([])', "RX0212", "the call gives 2 and allocates 1"),
-    ('cls.nothing, (x,), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "nothing takes 0 parameters; the call gives 1 and allocates 1"),
+    ('cls.double, (x,), out_ty=R.Tensor((2, 6), "float32"), tir_vars=R.shape([2])', "RX0212", "the call passes 2 and allocates 1"),
+    ('cls.double, (x, x), out_ty=R.Tensor((2, 6), "float32"), tir_vars=R.shape([])', "RX0212", "the call passes 2 and allocates 1"),
+    ('cls.nothing, (x,), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "nothing takes 0 parameters; the call passes 1 and allocates 1"),
     ('cls.other, (x,), out_ty=R.Tensor((2, 6), "float32")', "RX0214", "func is other, a Relax function; a PrimFunc"),
 ]  # fmt: skip
 
@@ -264,7 +264,7 @@ DIFFERS = {
         "RX0213",
         "error",
         "out_ty, dimension 0 is 3, parameter 2 of last needs k = 2",
-        "state in out_ty",
+        "declare in out_ty",
         [],
     ),
     "an output of another length than a number": (
@@ -272,7 +272,7 @@ DIFFERS = {
         "RX0219",
         "warning",
         "dimension 0 is 2, parameter 3 of length needs k = 3",
-        "state in out_ty",
+        "declare in out_ty",
         [],
     ),
     "outputs of different lengths": (
@@ -280,7 +280,7 @@ DIFFERS = {
         "RX0219",
         "warning",
         "out_ty[1], dimension 0 is 3, parameter 2 of fill needs n = 2",
-        "state in out_ty",
+        "declare in out_ty",
         [],
     ),
     "a scalar as output": (
@@ -304,7 +304,7 @@ DIFFERS = {
         "RX0213",
         "error",
         "out_ty[0], dimension 0 is 3",
-        "state in out_ty",
+        "declare in out_ty",
         [],
     ),
 }

@@ -97,7 +97,7 @@ def test_a_dataflow_variable_ends_where_a_closure_begins_and_is_back_behind_it()
     inner = f"            a = R.exp(x)\n{_closure(0, ' ' * 12, 'a')}            d = R.add(a, b0)\n"
     text = f"        with R.dataflow():\n{inner}            R.output(d)\n        return d\n"
     assert [m for m in _problems(text) if "'a'" in m] == [
-        "the closure uses 'a' of the block around it",
+        "the closure captures the dataflow variable 'a'",
     ]
 
 
@@ -111,5 +111,5 @@ def test_a_recursive_closure_of_a_dataflow_block_sees_itself_only() -> None:
         "            v = f(x)\n            R.output(v)\n        return v\n"
     )
     assert [m for m in _problems(recursive) if m.startswith("the closure uses")] == [
-        "the closure uses 'f' of the block around it"
+        "the closure captures the dataflow variable 'f'"
     ]

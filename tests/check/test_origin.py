@@ -44,23 +44,23 @@ class M:
         return (called, packed, silent, opaque, cast, wide, assumed, one, same, both)
 """
 WANTED = {
-    "derived": "derived by the rule of relax.add",
+    "derived": "inferred by the rule of relax.add",
     "called": "from the signature of f",
-    "packed": "as this call says; the packed function is not asked",
-    "silent": "nothing is said",
-    "opaque": "what is known of h",
-    "cast": "checked when it runs, by this match_cast",
-    "wide": 'as annotated; derived was R.Tensor((2,), dtype="float32")',
-    "assumed": 'assumed: the annotation says it, R.Tensor(dtype="float32", ndim=1) was derived',
-    "pair": "what is written",
+    "packed": "stated by this call; the packed function is not checked",
+    "silent": "not stated",
+    "opaque": "from the StructInfo of h",
+    "cast": "checked at run time by this match_cast",
+    "wide": 'from the annotation; inferred was R.Tensor((2,), dtype="float32")',
+    "assumed": 'assumed from the annotation, not proven; inferred was R.Tensor(dtype="float32", ndim=1)',
+    "pair": "from the expression itself",
     "one": "a field of pair",
-    "same": "that of x",
-    "unknown": "nothing is known of relax.nobody.knows",
-    "extern": "what is written",
-    "named": "what is known of extern",
-    "odd": "what is known of o",
+    "same": "the same as x",
+    "unknown": "the operator relax.nobody.knows is unknown",
+    "extern": "from the expression itself",
+    "named": "from the StructInfo of extern",
+    "odd": "from the StructInfo of o",
     "inner": "its signature",
-    "both": "what both branches have in common",
+    "both": "the common StructInfo of both branches",
 }
 MAIN = normalize_with(rxe.parse(PROGRAM))[0]["main"]
 FOUND = {binding.var.name: binding for binding in bindings(MAIN) if binding.var is not None}
@@ -74,4 +74,4 @@ def test_how_it_is_known(name: str) -> None:
 def test_a_field_of_what_has_no_name() -> None:
     x = var("x")
     fn = normal(function([x], seq([block(bind(e.Var("y"), e.TupleGetItem(e.Tuple((x, x)), 1)))], x)))
-    assert [origin(b) for b in bindings(fn)] == ["what is written"]
+    assert [origin(b) for b in bindings(fn)] == ["from the expression itself"]

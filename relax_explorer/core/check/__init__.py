@@ -23,12 +23,12 @@ from relax_explorer.core.syntax.parser import parse
 def check(
     module: IRModule | str, profile: str = "spec", normalized: bool = False, prover: str = "arithmetic"
 ) -> list[Diagnostic]:
-    """Everything that is wrong or doubtful in a module: StructInfo, well-formedness, purity, unused values; by place.
+    """The diagnostics of a module, sorted by place: StructInfo, well-formedness, purity, unused values.
 
-    Of a text, what can't be read in it is said as well, and the rest is checked.
+    For a text, the errors of the parser are included. The parts that could be read are checked too.
 
-    `profile` is `spec` (the language specification) or `tvm` (what TVM 0.27 accepts: rules that only the specification has
-    become warnings). With `normalized` the module must be in normal form already: if it is not, that is all that is said.
+    `profile` is `spec` (the language specification) or `tvm` (the rules of TVM 0.27: rules that only the specification has
+    become warnings). With `normalized` the module must be in normal form already. If it is not, only that is reported.
     `prover` is `arithmetic`, or `alpha`: dimensions are equal only if they are written alike.
     Raises ValueError for another profile or prover.
     """
@@ -48,14 +48,14 @@ def check(
 
 
 def check_profile(profile: str) -> None:
-    """Raise ValueError for a profile that there is not."""
+    """Raise ValueError for an unknown profile."""
     if profile not in ("spec", "tvm"):
         raise ValueError(f"no profile {profile!r}; there are spec and tvm")
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A module in normal form, with what is wrong in it, by place; `well_formed` says whether its rules hold."""
+    """A module in normal form with its problems, sorted by place. `well_formed` is True if no rule of well-formedness fails."""
 
     module: IRModule
     problems: tuple[Diagnostic, ...]
@@ -64,7 +64,7 @@ class Checked:
 
 @collector_at_rest()
 def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic") -> Checked:
-    """Normalize a module and check it, unused values aside; the profile is as in `check`."""
+    """Normalize a module and check it, but not for unused values. The profile is as in `check`."""
     tvm = profile == "tvm"
     with proving(prover):
         normal, report = normalize_with(module, unsaid_is_pure=tvm)
@@ -76,7 +76,7 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
     return Checked(normal, tuple(collected.sorted()), not any(item.is_error for item in rules))
 
 
-# What a function that was read in part may seem to lack: who allocates, binds a shape variable or says a condition.
+# Errors that may come from an unread part of a function: it may allocate, bind a shape variable or hold a condition.
 _MAY_FOLLOW = frozenset({codes.BAD_CONDITION, codes.UNBOUND_SHAPE_VAR, codes.DIRECT_KERNEL_CALL})
 
 
@@ -88,7 +88,7 @@ def _is_inside(item: Diagnostic, spans: list[Span]) -> bool:
 def problems(
     failure: ParseError, profile: str = "spec", prover: str = "arithmetic"
 ) -> tuple[Diagnostic, ...]:
-    """Everything wrong with a text that can't be read as a whole: what the reader found, and what `check` finds in the rest."""
+    """The problems of a text with unreadable parts: the errors of the parser, and those that `check` finds in the rest."""
     if failure.module is None:
         return failure.diagnostics
     partial = [
@@ -105,12 +105,12 @@ def problems(
 
 
 def lenient(item: Diagnostic) -> Diagnostic:
-    """The diagnostic as TVM's users see it: what only the specification refuses is a warning."""
+    """The diagnostic in the profile `tvm`: an error that only the specification has becomes a warning."""
     return replace(item, severity=Severity.WARNING) if item.spec_only and item.is_error else item
 
 
 def well_formed(module: IRModule, profile: str = "spec", normalized: bool = False) -> bool:
-    """Whether `check` finds no error."""
+    """True if `check` finds no error."""
     return not any(item.is_error for item in check(module, profile, normalized))
 
 

@@ -1,7 +1,7 @@
-"""Which values of a function may share memory, and where that memory may be overwritten.
+"""Alias analysis: which values of a function may share memory, and where that memory may be overwritten.
 
-Values that may share memory are in one class (Steensgaard, Points-to analysis in almost linear time, 1996). Writes are known by
-the number of their binding, which is the order of evaluation: Relax has no loops.
+Values that may share memory are in one class (Steensgaard, Points-to analysis in almost linear time, 1996). A write is recorded
+as the number of its binding. The numbers follow the order of evaluation, because Relax has no loops.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ALIASES: PerNode[tuple[Effects, Aliases]] = PerNode()
 
 
 def aliases(module: IRModule, name: str, fn: e.Function | None = None) -> Aliases:
-    """The aliases of a function of the module, built once; of `fn` where that is another, such as a function inside."""
+    """The aliases of a function of the module, built once. `fn` replaces the function of this name, such as a nested one."""
     known = effects(module)
     function = fn if fn is not None else module.functions[name]
     assert type(function) is e.Function  # kernels have buffers
@@ -36,7 +36,7 @@ def aliases(module: IRModule, name: str, fn: e.Function | None = None) -> Aliase
 class Aliases:
     """Classes of values that may share memory, with the places where each class may be overwritten.
 
-    Outside the function, what it returns may be overwritten if it is called from inside the module.
+    If the module itself calls the function, the caller may overwrite its result.
     """
 
     def __init__(self, fn: e.Function, known: Effects, is_called: bool) -> None:
@@ -47,7 +47,7 @@ class Aliases:
         self._effects = known
         if not self._mutable:
             return
-        self._kept = object()  # what unknown callees were given
+        self._kept = object()  # the class of all arguments of unknown callees
         self._params = self._kept if is_called else object()  # parameters, which may be one array
         writes: list[tuple[int, object]] = []
         escaping: list[e.Expr] = [fn.body.body] if is_called else []
@@ -61,20 +61,20 @@ class Aliases:
         self._left = {self._find(leaf) for leaf in leaves(escaping)}
 
     def effect(self, value: e.Expr) -> Effect:
-        """What evaluating a value may do to memory."""
+        """The effect of evaluating a value on memory."""
         return self._effects.of(value)
 
     def written(self, leaf: e.Expr) -> bool:
-        """Whether the memory of a variable or constant may be overwritten, at any time."""
+        """True if the memory of a variable or constant may be overwritten at any time."""
         if not self._mutable or _has_no_memory(leaf):
             return False
         root = self._find(leaf)
         return root in self._writes or root in self._left or self._is_new(leaf)
 
     def written_between(self, read: Iterable[e.Expr], first: e.Var, second: e.Var) -> bool:
-        """Whether memory of `read` may be overwritten after `first` is bound and before `second`, both in one function body.
+        """True if memory of `read` may be overwritten after `first` is bound and before `second`, both in one function body.
 
-        Neither is new, which `written` tells.
+        Neither variable is new; for new ones `written` is True.
         """
         if not self._mutable:
             return False
@@ -88,7 +88,7 @@ class Aliases:
         return False
 
     def _is_new(self, leaf: e.Expr) -> bool:
-        """Whether a pass made the variable anew, because its shape has another name now: its memory is not known here."""
+        """True for a variable that a pass replaced after the analysis. Its memory is not known here."""
         return isinstance(leaf, e.Var) and leaf not in self._number and leaf not in self._parent
 
     def _binding(
@@ -99,7 +99,7 @@ class Aliases:
         results: list[e.Expr] = list(effect.shares)
         if type(value) is e.If:
             results += leaves(seq.body for seq in sequences(value))
-        if type(value) is e.Function:  # it is called with anything, and returns to anybody
+        if type(value) is e.Function:  # its callers are unknown
             for param in value.params:
                 self._join(self._kept, param)
             escaping.append(value.body.body)
@@ -130,5 +130,5 @@ class Aliases:
 
 
 def _has_no_memory(item: object) -> bool:
-    """Whether a value is a shape or a scalar, which nothing overwrites."""
+    """True for shapes and scalars; nothing overwrites them."""
     return isinstance(getattr(item, "struct_info", None), _WITHOUT_MEMORY)

@@ -1,4 +1,4 @@
-"""The arguments of a call of a function against its parameters: one problem per argument, with where each length came from."""
+"""Compare the arguments of a call with the parameters: one problem per argument, with the origin of each length."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.part_spans import operand_spans
 
-SHOWN = 40  # characters at most of an operand that a hint repeats
+SHOWN = 40  # maximal length of an operand that a hint repeats
 
 Dims = dict[p.PrimVar, p.PrimExpr]
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A call of a function: its parameters, the StructInfo of the arguments, `held` for comparing them, the callee's lengths."""
+    """A call of a function, with the StructInfo of parameters and arguments.
+
+    `held` is the StructInfo of the arguments for comparing. `dims` are the values of the callee's shape variables.
+    """
 
     call: e.Call
     params: Sequence[s.StructInfo]
@@ -45,7 +48,7 @@ class Application:
 def check(
     report: Report, at: Application, poisoned: Collection[e.Expr], definitions: Mapping[e.Var, e.Expr]
 ) -> bool:
-    """Report every argument that does not fit; whether the call has a meaning."""
+    """Report every argument that does not fit. True if the result of the call can be inferred."""
     good, call = True, at.call
     scope = p.free_vars(*at.dims.values())
     for number, (want, have) in enumerate(zip(at.params, at.infos, strict=True)):
@@ -67,19 +70,19 @@ def check(
 
 
 def _is_kernel(call: e.Call) -> bool:
-    """Whether a PrimFunc is called with its buffers: it returns nothing, and compares their shapes when it starts."""
+    """True if a PrimFunc is called with its buffers. It returns nothing, and compares their shapes at its start."""
     info = call.op.struct_info
     return isinstance(info, s.FuncStructInfo) and info.ret is s.VOID and not info.pure
 
 
 def _is_opaque(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """Whether a function of known parameters is passed as `R.Callable`, which TVM takes (errata E-11)."""
+    """True if a function with known parameters is passed as `R.Callable`. TVM accepts it (errata E-11)."""
     known = isinstance(have, s.FuncStructInfo) and have.params is not None
     return known and isinstance(want, s.FuncStructInfo) and want.params is None and want.derive_func is None
 
 
 def _only_dims(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """Whether the parameter alone would take the argument: then TVM accepts the call, and learns of the lengths when it runs."""
+    """True if only symbolic lengths contradict each other. TVM accepts such a call, and compares the lengths at run time."""
     if not typed_alike(have, want):
         return False
     pairs = zip(s.lengths(have), s.lengths(want), strict=False)
@@ -106,7 +109,7 @@ class _Argument:
         return self._span or self.call
 
     def say_wrong(self, castable: bool, spec_only: bool = False) -> None:
-        """The argument is of another kind, rank or dtype, or is not known to be of the right one."""
+        """Report an argument of another kind, rank or dtype, or one whose kind, rank or dtype is unknown."""
         have = self.infos[self.number]
         text = f"argument {self.number + 1} of {self.name} is {have}, the parameter {self.want}"
         if castable:
@@ -123,7 +126,7 @@ class _Argument:
             self.report.say(codes.ARGUMENT_INFO, text, self._place, help=fix, spec_only=spec_only)
 
     def say_maybe(self) -> None:
-        """The dimensions of the argument are known only at run time."""
+        """Report an argument whose dimensions are known only at run time."""
         have = self.infos[self.number]
         text = f"argument {self.number + 1} of {self.name} is {have}; whether it is {self.want} is known only at run time"
         notes = counterexample(have, self.want) + captured_lengths(have, self.held)
@@ -132,7 +135,7 @@ class _Argument:
         )
 
     def say_dims(self) -> None:
-        """The argument's dimensions contradict what other arguments made of the callee's shape variables."""
+        """Report an argument whose dimensions contradict the values that other arguments give the callee's shape variables."""
         have, param = self.infos[self.number], self.params[self.number]
         text, labels = f"argument {self.number + 1} of {self.name} is {have}, the parameter {self.want}", []
         conflict = _conflict(have, param, self.dims)
@@ -148,7 +151,7 @@ class _Argument:
         )
 
     def _origins(self, expected: p.PrimExpr) -> list[Label]:
-        """Where the shape variables of the expected length got their values."""
+        """Labels for the arguments that give the shape variables of the expected length their values."""
         labels = []
         for var in p.free_vars(expected):
             for number, param in enumerate(self.params):
@@ -172,7 +175,7 @@ class _Argument:
 def _conflict(
     have: s.StructInfo, param: s.StructInfo, dims: Dims
 ) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
-    """The first axis whose lengths differ, with the length given and the one that the parameter writes."""
+    """The first axis with different lengths: its number, the length of the argument, and the length of the parameter."""
     for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(param), strict=False)):
         if equal(a, p.substitute(b, dims)) is Answer.NO:
             return axis, a, b
@@ -180,7 +183,7 @@ def _conflict(
 
 
 def _shown(expr: e.Expr, used: Span | None) -> str:
-    """The name of a variable; where a longer expression is written, that one, for no name stands in the text."""
+    """The source text of an operand: the name of a variable, or a short expression."""
     if used is None or used.text.isidentifier():
         return expr.name if isinstance(expr, e.Var) else "…"
     written = " ".join(used.text.split())

@@ -1,4 +1,4 @@
-"""Whether the attributes of a call are of the kinds that its operator declares."""
+"""Check the attributes of a call against the declaration of its operator."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
 
 
 def problem(op: type[Op], attrs: Attrs) -> str:
-    """What is wrong with the attributes, in one sentence; empty when nothing is."""
+    """The problem of the attributes as one sentence; empty if there is none."""
     for parameter in op.attributes:
         if parameter.required and parameter.name not in attrs:
-            return f"{parameter.name} is not given"
+            return f"{parameter.name} is missing"
         value = attrs.get(parameter.name)
         if parameter.kind != "Any" and any(
             isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))
         ):
-            return f"{parameter.name} is {value!r}, which is no value"
+            return f"{parameter.name} is {value!r}, which is not a value"
         base_kind = parameter.kind.removesuffix(" | None")
         if value is None and base_kind != parameter.kind:
             continue
@@ -38,7 +38,7 @@ def problem(op: type[Op], attrs: Attrs) -> str:
 
 
 def completed(op: type[Op], attrs: Attrs) -> Attrs:
-    """The attributes with the defaults of those that a program, rather than a text, left out."""
+    """The attributes with defaults added. A program that builds a call may omit them; the parser never does."""
     missing = {q.name: q.default for q in op.attributes if q.name not in attrs and not q.required}
     complete = {**dict(attrs), **missing}
     order = {q.name: place for place, q in enumerate(op.attributes)}
@@ -46,12 +46,12 @@ def completed(op: type[Op], attrs: Attrs) -> Attrs:
 
 
 def _said(value: Any) -> str:
-    """A constant as TVMScript has it."""
+    """A constant in TVMScript."""
     return str(list(value)) if type(value) is tuple else repr(value)
 
 
 def operand_problem(q: Parameter, arg: e.Expr, info: s.StructInfo) -> str:
-    """What is wrong with the kind of an operand, as far as its declaration alone says; empty when nothing is."""
+    """The problem of an operand against its declaration alone, as one sentence; empty if there is none."""
     base_kind = q.kind.removesuffix(" | None")
     literal = {e.StringImm: "a string", e.DataTypeImm: "a dtype"}.get(type(arg))
     if literal is not None and base_kind in ("Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"):

@@ -1,4 +1,4 @@
-"""Why an operand has the length it has: the operands of a refused call in their places, and the chain of definitions behind."""
+"""Explain the lengths of operands in errors: labels at the operands of the call, and the chain of definitions of a length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 4  # steps of a chain
 
 
 def explained(problem: Diagnostic, call: e.Call, definitions: Definitions) -> Diagnostic:
-    """The diagnostic with its labels where the operands stand in the call, and a note for each length that a label names."""
+    """The diagnostic with its labels moved to the operands of the call, and a note for each length in a label."""
     spans = operand_spans(call.span)
     places = {id(arg): span for arg, span in zip(call.args, spans, strict=False)}
     labels, notes = [], list(problem.notes)
@@ -42,7 +42,7 @@ def _chains(var: e.Var, text: str, definitions: Definitions) -> list[str]:
 
 
 def _steps(var: e.Var, dim: p.PrimExpr, definitions: Definitions) -> list[str]:
-    """The definitions through which `dim` came to `var`, the nearest first."""
+    """The definitions that pass `dim` on to `var`, the nearest first."""
     steps: list[str] = []
     current: e.Var | None = var
     while current is not None and len(steps) < _LONGEST:
@@ -56,7 +56,7 @@ def _steps(var: e.Var, dim: p.PrimExpr, definitions: Definitions) -> list[str]:
 
 
 def _source(value: e.Expr, dim: p.PrimExpr) -> e.Var | None:
-    """The operand from which a value has a length: the first that has it."""
+    """The first operand of a value that has the length."""
     stack = list(reversed(operands(value)))
     while stack:
         operand = stack.pop()
@@ -79,7 +79,7 @@ def _written(text: str, var: e.Var) -> str:
 
 
 def _short(value: e.Expr) -> str:
-    """The value as it stands in the text, cut where it gets long."""
+    """The source text of a value, shortened."""
     if value.span is None:
         return type(value).__name__
     text = " ".join(value.span.text.split())

@@ -1,4 +1,4 @@
-"""Which global functions mention which, and which groups of them are recursive: callees come first."""
+"""The call graph of a module, and its recursive groups. Callees come first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Graph = dict[str, tuple[str, ...]]
 
 
 def call_graph(module: IRModule) -> Graph:
-    """The Relax functions of a module, each with the Relax functions it mentions, in order of the text."""
+    """The Relax functions of a module, each with the Relax functions that it mentions, in source order."""
     functions = module.relax_functions
     return {
         name: tuple([other for other in mentioned(fn) if other in functions])
@@ -38,7 +38,7 @@ _MENTIONED: PerNode[tuple[str, ...]] = PerNode()
 
 
 def mentioned(fn: e.Function) -> tuple[str, ...]:
-    """The names of the global functions that a function mentions, inner functions and branches included."""
+    """The names of the global functions that a function mentions, nested functions and branches included."""
     return _MENTIONED.of(fn, _mentioned)
 
 
@@ -56,14 +56,14 @@ def _mentioned(fn: e.Function) -> tuple[str, ...]:
         else:
             parts = _PARTS.get(type(expr), operands)(expr)
         for part in parts:
-            if type(part) not in _NAMELESS:  # most operands are names, and a turn for each costs more
+            if type(part) not in _NAMELESS:  # saves a turn of the loop; most operands are variables
                 stack.append(part)
     return tuple(names)
 
 
 def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
     values = [binding.value for block in seq.blocks for binding in block.bindings]
-    return reversed([*values, seq.body])  # the first is looked at first
+    return reversed([*values, seq.body])  # a stack takes the last one first
 
 
 _PARTS: dict[type, Callable[[Any], Iterable[e.Expr]]] = {
@@ -125,5 +125,5 @@ def _leave(name: str, waiting: list[str], inside: set[str]) -> tuple[str, ...]:
 
 
 def is_recursive(group: tuple[str, ...], graph: Graph) -> bool:
-    """Whether the functions of a component call themselves, directly or through each other."""
+    """True if the functions of a component call themselves, directly or through each other."""
     return len(group) > 1 or group[0] in graph[group[0]]

@@ -1,4 +1,4 @@
-"""Which function a callee is: one called by its name, through a copy, or through a field of a tuple."""
+"""Resolve callees: a function called by its name, through a copy, or through a field of a tuple."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ _HOLDING = frozenset({e.Var, e.DataflowVar, e.GlobalVar, e.Tuple})
 
 
 class Callees:
-    """What the variables of a function hold, as far as it may be a function."""
+    """The values of variables that may hold functions."""
 
     def __init__(self) -> None:
         self._values: dict[e.Var, e.Expr] = {}
         self._defined: set[e.Expr] = set()
 
     def note(self, binding: e.Binding) -> None:
-        """Remember what a binding makes of its variable."""
+        """Record the value of a binding."""
         if binding.var is not None:
             self.hold(binding.var, binding.value)
 
     def hold(self, var: e.Var, value: e.Expr | None) -> None:
-        """Remember what a variable is bound to."""
+        """Record the value of a variable."""
         if type(value) is e.TupleGetItem:
             fields = self.fields(value.tuple) or ()
             value = fields[value.index] if 0 <= value.index < len(fields) else None
@@ -28,16 +28,16 @@ class Callees:
             self._values[var] = value  # type: ignore[assignment]  # not None, which holds nothing
 
     def define(self, var: e.Var) -> None:
-        """Remember that a variable is the name of a local function."""
+        """Record that a variable names a local function."""
         self._defined.add(var)
 
     def is_known(self, callee: e.Expr) -> bool:
-        """Whether it is known which function of the module or local function a callee is."""
+        """True if a callee resolves to a function of the module or to a local function."""
         function = self.of(callee)
         return type(function) is e.GlobalVar or function in self._defined
 
     def of(self, callee: e.Expr) -> e.Expr:
-        """The function that a callee is; the callee itself where that is not known."""
+        """The function that a callee resolves to; the callee itself if that is not known."""
         if not isinstance(callee, e.Var):
             return callee
         first, value = callee, self._values.get(callee)
@@ -47,7 +47,7 @@ class Callees:
         return callee
 
     def fields(self, whole: e.Expr) -> tuple[e.Expr, ...] | None:
-        """What a tuple is made of; None where that is not known."""
+        """The fields of a tuple; None if they are not known."""
         value = self.of(whole)
         value = self._values.get(value, value) if isinstance(value, e.Var) else value
         return value.fields if type(value) is e.Tuple else None

@@ -1,4 +1,4 @@
-"""What the user claims against what is derived: annotations of bindings and results, and match_casts."""
+"""Compare the claims of the user with the derived StructInfo: annotations of bindings and results, and match_casts."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def annotated(
     dims: Collection[p.PrimVar],
     definitions: Mapping[e.Var, e.Expr] | None,
 ) -> s.StructInfo:
-    """What a variable is known to be: its annotation, for a widening sticks (errata E-13).
+    """The StructInfo of an annotated variable: its annotation, even if it is weaker than the value (errata E-13).
 
-    A contradiction is reported, unless the value rests on data that the text left out, or is already known to be wrong: then
-    there are no `definitions`. `held` is the value's StructInfo for comparing, `dims` are the shape variables in scope.
+    A contradiction is reported, unless the value depends on data that the text omits. `definitions` is None if the value is
+    already wrong; then nothing is reported. `held` is the value's StructInfo for comparing, `dims` are the shape variables in
+    scope.
     """
     annotation = binding.annotation
     assert annotation is not None  # the caller looked
@@ -51,11 +52,11 @@ def annotated(
         and annotation.value is None
         and fits(derived, annotation) is YES
     ):
-        return derived  # the text has no way to say a scalar's value
+        return derived  # an annotation can't state the value of a scalar
     if definitions is None:
         return annotation
     verdict = conversion(held, pinned(annotation, dims))
-    sure = verdict in (Conversion.FITS, Conversion.NEVER)  # no missing data excuses that
+    sure = verdict in (Conversion.FITS, Conversion.NEVER)  # whatever the missing data is
     if sure or not rests_on_missing(binding.value, definitions):
         _check_annotation(report, binding, derived, held, verdict)
     return annotation
@@ -71,7 +72,7 @@ def _check_annotation(
         text = f"the value is {derived}, the annotation says {annotation}"
         report.say(codes.BAD_ANNOTATION_INFO, text, binding, help=f"write {binding.var.name}: {derived}")
     elif verdict is Conversion.NARROWS:
-        text = f"the value is {derived}; that it is {annotation} takes a match_cast"
+        text = f"the value is {derived}; only a match_cast may claim {annotation}"
         edits = cast_binding(binding, annotation)
         report.say(codes.NARROW_ANNOTATION, text, binding, help=cast, spec_only=True, edits=edits)
     elif verdict is Conversion.MAYBE:
@@ -89,9 +90,9 @@ def check_return(
     dims: Collection[p.PrimVar],
     trusted: bool,
 ) -> None:
-    """Report a result that is not, or not provably, what the return annotation of `fn` says; TVM does not look.
+    """Report a result that contradicts the return annotation of `fn`, or is not proven to fit. TVM does not check it.
 
-    A result that is `trusted` rests on data that the text left out. `held` and `dims` are as in `annotated`.
+    A `trusted` result depends on data that the text omits. `held` and `dims` are as in `annotated`.
     """
     declared = fn.ret_struct_info
     assert declared is not None  # the caller looked
@@ -117,9 +118,9 @@ def check_cast(
     dims: Collection[p.PrimVar],
     exact: bool,
 ) -> None:
-    """Report a match_cast that always fails, or never (errata E-14, E-15); `held` and `dims` are as in `annotated`.
+    """Report a match_cast that always fails or never fails (errata E-14, E-15). `held` and `dims` are as in `annotated`.
 
-    A value that is `exact` is the function that is known, and no other that fits its StructInfo.
+    With `exact` the value is one known function, not just any function of its StructInfo.
     """
     want = binding.struct_info
     new = [dim for dim in defined_dims(want) if dim not in dims]
@@ -135,18 +136,18 @@ def check_cast(
 
 
 def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:
-    """What a match_cast asks for, with the lengths that its new shape variables get; lengths that stay unknown are left out."""
+    """The target of a match_cast with the values of its new shape variables. Unknown lengths are erased."""
     mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in all_dims(want) if var in dims}
     match_dims(want, have, mapping)
     return substitute_info(erase(want, mapping.keys()), mapping)
 
 
 def cast_annotation(report: Report, binding: e.MatchCast) -> s.StructInfo:
-    """What the variable of a match_cast is known to be: its annotation, which must be as wide as the target."""
+    """The StructInfo of the variable of a match_cast: its annotation, which must be at least as wide as the target."""
     annotation, target = binding.annotation, binding.struct_info
     if annotation is None or annotation is target:
         return target
     if fits(target, annotation) is not YES:
         text = f"the value is cast to {target}, the annotation says {annotation}"
-        report.say(codes.BAD_ANNOTATION_INFO, text, binding, help="cast to what the annotation says")
+        report.say(codes.BAD_ANNOTATION_INFO, text, binding, help="cast to the annotated StructInfo")
     return annotation

@@ -1,8 +1,8 @@
-"""Whether a value of one StructInfo may stand where another is expected.
+"""Compatibility: may a value of one StructInfo stand where another is expected?
 
-`fits` asks about values (always, never, or known only at run time), `compatible` about the language: there, kind, rank and
-dtype have to be right as they are, and only lengths may be left to run time. The neighbouring rules are in `order`, `unify`,
-`matching` and `erase`; their functions can be had from here too.
+`fits` asks about values (always, never, or known only at run time). `compatible` asks about the language: kind, rank and
+dtype must be right, and only lengths may be left to run time. Related rules are in `order`, `unify`, `matching` and `erase`;
+this module exports their functions too.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ __all__ = [
 
 
 def always_fits(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """Whether every value of `have` is one of `want`, also where `have` may be a function that captured its shape variables."""
+    """True if every value of `have` is a value of `want`. Functions in `have` may have captured their shape variables."""
     if have is want or not holds_function(have):
         return fits(have, want) is YES
     return fits(pinned(have, all_dims(have)), want) is YES
 
 
 def compatible(have: s.StructInfo, want: s.StructInfo) -> Answer:
-    """Whether `have` is accepted where `want` is expected: yes, no, or possibly, when it depends on lengths.
+    """Is `have` accepted where `want` is expected? Unknown if it depends on lengths.
 
-    What is not refused is a subtype: a claim about kind, rank or dtype needs a match_cast.
+    Only subtypes are accepted: a claim about kind, rank or dtype needs a match_cast.
     """
     if have is want or want is s.OBJECT:
         return YES
@@ -55,9 +55,9 @@ def compatible(have: s.StructInfo, want: s.StructInfo) -> Answer:
 
 
 def fits(have: s.StructInfo, want: s.StructInfo) -> Answer:
-    """Whether every value described by `have` is described by `want`: always, never, or perhaps (known only at run time).
+    """Does `want` describe every value that `have` describes? Unknown if only the run can tell.
 
-    Perhaps, too, for an opaque function and one of known parameters: TVM takes one for the other, the language does not.
+    Also unknown for an opaque function and one with known parameters: TVM accepts one for the other, the language does not.
     """
     if have is want or want is s.OBJECT:
         return YES
@@ -127,9 +127,9 @@ def _fits_opaque(have: s.FuncStructInfo, want: s.FuncStructInfo) -> Answer:
 
 
 def overlaps(a: s.StructInfo, b: s.StructInfo) -> bool:
-    """Whether some value may be described by both, so that a match_cast from one to the other can succeed (errata E-15).
+    """True if both may describe the same value, so that a match_cast from one to the other can succeed (errata E-15).
 
-    Of functions only the results have to: one that takes more and promises less effect is described by both.
+    For functions only the results must overlap: a function with wider parameters and less effect is described by both.
     """
     if isinstance(a, s.TupleStructInfo) and isinstance(b, s.TupleStructInfo):
         return len(a.fields) == len(b.fields) and all(map(overlaps, a.fields, b.fields))
@@ -138,13 +138,13 @@ def overlaps(a: s.StructInfo, b: s.StructInfo) -> bool:
             return a.params is b.params
         if len(a.params) != len(b.params):
             return False
-        # Either may be the one that takes any length.
+        # Either of the two may accept any length.
         return overlaps(instantiate(a, b.params)[1], b.ret) or overlaps(a.ret, instantiate(b, a.params)[1])
     return fits(a, b) is not NO
 
 
 def never_fits(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """Whether a function of exactly this StructInfo, pinned as `want` is, fits in no run, whatever the lengths in scope are."""
+    """True if a function of exactly this StructInfo fits in no run, for any lengths in scope. Both are pinned."""
     answer = fits(have, want)
     if answer is not UNKNOWN or type(have) is not s.FuncStructInfo or type(want) is not s.FuncStructInfo:
         return answer is NO
@@ -158,7 +158,7 @@ def never_fits(have: s.StructInfo, want: s.StructInfo) -> bool:
 
 
 def _is_hopeless(have: s.StructInfo, want: s.StructInfo, free: Collection[PrimVar]) -> bool:
-    """Whether no lengths in scope make `have` fit `want` for all values of the shape variables `free`."""
+    """True if no lengths in scope make `have` fit `want` for all values of the shape variables `free`."""
     if type(have) is not s.TensorStructInfo or type(want) is not s.TensorStructInfo:
         return False
     if (have.dtype is None) > (want.dtype is None) or (have.ndim == -1) > (want.ndim == -1):

@@ -1,4 +1,4 @@
-"""Whether a value may stand where a StructInfo is wanted, what a match_cast would cure, and the edit that inserts it."""
+"""Classify how a value fits an expected StructInfo, and build the edit that inserts a match_cast."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from relax_explorer.core.source import Span
 
 
 class Conversion(Enum):
-    """How a value's StructInfo relates to the one that is wanted."""
+    """How a value's StructInfo relates to the expected one."""
 
-    FITS = "it is always what is wanted"
+    FITS = "it always fits"
     MAYBE = "kind, rank and dtype fit; the dimensions are known only at run time"
-    NARROWS = "kind, rank or dtype would have to be claimed: only a match_cast may do that"
-    NEVER = "it is never what is wanted"
+    NARROWS = "kind, rank or dtype must be claimed, and only a match_cast may do that"
+    NEVER = "it never fits"
 
 
 def conversion(have: s.StructInfo, want: s.StructInfo) -> Conversion:
-    """How `have` may stand for `want`: types must fit as they are, dimensions may be left to run time."""
+    """How `have` fits `want`: types must fit now, dimensions may be compared at run time."""
     if have is want:
         return Conversion.FITS
     answer = fits(have, want)
@@ -38,12 +38,12 @@ def conversion(have: s.StructInfo, want: s.StructInfo) -> Conversion:
 
 
 def typed_alike(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """Whether kind, rank and dtype are right as they are."""
+    """True if kind, rank and dtype fit."""
     return is_subtype(erase_struct_info(have), erase_struct_info(want))
 
 
 def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
-    """A note that gives lengths for which the value is not what is wanted; none when no such lengths were found."""
+    """A note with lengths for which the value does not fit; none if no such lengths were found."""
     for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(want), strict=False)):
         example = disagreement(a, b)
         if example is not None and example[0]:
@@ -53,13 +53,13 @@ def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
 
 
 def captured_lengths(have: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
-    """A note that says which lengths a function captured, so that it takes no others; none when it captured none."""
+    """A note with the lengths that a function captured, so that it accepts no others; none if it captured none."""
     names = captured(have, held)
-    return (f"it captured {', '.join(names)}, and takes no other length there",) if names else ()
+    return (f"it captured {', '.join(names)}, so it accepts no other length there",) if names else ()
 
 
 def cast_binding(binding: e.VarBinding, want: s.StructInfo) -> tuple[Edit, ...]:
-    """The edit that makes an annotated binding a match_cast."""
+    """The edit that turns an annotated binding into a match_cast."""
     value = binding.value
     written = value.name if isinstance(value, e.Var) else value.span.text if value.span else ""
     if binding.span is None or not written:
@@ -70,7 +70,7 @@ def cast_binding(binding: e.VarBinding, want: s.StructInfo) -> tuple[Edit, ...]:
 def cast_operand(
     operand: e.Expr, used: Span | None, place: Span | None, want: s.StructInfo
 ) -> tuple[Edit, ...]:
-    """The edits that cast an operand, a variable used at `used`, in a line of its own above the statement at `place`."""
+    """The edits that cast the variable at `used` in a new line above the statement at `place`."""
     if not isinstance(operand, e.Var) or used is None or place is None or used.text != operand.name:
         return ()
     name = f"{operand.name}_cast"

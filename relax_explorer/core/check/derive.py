@@ -1,7 +1,7 @@
-"""What calling an opaque function gives: derive functions, which a FuncStructInfo names.
+"""Derive functions: the result of a call of an opaque function. A FuncStructInfo names its derive function.
 
-Without a derive function (`empty_derive`, what `R.Callable` says) nothing is known of the result, except what the annotation
-itself says of it. `default_derive` takes it from the call. Others are registered with `derive_function`.
+Without one (`empty_derive`, as in `R.Callable`) only the annotation describes the result. `default_derive` takes the result
+from the call. Others are registered with `derive_function`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Derive = Callable[..., s.StructInfo]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a derive function may ask: the signature of a global function, and the StructInfo of an operand."""
+    """The context of a derive function: the signatures of global functions, and the StructInfo of operands."""
 
     signature: Callable[[str], s.StructInfo | None]
     info: Callable[[e.Expr], s.StructInfo]
@@ -30,7 +30,7 @@ NOWHERE = Context(lambda name: None, lambda expr: expr.struct_info or s.OBJECT)
 
 
 def default_derive(call: e.Call) -> s.StructInfo:
-    """The StructInfo that the call itself claims: none is Object, several are a tuple."""
+    """The StructInfo that the call itself states: Object if it states none, a tuple if it states several."""
     infos = call.sinfo_args
     if not infos:
         return s.OBJECT
@@ -38,7 +38,7 @@ def default_derive(call: e.Call) -> s.StructInfo:
 
 
 def empty_derive(call: e.Call) -> s.StructInfo:
-    """Object, whatever the call."""
+    """Object for every call."""
     return s.OBJECT
 
 
@@ -51,7 +51,7 @@ _REGISTRY: dict[str, Derive] = {
 
 
 def derive_function(name: str) -> Callable[[Derive], Derive]:
-    """Register the decorated function as the derive function `name`; it gets the call, and the Context if it takes one."""
+    """Register the decorated function as the derive function `name`. It takes the call, and optionally the Context."""
 
     def register(function: Derive) -> Derive:
         _REGISTRY[name] = function
@@ -61,7 +61,7 @@ def derive_function(name: str) -> Callable[[Derive], Derive]:
 
 
 def derived(callee: s.FuncStructInfo, call: e.Call, context: Context = NOWHERE) -> s.StructInfo:
-    """What a call of an opaque function gives; Object when its derive function is not registered."""
+    """The result of a call of an opaque function; Object if its derive function is not registered."""
     if callee.derive_func is None:
         return callee.ret
     function = _REGISTRY.get(callee.derive_func, empty_derive)
@@ -70,7 +70,7 @@ def derived(callee: s.FuncStructInfo, call: e.Call, context: Context = NOWHERE) 
 
 @cache
 def _takes_context(function: Derive) -> bool:
-    """Whether a derive function takes a second argument."""
+    """True if a derive function takes a second argument."""
     try:
         signature(function).bind(None, None)
     except TypeError:

@@ -1,6 +1,6 @@
-"""What evaluating the value of a binding may do to memory: what it overwrites, and what its result shares.
+"""Memory effects of the values of bindings: which operands they overwrite, and which operands their results share.
 
-Operators declare it (`shares`, `writes`). A callee that is not known may overwrite what it was ever given, and may return it.
+Operators declare them (`shares`, `writes`). An unknown callee may overwrite or return every argument that it ever received.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one value may do, in leaves of its expression.
+    """The effect of one value, in terms of the leaves of its expression.
 
-    `writes` are overwritten, the result may share the memory of `shares`, and with `keeps` the callee may remember what it
-    was given and overwrite it at a later call.
+    `writes` are overwritten. The result may share the memory of `shares`. With `keeps` the callee may keep its arguments and
+    overwrite them in a later call.
     """
 
     writes: tuple[e.Expr, ...] = ()
@@ -43,7 +43,7 @@ def effects(module: IRModule) -> Effects:
 
 
 class Effects:
-    """The effects of values in one module: which of its functions write is known from their bodies."""
+    """The effects of values in one module. The bodies of its functions tell which of them write."""
 
     def __init__(self, module: IRModule) -> None:
         self.kernels = {name for name, fn in module.functions.items() if type(fn) is PrimFunc}
@@ -66,15 +66,15 @@ class Effects:
 
     @property
     def mutable(self) -> bool:
-        """Whether anything in the module may overwrite memory; if not, nobody can tell what shares memory."""
+        """True if anything in the module may overwrite memory. If not, sharing can't be observed."""
         return bool(self.writers)
 
     def _is_seen_to_write(self, value: e.Expr) -> bool:
-        """Whether a value is known to write, as far as the writers found so far tell; callers follow later."""
+        """True if a value writes, judged by the writers found so far. Callers are added later."""
         return type(value) is e.Call and bool(self._call(value).writes)
 
     def of(self, value: e.Expr) -> Effect:
-        """The effect of the value of a binding; that of an If is the effects of its branches."""
+        """The effect of the value of a binding. For an If, look at its branches instead."""
         if type(value) is e.Call:
             return self._call(value)
         if type(value) is e.Function:
@@ -112,7 +112,7 @@ def _operator(op: type[Op], call: e.Call) -> Effect:
 
 
 def _operands(op: type[Op], names: tuple[str, ...], call: e.Call) -> Iterator[e.Expr]:
-    """The operands of a call that have these names."""
+    """The operands of a call with these names."""
     if names == ANY_OPERAND:
         yield from call.args
         return
@@ -122,7 +122,7 @@ def _operands(op: type[Op], names: tuple[str, ...], call: e.Call) -> Iterator[e.
 
 
 def leaves(exprs: Iterable[e.Expr]) -> Iterator[e.Expr]:
-    """The variables and constants in operands; tuples are taken apart, and so is what a field is taken from."""
+    """The variables and constants in operands, also inside tuples and under field accesses."""
     stack = list(exprs)[::-1]
     while stack:
         expr = stack.pop()

@@ -1,6 +1,6 @@
-"""Bindings on their way into blocks: fresh names, the open block, and variables with the StructInfo of their values.
+"""Emit bindings into blocks: fresh names, the open block, and its variables.
 
-The normalizer and `core/build` both emit bindings, so the part that they share stands below both.
+The normalizer and `core/build` share this module.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from relax_explorer.core.source import Span
 
 
 class FreshNames:
-    """Gives names that are not taken: `lv`, `lv1`, `lv2`, …; the next number of each base is remembered."""
+    """Generates unused names: `lv`, `lv1`, `lv2`, … It keeps the next number of each base."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._reserved = taken  # read when the first name is asked for
+        self._reserved = taken  # read at the first request
         self._taken: set[str] | None = None
         self._numbers: dict[str, int] = {}
 
     @classmethod
     def of(cls, fn: e.Function) -> FreshNames:
-        """Names that no parameter and no variable bound in a function has, branches and inner functions included."""
+        """Names that no parameter or variable of a function has, branches and nested functions included."""
         return cls(_names(fn))
 
     def take(self, names: Iterable[str]) -> None:
-        """Give none of these names from now on."""
+        """Reserve these names."""
         self._read().update(names)
 
     def __call__(self, base: str, separator: str = "") -> str:
-        """A name that is not taken; it is taken from now on."""
+        """An unused name. It is reserved from now on."""
         taken, base_ = self._read(), base + separator
         number = self._numbers.get(base_, 0)
         name = f"{base_}{number}" if number else base
@@ -58,7 +58,7 @@ def _names(fn: e.Function) -> Iterator[str]:
 
 
 class OpenBlocks:
-    """The blocks of a sequence while it is built: those that are closed, and the bindings of the open one."""
+    """The blocks of a sequence under construction: the closed blocks, and the bindings of the open one."""
 
     __slots__ = ("bindings", "closed", "dataflow", "like")
 
@@ -69,12 +69,12 @@ class OpenBlocks:
         self.like: e.BindingBlock | None = None
 
     def start(self, dataflow: bool, like: e.BindingBlock | None = None) -> None:
-        """Close the open block and open another, which is `like` itself if it gets the same bindings."""
+        """Close the open block and open another. If it gets the bindings of `like`, it becomes `like` itself."""
         self.close()
         self.dataflow, self.like = dataflow, like
 
     def close(self) -> None:
-        """Close the open block; without bindings it is dropped."""
+        """Close the open block. An empty one is dropped."""
         bindings, like = self.bindings, self.like
         if bindings:
             if like is None:
@@ -87,11 +87,11 @@ class OpenBlocks:
         self.bindings, self.like = [], None
 
     def variable(self, name: str, info: s.StructInfo | None, span: Span | None = None) -> e.Var:
-        """A variable for the open block: one that only a dataflow block sees, if it is one."""
+        """A new variable for the open block; a DataflowVar if it is a dataflow block."""
         return (e.DataflowVar if self.dataflow else e.Var)(name, info, span)
 
     def sequence(self, like: e.SeqExpr, body: e.Expr, info: s.StructInfo) -> e.SeqExpr:
-        """The sequence of these blocks, neighbours of one kind joined; `like` itself when nothing changed."""
+        """The sequence of these blocks. Adjacent blocks of one type merge. The same object as `like` if nothing changed."""
         self.close()
         blocks = merged_blocks(self.closed)
         same = len(blocks) == len(like.blocks) and all(

@@ -1,4 +1,4 @@
-"""What is left of a StructInfo outside the scope of its variables."""
+"""Erase variables from a StructInfo at the end of their scope."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _CLOSED: PerNode[bool] = PerNode()
 
 
 def erase(info: s.StructInfo, dims: Dims, variables: Variables = None, gone: Dims = ()) -> s.StructInfo:
-    """`info` without mention of shape variables outside `dims` (and of variables outside `variables`, when given).
+    """`info` without shape variables outside `dims`, and without variables outside `variables` unless that is None.
 
-    The shape variables that the parameters of a function info bind are its own and stay (errata E-25); those of the scope
-    that ends, `gone`, are not: the function took them from there.
+    Shape variables bound by the parameters of a function info stay (errata E-25). Those in `gone` belong to the ending scope:
+    the function captured them, so they are erased.
     """
     if is_closed(info):
         return info
@@ -27,7 +27,7 @@ def erase(info: s.StructInfo, dims: Dims, variables: Variables = None, gone: Dim
 
 
 def is_closed(info: s.StructInfo) -> bool:
-    """Whether a StructInfo mentions no variable at all, so that it means the same everywhere."""
+    """True if a StructInfo mentions no variable at all, so that it means the same everywhere."""
     cached = _CLOSED.get(id(info))
     if cached is None:
         cached = _CLOSED.add(info, _closed(info))
@@ -55,9 +55,8 @@ def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables, gone: Di
         return info
     if info.dims is not None and _mentions_only(info, dims):
         return info
-    held = (
-        info.lengths if info.dims is None else None
-    )  # what an out-of-scope variable holds may itself be in scope
+    # The variable is out of scope, but the lengths that it holds may be in scope.
+    held = info.lengths if info.dims is None else None
     kept = held if held is not None and all(var in dims for var in p.free_vars(*held)) else None
     return s.TensorStructInfo(kept, info.dtype, info.ndim, info.vdevice)
 
@@ -78,7 +77,7 @@ def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables, gone: Dims) 
     if info.params is None:
         return s.FuncStructInfo(None, erase(info.ret, dims, variables, gone), info.pure, info.derive_func)
     params, bound = info.params, -1
-    while True:  # a parameter whose shape is dropped binds nothing any more
+    while True:  # a parameter without its shape binds nothing, so other parameters may lose variables too
         parameter_dims = {var for param in params for var in defined_dims(param) if var not in gone}
         if len(parameter_dims) == bound:
             break

@@ -1,4 +1,4 @@
-"""Shapes that a variable holds, as in `R.Tensor(s, "float32")`: the variable as it is called now, and in its scope."""
+"""Shapes held by variables, as in `R.Tensor(s, "float32")`: rename the variables, and erase them after their scope."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Renamed = Mapping[e.Var, e.Var]
 
 
 def settled(report: Report, info: s.StructInfo, now: Renamed, place: object) -> s.StructInfo:
-    """`info` with the variables that hold its shapes as they are `now`; reported when what they hold is no shape."""
+    """`info` with the variables that hold its shapes replaced as in `now`. A variable that holds no shape is reported."""
     holders = info_holders(info)
     if not holders:
         return info
     for var in holders:
         held = now.get(var, var).struct_info
         if held is not None and held is not s.OBJECT and not isinstance(held, s.ShapeStructInfo):
-            text = f"{var.name!r} is {held}, which is no shape"
+            text = f"{var.name!r} is {held}, not a shape"
             report.say(codes.NO_SHAPE_HELD, text, place, help=codes.NO_SHAPE_HELD.fix)
     return substitute_info(info, {}, dict(now))
 
 
 def settled_cast(report: Report, binding: e.MatchCast, now: Renamed) -> e.MatchCast:
-    """A match_cast whose StructInfo is `settled`, and its annotation."""
+    """A match_cast with `settled` StructInfo and annotation."""
     target = settled(report, binding.struct_info, now, binding)
     annotation = binding.annotation
     if annotation is not None:
@@ -38,7 +38,7 @@ def settled_cast(report: Report, binding: e.MatchCast, now: Renamed) -> e.MatchC
 
 
 def settled_call(report: Report, call: e.Call, now: Renamed) -> e.Call:
-    """A call whose StructInfo arguments are `settled`."""
+    """A call with `settled` StructInfo arguments."""
     if not any(map(info_holders, call.sinfo_args)):
         return call
     infos = tuple([settled(report, info, now, call) for info in call.sinfo_args])
@@ -46,7 +46,7 @@ def settled_call(report: Report, call: e.Call, now: Renamed) -> e.Call:
 
 
 def lasting(info: s.StructInfo) -> s.StructInfo:
-    """What an output of a dataflow block is known to be after the block, where its dataflow variables are gone."""
+    """The StructInfo of an output after its dataflow block, without dataflow variables."""
     holders = info_holders(info)
     if not any(type(var) is e.DataflowVar for var in holders):
         return info
@@ -56,7 +56,7 @@ def lasting(info: s.StructInfo) -> s.StructInfo:
 def visible(
     info: s.StructInfo, now: Renamed, count: int, params: tuple[e.Var, ...]
 ) -> tuple[e.Var, ...] | None:
-    """The variables of a scope that `info` may mention, the first `count` of `now` and the parameters; None for any."""
+    """The variables that `info` may mention: the first `count` of `now`, and the parameters. None if it mentions none."""
     if not info_holders(info):
         return None
     return (*params, *list(now.values())[:count])

@@ -1,4 +1,4 @@
-"""StructInfo of expressions in normal form: operators by their own rules, calls by signature, the rest by structure."""
+"""Infer the StructInfo of expressions in normal form: operators by their rules, calls by signature, the rest by structure."""
 
 from __future__ import annotations
 
@@ -35,23 +35,20 @@ Signature = Callable[[str], s.StructInfo | None]
 
 
 class Inferrer:
-    """Derives StructInfo; what is wrong goes to the report, and what follows from a wrong value is not reported again."""
+    """Derives StructInfo and reports problems. A consequence of a wrong value is not reported again."""
 
     def __init__(self, report: Report, signature: Signature) -> None:
         self.report, self.signature = report, signature
         self.poisoned: set[e.Expr] = set()
-        self.poisoned_results: set[e.Expr] = (
-            set()
-        )  # closures that are right themselves, and give what is wrong
-        self.unread: set[str] = set()  # the functions of whose results nothing is known
-        self.definitions: dict[e.Var, e.Expr] = {}  # what the variables so far are bound to, for explanations
-        self.captured: dict[
-            e.Expr, frozenset[p.PrimVar]
-        ] = {}  # the shape variables in scope where a variable got its function
+        self.poisoned_results: set[e.Expr] = set()  # correct closures with wrong results
+        self.unread: set[str] = set()  # functions with unknown results
+        self.definitions: dict[e.Var, e.Expr] = {}  # the values of variables, for explanations
+        # For each variable with a function: the shape variables in scope at its definition.
+        self.captured: dict[e.Expr, frozenset[p.PrimVar]] = {}
         self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
         self._memo: dict[Any, s.StructInfo] = {}
-        self._kernel_calls: set[Any] = set()  # calls of PrimFuncs that are right, by what they depend on
+        self._kernel_calls: set[Any] = set()  # the inputs of correct calls of PrimFuncs
 
     def info(self, expr: e.Expr) -> s.StructInfo:
         """The StructInfo of an operand."""
@@ -59,12 +56,12 @@ class Inferrer:
         return known if known is not None else _INFO[type(expr)](self, expr)
 
     def informed(self, leaf: e.Expr) -> e.Expr:
-        """A leaf with the StructInfo that it has by itself; a variable or an operator as it is."""
+        """A leaf with its StructInfo; a variable or an operator stays unchanged."""
         rule = _LEAF_INFO.get(type(leaf))
         return leaf if rule is None else replace(leaf, struct_info=rule(self, leaf))
 
     def call(self, call: e.Call) -> s.StructInfo:
-        """The StructInfo of a call whose operands are known."""
+        """The StructInfo of a call with known operands."""
         op = call.op
         if type(op) is e.OpRef:
             declared = find(op.name)
@@ -79,7 +76,7 @@ class Inferrer:
         return self.bounded(call, info)
 
     def bounded(self, expr: e.Expr, info: s.StructInfo) -> s.StructInfo:
-        """`info`, unless it is beyond what can be written out: then that is reported, and nothing is known of the value."""
+        """`info`, or Object if it is too large to print; then the size is reported."""
         if not s.is_too_large(info):
             return info
         text = f"the StructInfo of this value has more than {s.MOST_WRITTEN:,} terms"
@@ -99,21 +96,21 @@ class Inferrer:
         hint = (
             f"did you mean R.{near[0].removeprefix('relax.')}?" if near else syntax_codes.UNKNOWN_OPERATOR.fix
         )
-        text = f"operator {name.replace('relax.', 'R.', 1)} is not known; its result is taken as Object"
+        text = f"operator {name.replace('relax.', 'R.', 1)} is unknown; its result is treated as Object"
         self.poisoned.add(call)
         self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)
 
     def operator(self, call: e.Call, op: type[Op]) -> s.StructInfo:
-        """The StructInfo of a call of operator `op` whose operands are known."""
+        """The StructInfo of a call of operator `op` with known operands."""
         infos = [arg.struct_info or self.info(arg) for arg in call.args]
-        # Equal operands and attributes give equal results, so a block repeated a thousand times is inferred once.
+        # Equal operands and attributes have equal results, so a block repeated a thousand times is inferred once.
         same = op.by_info or _calls_kernel(call, op)
         key = (op, call.attrs, tuple(infos), call.sinfo_args) if same else None
         cached = self._memo.get(key) if key is not None else None
         return cached if cached is not None else self.bounded(call, self._operator(call, op, infos, key))
 
     def remembered(self, call: e.Call, name: str, infos: list[s.StructInfo | None]) -> s.StructInfo | None:
-        """What an equal call gave; None when there was none, when this one is not complete, or when it has an effect."""
+        """The result of an equal call; None if there was none, if this call is incomplete, or if it has an effect."""
         op = find(name)
         known = self._memo.get((op, call.attrs, tuple(infos), call.sinfo_args))
         if known is None or op is None or len(call.attrs) < len(op.attributes):
@@ -140,7 +137,7 @@ class Inferrer:
             return s.OBJECT
         except InferFailure as failure:
             if rests_on_missing(call, self.definitions):
-                return s.OBJECT  # nothing is known to be wrong: what the text says of the result is trusted
+                return s.OBJECT  # no proven error: the annotation of the result is trusted
             if not any(map(self.is_poisoned, call.args)):
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
             self.poisoned.add(call)
@@ -154,9 +151,9 @@ class Inferrer:
         return result
 
     def _failed(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], error: Exception) -> None:
-        """The rule of an operator failed: at lengths that no int64 holds, or by a fault of ours.
+        """Report a rule of an operator that raised: a length exceeds int64, or the rule has a bug.
 
-        The attributes are what the operator declares, and each wrong value of one is for its rule to refuse.
+        The kinds of the attributes are already checked, and the rule itself must refuse wrong values.
         """
         self.poisoned.add(call)
         if isinstance(error, OverflowError):
@@ -168,18 +165,18 @@ class Inferrer:
         self.report.say(internal.OWN_FAULT, text, call, help=internal.OWN_FAULT.fix)
 
     def is_poisoned(self, expr: e.Expr) -> bool:
-        """Whether something wrong is known of a value, or of a field of it."""
+        """True if a value or one of its fields is wrong."""
         return expr in self.poisoned or (type(expr) is e.Tuple and any(map(self.is_poisoned, expr.fields)))
 
     def _is_right(self, call: e.Call, infos: list[s.StructInfo]) -> bool:
-        """Whether a call of a PrimFunc has a meaning and nothing is reported of it."""
+        """True if a call of a PrimFunc is correct, without any report."""
         before = len(self.report.items)
         if not self._fits_kernel(call, infos):
             self.poisoned.add(call)
         return call not in self.poisoned and len(self.report.items) == before
 
     def _fits_kernel(self, call: e.Call, infos: list[s.StructInfo]) -> bool:
-        """Whether a PrimFunc can be called so; what was right once is not looked at again."""
+        """True if the result of a call of a PrimFunc can be inferred. Correct calls are cached."""
         key = (*infos, call.sinfo_args, call.attrs.get("inplace_indices"))
         if key in self._kernel_calls:
             return True
@@ -196,9 +193,11 @@ class Inferrer:
         ):
             self.poisoned.add(call)
         if not isinstance(callee, s.FuncStructInfo):
-            missing = type(call.op) is e.GlobalVar and self.signature(call.op.name) is None  # said by itself
+            missing = (
+                type(call.op) is e.GlobalVar and self.signature(call.op.name) is None
+            )  # reported elsewhere
             if call.op not in self.poisoned and not missing:
-                text = f"a value of StructInfo {callee} is called"
+                text = f"the called value is {callee}, not a function"
                 cast = callee is s.OBJECT
                 fix = "cast it first: R.match_cast(…, R.Callable)" if cast else codes.NOT_CALLABLE.fix
                 self.report.say(codes.NOT_CALLABLE, text, call, help=fix)
@@ -215,7 +214,7 @@ class Inferrer:
         return self._apply(call, callee, callee.params)
 
     def _outer_dims(self, function: e.Expr) -> frozenset[p.PrimVar]:
-        """The shape variables that a function took from around it: they have their values, and are not bound anew (errata E-51)."""
+        """The shape variables that a function captured. They keep their values, and a call does not bind them (errata E-51)."""
         source = self.callees.of(function)
         holder = (
             source if self.info(source) is self.info(function) else function
@@ -223,7 +222,7 @@ class Inferrer:
         return self.captured.get(holder, _NO_DIMS)
 
     def pinned(self, expr: e.Expr) -> s.StructInfo:
-        """The StructInfo of an operand for comparing: what its functions took from around them is not theirs to bind."""
+        """The StructInfo of an operand for comparing: its functions do not bind the shape variables that they captured."""
         info = self.info(expr)
         if not holds_function(info):
             return info
@@ -239,7 +238,7 @@ class Inferrer:
     def _apply(
         self, call: e.Call, callee: s.FuncStructInfo, params: tuple[s.StructInfo, ...]
     ) -> s.StructInfo:
-        """Beta-reduction: the callee's shape variables become what the arguments make of them; none leaks."""
+        """Beta-reduction: replace the callee's shape variables by their values from the arguments. None leaks."""
         mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in self._outer_dims(call.op)}
         bound = bound_dims(callee) - mapping.keys()
         infos = [self.info(arg) for arg in call.args]
@@ -261,38 +260,38 @@ class Inferrer:
             text = f"the tuple has {len(whole.fields)} fields, no field {expr.index}"
             self.report.say(codes.TUPLE_INDEX, text, expr, help=codes.TUPLE_INDEX.fix)
         elif expr.tuple not in self.poisoned:
-            text = f"a field is taken from {whole}, which is no tuple"
+            text = f"a field is taken from {whole}, not from a tuple"
             fix = "cast it first: R.match_cast(…, R.Tuple(…))" if whole is s.OBJECT else "index a tuple"
             self.report.say(codes.WRONG_KIND, text, expr, help=fix)
         self.poisoned.add(expr)
         return s.OBJECT
 
     def branches(self, infos: Sequence[s.StructInfo], held: Sequence[s.StructInfo]) -> s.StructInfo:
-        """The StructInfo of an If whose branches are these; as `held`, functions of both have to be alike as well."""
+        """The StructInfo of an If with these branches. Their functions must also agree in `held`, the StructInfo for comparing."""
         info = unify(infos[0], infos[1])
         return _alike(info, unify(held[0], held[1])) if holds_function(info) else info
 
 
 def _alike(info: s.StructInfo, held: s.StructInfo) -> s.StructInfo:
-    """`info` as far as what is known for comparing, `held`, is of the same kind."""
+    """`info`, with Object for every part that is Object in `held`, the StructInfo for comparing."""
     if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
         return s.TupleStructInfo(tuple(map(_alike, info.fields, held.fields)))
     return s.OBJECT if held is s.OBJECT else info
 
 
 def _calls_kernel(call: e.Call, op: type[Op]) -> bool:
-    """Whether a call is one of a kernel of the module, whose signature settles what else may be asked."""
+    """True for a call of a PrimFunc of the module. Its signature answers every other question."""
     return bool(call.args) and type(call.args[0]) is e.GlobalVar and issubclass(op, CallKernel)
 
 
 def _need_rule(site: Site, op: type[Op]) -> None:
-    """Warn of an operator that was declared without inference (errata E-16)."""
+    """Warn about an operator without inference (errata E-16)."""
     if op.infer is Op.infer:
         site.warn(codes.NO_INFERENCE, "its class has no `infer`; the result is taken as an object")
 
 
 def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInfo]) -> None:
-    """Refuse a call whose operands or attributes can't be what the operator declares, before its own rule looks at them."""
+    """Refuse operands and attributes that contradict the declaration of the operator, before its own rule runs."""
     signature = f"signature: {op.signature()}"
     if len(infos) > len(op.operands) and not op.variadic:
         raise site.fail(codes.ARGUMENT_COUNT, _too_many(op, len(infos)), help=signature)
@@ -314,7 +313,7 @@ def _name(op: e.Expr) -> str:
     return getattr(op, "name", "the function")
 
 
-# Of leaves by themselves, and of the other expressions.
+# The rules for leaves, then for all expressions.
 _LEAF_INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.ExternFunc: lambda i, x: EXTERN,
     e.Constant: lambda i, x: s.OBJECT if x.data is None else s.constant_info(x.data),

@@ -1,4 +1,4 @@
-"""Calls of PrimFuncs with destinations (`call_tir` and its like) against the PrimFunc's signature: how many, of which kind."""
+"""Compare calls of PrimFuncs in destination-passing style (`call_tir` and the like) with the PrimFunc's signature."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Dims = dict[p.PrimVar, p.PrimExpr]
 
 @dataclass(frozen=True, slots=True)
 class _Actual:
-    """What stands for one parameter of the PrimFunc: an argument, an output that is allocated for it, or a number of tir_vars."""
+    """The actual value of one parameter of the PrimFunc: an argument, a new output, or a number of tir_vars."""
 
     what: str
     info: s.StructInfo
@@ -38,7 +38,7 @@ def check(
     poisoned: Collection[e.Expr],
     definitions: Mapping[e.Var, e.Expr],
 ) -> bool:
-    """Report what the PrimFunc can't be called with; whether the call has a meaning. `infos` are those of the operands."""
+    """Report arguments that do not fit the PrimFunc. True if the result can be inferred. `infos` belong to the operands."""
     callee = infos[0]
     if not isinstance(callee, s.FuncStructInfo) or callee.params is None:
         return True
@@ -50,7 +50,7 @@ def check(
         report.say(codes.NOT_CALLABLE, _said(call, text), call, help=fix, labels=(label,))
         return False
     if len(infos) > 2 and isinstance(infos[2], s.ShapeStructInfo) and infos[2].ndim < 0:
-        return True  # how many numbers it has is not known
+        return True  # the number of tir_vars is unknown
     actuals = _actuals(call, infos, callee.params)
     if len(actuals) != len(callee.params):
         _say_count(report, call, actuals, len(callee.params))
@@ -67,10 +67,10 @@ def check(
 
 
 def _dims(params: Sequence[s.StructInfo], actuals: Sequence[_Actual]) -> tuple[Dims, Dims]:
-    """The values of the PrimFunc's shape variables; and apart, those that come from tensors that are passed."""
+    """The values of the PrimFunc's shape variables, from all parameters, and from the passed tensors only."""
     dims: Dims = {}
     passed_dims: Dims = {}
-    for outputs in (False, True):  # an output is held against what the arguments say
+    for outputs in (False, True):  # arguments first: outputs are compared with them
         for want, have in zip(params, actuals, strict=True):
             if have.is_output is outputs:
                 match_dims(want, have.info, dims)
@@ -82,7 +82,7 @@ def _dims(params: Sequence[s.StructInfo], actuals: Sequence[_Actual]) -> tuple[D
 def _actuals(
     call: e.Call, infos: Sequence[s.StructInfo | None], params: Sequence[s.StructInfo]
 ) -> list[_Actual]:
-    """What is passed, in the order of the parameters: arguments, new outputs; numbers of tir_vars where the PrimFunc has them."""
+    """The actual values in the order of the parameters: arguments, outputs, and tir_vars at the place that the PrimFunc has."""
     whole = infos[1]
     fields = whole.fields if isinstance(whole, s.TupleStructInfo) else ()
     places = call.args[1].fields if isinstance(call.args[1], e.Tuple) else [None] * len(fields)
@@ -116,9 +116,9 @@ def _say_count(report: Report, call: e.Call, actuals: Sequence[_Actual], needed:
     outputs = sum(actual.is_output for actual in actuals)
     text = (
         f"{_name(call)} takes {needed} parameter{'' if needed == 1 else 's'}; "
-        f"the call gives {len(actuals) - outputs} and allocates {outputs}"
+        f"the call passes {len(actuals) - outputs} and allocates {outputs}"
     )
-    fix = "args and out_ty together are what the PrimFunc takes, in its order"
+    fix = "args and out_ty together must match the parameters of the PrimFunc, in their order"
     label = Label(call.args[1], f"{len(actuals) - outputs} given here")
     report.say(codes.ARGUMENT_COUNT, _said(call, text), call, help=fix, labels=(label,))
 
@@ -132,9 +132,9 @@ def _one(
     dims: Dims,
     passed_dims: Dims,
 ) -> bool:
-    """Report what is wrong with one parameter; whether the call still has a meaning.
+    """Report a problem of one parameter. True if the result of the call can still be inferred.
 
-    `dims` and `known` are what `_dims` gives.
+    `dims` and `passed_dims` come from `_dims`.
     """
     want = substitute_info(param, dims)
     verdict = conversion(have.info, want)
@@ -149,12 +149,12 @@ def _one(
     only_dims = typed_alike(have.info, want)
     conflict = _conflict(have.info, param, dims) if only_dims else None
     if conflict is None:
-        fix = f"state it first: R.match_cast(…, {want})" if have.info is s.OBJECT else _fix(have, want)
+        fix = f"cast it first: R.match_cast(…, {want})" if have.info is s.OBJECT else _fix(have, want)
         report.say(codes.ARGUMENT_INFO, _said(call, text), call, help=fix, labels=places)
         return False
     axis, length, expected = conflict
     value = simplify(p.substitute(expected, dims))
-    # The PrimFunc compares lengths with one another when it starts, and TVM leaves that to it, but for outputs by arguments.
+    # The PrimFunc compares lengths with one another at its start. TVM relies on this, except for outputs.
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
     said = str(expected) if value is expected else f"{expected} = {value}"
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
@@ -166,7 +166,7 @@ def _one(
 
 def _fix(have: _Actual, want: s.StructInfo) -> str:
     if have.is_output:
-        return f"state in out_ty what the PrimFunc fills: {want}"
+        return f"declare in out_ty the buffer that the PrimFunc fills: {want}"
     value = want.value if isinstance(want, s.PrimStructInfo) else None
     return f"pass {value}, a {want}" if isinstance(value, p.IntImm) else f"pass {want}"
 
@@ -174,7 +174,7 @@ def _fix(have: _Actual, want: s.StructInfo) -> str:
 def _conflict(
     have: s.StructInfo, param: s.StructInfo, dims: Dims
 ) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
-    """The first axis whose lengths differ, with the length given and the one that the PrimFunc writes."""
+    """The first axis with different lengths: its number, the actual length, and the length in the PrimFunc."""
     for axis, (a, b) in enumerate(zip(_lengths(have), _lengths(param), strict=False)):
         if equal(a, p.substitute(b, dims)) is Answer.NO:
             return axis, a, b

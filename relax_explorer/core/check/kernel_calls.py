@@ -1,4 +1,4 @@
-"""Direct calls of PrimFuncs: those belong in lowered programs, which allocate what the PrimFunc fills."""
+"""Report direct calls of PrimFuncs. They belong in lowered programs, which allocate the buffers themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """Each direct call of a PrimFunc that fills buffers, if nothing in the module shows that it is lowered."""
+    """Every direct call of a PrimFunc that fills buffers, unless the module is lowered."""
     prim_funcs = [(name, fn) for name, fn in module.functions.items() if type(fn) is PrimFunc]
     kernels = {name for name, fn in prim_funcs if fn.ret_type is None or has_effect(fn)}
     if not kernels:
@@ -41,7 +41,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
 
 
 def _is_of_lowered_programs(op: e.OpRef) -> bool:
-    """Whether only programs that allocate by themselves call an operator."""
+    """True if only lowered programs call an operator."""
     declared = find(op.name)
     return declared is not None and declared.phase.includes(Phase.LOWERED)
 

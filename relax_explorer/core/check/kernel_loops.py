@@ -1,4 +1,4 @@
-"""What is doubtful about loops and axes of PrimFuncs: iterations that run at once and write one element, axes bound twice."""
+"""Warnings about loops of PrimFuncs: parallel iterations that write the same element, axes or loop variables bound twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FINDINGS: PerNode[list[Finding]] = PerNode()
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """What is doubtful in the PrimFuncs of a module."""
+    """The warnings for the PrimFuncs of a module."""
     for fn in module.functions.values():
         if type(fn) is t.PrimFunc:
             for code, text, place in _FINDINGS.of(fn, lambda fn: _Loops(fn).findings):
@@ -28,14 +28,13 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
 
 
 class _Loops:
-    """Walks one PrimFunc; `uses` says on which loops running at once a variable depends."""
+    """Walks one PrimFunc. `uses` has the parallel loops that a variable depends on."""
 
     def __init__(self, fn: t.PrimFunc) -> None:
         self.findings: list[Finding] = []
         self.uses: dict[p.PrimVar, frozenset[t.For]] = {}
-        self.private: dict[
-            Buffer, tuple[t.For, ...]
-        ] = {}  # the loops each of whose iterations has such a buffer of its own
+        # For each buffer, the parallel loops around its allocation: every iteration has a private copy.
+        self.private: dict[Buffer, tuple[t.For, ...]] = {}
         self.names: list[str] = []
         self._walk(fn.body, ())
 
@@ -46,7 +45,7 @@ class _Loops:
         return frozenset().union(*[self.uses.get(var, frozenset()) for var in p.free_vars(*exprs)])
 
     def _walk(self, node: t.Stmt, races: tuple[t.For, ...]) -> None:
-        """A statement; `races` are the loops whose iterations come here at once and all of them."""
+        """Visit a statement. All iterations of the loops in `races` reach it in parallel."""
         if type(node) is t.For:
             self._for(node, races)
             return
@@ -66,9 +65,8 @@ class _Loops:
 
     def _for(self, node: t.For, races: tuple[t.For, ...]) -> None:
         if node.var.name in self.names:
-            self._say(
-                codes.BOUND_TWICE, f"the loop over {node.var.name} is inside another one of this name", node
-            )
+            text = f"the loop variable {node.var.name} has the name of an outer loop variable"
+            self._say(codes.BOUND_TWICE, text, node)
         is_one = isinstance(node.extent, p.IntImm) and node.extent.value <= 1
         at_once = node.kind in _AT_ONCE and not is_one
         self.uses[node.var] = self._of(node.start, node.extent) | ({node} if at_once else set())

@@ -1,7 +1,7 @@
-"""Whether a call of a PrimFunc may stop the run: an index outside its buffer, an integer divided by 0, a loop without end.
+"""Prove that a call of a PrimFunc does not stop the run: no index outside its buffer, no integer division by 0, no endless loop.
 
-It is shown for all lengths, with bounds over shape variables. A length that overflows int64 stops the run before the kernel
-does. What is not shown here may stop.
+The proof holds for all lengths, with bounds over shape variables. (A length that overflows int64 stops the run before the
+kernel starts.) Without a proof the kernel may stop.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _MAY_STOP: PerNode[bool] = PerNode()
 
 
 def kernel_may_stop(fn: t.PrimFunc) -> bool:
-    """Whether a call with arguments that fit may stop the run."""
+    """True if a call with fitting arguments may stop the run."""
     return _MAY_STOP.of(fn, lambda fn: not _returns(fn.body, {}))
 
 
 def _returns(node: t.Stmt, domains: Domains) -> bool:
-    """Whether a statement always ends without an error; loop variables and axes lie in their `domains`."""
+    """True if a statement always ends without an error. Loop variables and axes lie in their `domains`."""
     rule = _STATEMENTS.get(type(node))
     return rule is not None and _computes(expressions(node), domains) and rule(node, domains)
 
@@ -82,7 +82,7 @@ _STATEMENTS: dict[type, Callable[[Any, Domains], bool]] = {
 
 
 def _computes(exprs: list[p.PrimExpr], domains: Domains) -> bool:
-    """Whether expressions always have a value, whatever is loaded."""
+    """True if expressions have a value for any loaded elements."""
     for expr in subexpressions(*exprs):
         if isinstance(expr, BufferLoad):
             if not _all_inside(expr.indices, expr.buffer.shape, domains):
@@ -114,7 +114,7 @@ def _all_inside(indices: tuple[p.PrimExpr, ...], shape: tuple[p.PrimExpr, ...], 
 
 
 def _inside(index: p.PrimExpr, length: p.PrimExpr, domains: Domains) -> bool:
-    """Whether `0 <= index < length` for all lengths."""
+    """True if `0 <= index < length` for all lengths."""
     bounds = interval(index, domains)
     if bounds is None:
         return False
@@ -123,7 +123,7 @@ def _inside(index: p.PrimExpr, length: p.PrimExpr, domains: Domains) -> bool:
 
 
 def interval(expr: p.PrimExpr, domains: Domains) -> Interval | None:
-    """Lower and upper bound of an integer expression over shape variables; None where it is not found, or might wrap."""
+    """The bounds of an integer expression over shape variables; None if they are unknown or the value may wrap."""
     if isinstance(expr, p.IntImm):
         same = p.IntImm(expr.value, INT64)
         return same, same

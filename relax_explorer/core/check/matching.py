@@ -1,4 +1,4 @@
-"""Shape variables that stand alone as a dimension: which ones a StructInfo binds, and what they are in another StructInfo."""
+"""Match shape variables: a dimension that is a lone variable binds it, and another StructInfo gives it a value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Mapping = dict[p.PrimVar, p.PrimExpr]
 
 
 def shape_var_mapping(want: s.StructInfo, have: s.StructInfo) -> Mapping:
-    """What the lone shape variables of `want` are in `have`; of functions the parameters are matched, never the results."""
+    """The values in `have` of the lone shape variables of `want`. For functions only the parameters are matched."""
     mapping: Mapping = {}
     if isinstance(want, s.FuncStructInfo) and isinstance(have, s.FuncStructInfo):
         match_params(want.params, have.params, mapping)
@@ -24,10 +24,10 @@ def shape_var_mapping(want: s.StructInfo, have: s.StructInfo) -> Mapping:
 
 
 def match_dims(want: s.StructInfo, have: s.StructInfo, mapping: Mapping) -> None:
-    """Bind each shape variable that stands alone as a dimension of `want` to the expression in the same place of `have`.
+    """Bind each shape variable that is a whole dimension of `want` to the expression at the same place of `have`.
 
-    The first binding of a variable wins (errata E-27); a contradiction is for the caller to find by comparing. A variable
-    that has a value already is given in `found`. Function infos bind variables of their own, so nothing is matched in them.
+    The first binding of a variable wins (errata E-27). The caller compares to find contradictions. `mapping` takes the values,
+    and may already hold some. Function infos bind their variables themselves, so nothing inside them is matched.
     """
     rule = _MATCH.get(type(want)) if type(want) is type(have) else None
     if rule is not None:
@@ -37,7 +37,7 @@ def match_dims(want: s.StructInfo, have: s.StructInfo, mapping: Mapping) -> None
 def match_params(
     want: tuple[s.StructInfo, ...] | None, have: tuple[s.StructInfo, ...] | None, mapping: Mapping
 ) -> None:
-    """`match_dims` for each of several; nothing is bound when their numbers differ."""
+    """`match_dims` for several pairs. If the numbers differ, nothing is bound."""
     if want is not None and have is not None and len(want) == len(have):
         for a, b in zip(want, have, strict=True):
             match_dims(a, b, mapping)
@@ -77,7 +77,7 @@ def bound_dims(function: s.FuncStructInfo) -> frozenset[p.PrimVar]:
 
 
 def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
-    """The shape variables that a StructInfo takes from around it; function infos included, except for what they bind."""
+    """The free shape variables of a StructInfo. In function infos, bound variables are not free."""
     cached = _FREE.get(id(info))
     if cached is None:
         if isinstance(info, s.TupleStructInfo):
@@ -91,16 +91,16 @@ def free_dims(info: s.StructInfo) -> frozenset[p.PrimVar]:
 
 
 def holds_function(info: s.StructInfo) -> bool:
-    """Whether values of a StructInfo are functions, or tuples in which there is one."""
+    """True for functions, and for tuples with a function inside."""
     if type(info) is s.TupleStructInfo:
         return any(map(holds_function, info.fields))
     return type(info) is s.FuncStructInfo
 
 
 def pinned(info: s.StructInfo, scope: Collection[p.PrimVar]) -> s.StructInfo:
-    """`info`, in whose functions the shape variables of `scope` stand for the values that they have: no parameter binds them.
+    """`info` for comparing: in its functions, parameters do not bind the shape variables of `scope`.
 
-    They become sums with 0, which are equal to the variable, but no variable that stands alone. This is for comparing only.
+    Each such variable becomes a sum with 0. The sum equals the variable, but it is not a lone variable.
     """
     if not scope or not holds_function(info):
         return info
@@ -111,7 +111,7 @@ def pinned(info: s.StructInfo, scope: Collection[p.PrimVar]) -> s.StructInfo:
 
 
 def captured(info: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
-    """The names of the shape variables that the functions of `info` seem to bind, and do not where it is pinned, as `held`."""
+    """The names of captured shape variables: the functions of `info` bind them, those of its pinned form `held` don't."""
     if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
         names = [name for a, b in zip(info.fields, held.fields, strict=True) for name in captured(a, b)]
         return tuple(dict.fromkeys(names))
@@ -121,7 +121,7 @@ def captured(info: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
 
 
 def apart(a: s.FuncStructInfo, b: s.FuncStructInfo) -> tuple[s.FuncStructInfo, s.FuncStructInfo]:
-    """The same functions, with other names for shape variables that one of them binds and the other takes from around it."""
+    """Both functions, renamed so that neither binds a shape variable that is free in the other."""
     if not bound_dims(a).isdisjoint(free_dims(b)):
         a = _renamed(a, free_dims(b))
     return a, b if bound_dims(b).isdisjoint(free_dims(a)) else _renamed(b, free_dims(a))
@@ -137,7 +137,7 @@ def _renamed(function: s.FuncStructInfo, taken: Collection[p.PrimVar]) -> s.Func
 def instantiate(
     function: s.FuncStructInfo, arguments: tuple[s.StructInfo, ...]
 ) -> tuple[tuple[s.StructInfo, ...], s.StructInfo]:
-    """The parameters and the result of a function when it is called with `arguments`: its shape variables get their values."""
+    """The parameters and the result of a function for a call with `arguments`: its shape variables are replaced."""
     values: Mapping = {}
     params = function.params or ()
     match_params(params, arguments, values)

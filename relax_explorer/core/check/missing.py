@@ -1,4 +1,4 @@
-"""Constants whose data the text left out: what they are is not known, so what is said of their values is trusted."""
+"""Constants without data in the text. Their values are unknown, so annotations of them are trusted."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.program.module import IRModule
 
-_FAR = 100  # values between a claim and the constant that it rests on
+_FAR = 100  # the maximal number of values to search for such a constant
 
 
 def is_missing(expr: e.Expr) -> bool:
-    """Whether this is a tensor without its data."""
+    """True for a constant tensor without data."""
     return type(expr) is e.Constant and expr.data is None and isinstance(expr.struct_info, s.TensorStructInfo)
 
 
 def rests_on_missing(value: e.Expr, definitions: Mapping[e.Var, e.Expr]) -> bool:
-    """Whether `value` is made of such a constant, through variables that nobody said more of."""
+    """True if `value` depends on such a constant, directly or through variables with incomplete StructInfo."""
     stack, seen = [value], {value}
     while stack and len(seen) < _FAR:
         part = stack.pop()
@@ -41,7 +41,7 @@ def _is_whole(info: s.StructInfo | None) -> bool:
 
 
 def _constants(fn: e.Function) -> Iterator[e.Constant]:
-    """The constants of a function; most operands are variables, which are passed over."""
+    """The constants of a function. Variables, which most operands are, are skipped."""
     stack: list[e.Expr] = [fn.body.body]
     for binding in bindings(fn):
         stack.append(binding.value)
@@ -64,7 +64,7 @@ _HOLDING = frozenset({e.Constant, e.Call, e.Tuple, e.TupleGetItem})
 
 
 def violations(module: IRModule) -> list[Diagnostic]:
-    """One remark for all constants without data."""
+    """One diagnostic for all constants without data."""
     constants = [
         expr for fn in module.relax_functions.values() for expr in _constants(fn) if is_missing(expr)
     ]

@@ -1,4 +1,4 @@
-"""The checker of normal form, separate from the normalizer: each binding is one operation over leaves."""
+"""Check normal form, independently of the normalizer: each binding is one operation over leaves."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from relax_explorer.core.program.module import IRModule
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """Every place where a function is not in normal form."""
+    """Every violation of normal form in a module."""
     for fn in module.relax_functions.values():
         yield from function_violations(fn)
 
 
 def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
-    """Every place where `fn` is not in normal form."""
+    """Every violation of normal form in a function."""
     if not isinstance(fn.body, e.SeqExpr):
         yield _at(fn, "the body of a function is not a sequence")
         return
@@ -49,7 +49,7 @@ def _result(seq: e.SeqExpr, place: object) -> Iterator[Diagnostic]:
 
 
 def calls_first(call: e.Call) -> bool:
-    """Whether the first argument is the function that the operator calls: `R.call_pure_packed("f", x)`."""
+    """True if the first argument is the function that the operator calls: `R.call_pure_packed("f", x)`."""
     declared = find(call.op.name) if type(call.op) is e.OpRef else None
     return declared is not None and declared.calls_first()
 
@@ -59,7 +59,7 @@ def _is_called(value: e.Expr, number: int) -> bool:
 
 
 def is_leaf(expr: e.Expr, callee: bool = False) -> bool:
-    """Whether an expression needs no variable of its own; operators and packed functions only as a callee (errata E-21)."""
+    """True if an expression may be an operand. Operators and packed functions may only be callees (errata E-21)."""
     node_type = type(expr)
     if type(expr) is e.OpRef or type(expr) is e.ExternFunc:
         return callee

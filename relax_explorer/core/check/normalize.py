@@ -128,7 +128,7 @@ class _ModuleNormalizer:
         self.report.extend(report)
         unsaid = [name for name in group if recursive and self._function_of(name).ret_struct_info is None]
         for name in unsaid:
-            text = f"{name!r} is recursive, and does not say what it returns"
+            text = f"{name!r} is recursive and has no return annotation"
             fix = codes.RECURSION_UNANNOTATED.fix
             self.report.say(
                 codes.RECURSION_UNANNOTATED, text, self._function_of(name), help=fix, spec_only=True

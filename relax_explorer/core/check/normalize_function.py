@@ -120,7 +120,7 @@ class FunctionNormalizer:
         params = []
         for param in fn.params:
             if param.struct_info is None:
-                text = f"parameter {param.name!r} has no StructInfo and is taken as Object"
+                text = f"parameter {param.name!r} has no StructInfo and is treated as Object"
                 self.report.say(codes.UNTYPED_PARAM, text, param, help=codes.UNTYPED_PARAM.fix)
             params.append(param if param.struct_info is not None else self._var(param, s.OBJECT))
         return replace(fn, params=tuple(params))
@@ -266,7 +266,7 @@ class FunctionNormalizer:
         self.infer.callees.define(early)
         new, is_unread = self._inner(fn)
         if fn.ret_struct_info is None and _mentions(new, early):
-            text = f"{binding.var.name!r} is recursive, and does not say what it returns"
+            text = f"{binding.var.name!r} is recursive and has no return annotation"
             fix = codes.RECURSION_UNANNOTATED.fix
             self.report.say(codes.RECURSION_UNANNOTATED, text, fn, help=fix, spec_only=True)
         if early.struct_info is not new.struct_info:

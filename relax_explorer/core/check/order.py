@@ -1,4 +1,4 @@
-"""Which StructInfo says more: the order `a <<: b`, answered yes, no or possibly (errata E-20)."""
+"""The order `a <<: b` of StructInfo, from more to less specific. The answer may be unknown (errata E-20)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
 
 
 def both(answers: Iterable[Answer]) -> Answer:
-    """Whether all of several answers are yes; stops at the first no."""
+    """The conjunction of several answers. It stops at the first no."""
     result = YES
     for answer in answers:
         if answer is NO:
@@ -25,7 +25,7 @@ def both(answers: Iterable[Answer]) -> Answer:
 
 
 def more_specific(a: s.StructInfo, b: s.StructInfo) -> Answer:
-    """Whether `a <<: b`: `a` says at least as much as `b`; possibly, where that depends on lengths."""
+    """The answer to `a <<: b`: `a` is at least as specific as `b`. Unknown if it depends on lengths."""
     if a is b or b is s.OBJECT:
         return YES
     if type(a) is not type(b):
@@ -34,7 +34,7 @@ def more_specific(a: s.StructInfo, b: s.StructInfo) -> Answer:
 
 
 def _values(a: tuple[p.PrimExpr, ...] | None, b: tuple[p.PrimExpr, ...] | None) -> Answer:
-    """Lengths in the order: leaving them out goes up."""
+    """The order of lengths: unknown lengths are less specific."""
     if b is None:
         return YES
     return NO if a is None else shapes_equal(a, b)
@@ -81,7 +81,7 @@ def _func(a: s.FuncStructInfo, b: s.FuncStructInfo) -> Answer:
 def signatures(
     a: s.FuncStructInfo, b: s.FuncStructInfo, relation: Callable[[s.StructInfo, s.StructInfo], Answer]
 ) -> Answer:
-    """A relation of functions with as many parameters, from that of their parts: parameters are contravariant."""
+    """A relation of two functions from the relation of their parts. Parameters are contravariant. The numbers are equal."""
     a, b = apart(a, b)
     params, ret = instantiate(a, b.params or ())
     answer = both(map(relation, b.params or (), params))
@@ -90,7 +90,7 @@ def signatures(
 
 def _opaque(a: s.FuncStructInfo, b: s.FuncStructInfo) -> Answer:
     if b.derive_func is None and b.ret is s.OBJECT:
-        return YES  # nothing is weaker than empty_derive
+        return YES  # empty_derive is the least specific
     if a.derive_func != b.derive_func:
         return NO
     return YES if a.derive_func is not None else more_specific(a.ret, b.ret)

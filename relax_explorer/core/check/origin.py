@@ -1,4 +1,4 @@
-"""Where the StructInfo of a variable comes from, and how sure it is; in words, for views."""
+"""The origin of a variable's StructInfo, in words, for views."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import find
 
 _CLAIMED = {
-    Conversion.FITS: "as annotated; derived was {derived}",
-    Conversion.MAYBE: "assumed: the annotation says it, {derived} was derived",
-    Conversion.NARROWS: "claimed by the annotation, {derived} was derived",
-    Conversion.NEVER: "claimed by the annotation against what was derived, {derived}",
+    Conversion.FITS: "from the annotation; inferred was {derived}",
+    Conversion.MAYBE: "assumed from the annotation, not proven; inferred was {derived}",
+    Conversion.NARROWS: "claimed by the annotation; inferred was only {derived}",
+    Conversion.NEVER: "claimed by the annotation, which contradicts the inferred {derived}",
 }
 
 
 def origin(binding: e.Binding) -> str:
-    """How the StructInfo of the variable of a normalized binding is known."""
+    """The origin of the StructInfo of the variable of a normalized binding."""
     if isinstance(binding, e.MatchCast):
-        return "checked when it runs, by this match_cast"
+        return "checked at run time by this match_cast"
     value, info = binding.value, binding.var.struct_info
     derived = value.struct_info
     if binding.annotation is not None and derived is not None and info is not derived and info is not None:
@@ -26,14 +26,14 @@ def origin(binding: e.Binding) -> str:
     if isinstance(value, e.Call):
         return _of_call(value)
     if isinstance(value, e.If):
-        return "what both branches have in common"
+        return "the common StructInfo of both branches"
     if isinstance(value, e.Function):
         return "its signature"
     if isinstance(value, e.Var):
-        return f"that of {value.name}"
+        return f"the same as {value.name}"
     if isinstance(value, e.TupleGetItem) and isinstance(value.tuple, e.Var):
         return f"a field of {value.tuple.name}"
-    return "what is written"
+    return "from the expression itself"
 
 
 def _field(value: e.Expr) -> bool:
@@ -45,12 +45,12 @@ def _of_call(call: e.Call) -> str:
     if isinstance(op, e.OpRef):
         declared = find(op.name)
         if declared is None:
-            return f"nothing is known of {op.name}"
+            return f"the operator {op.name} is unknown"
         if declared.takes_sinfo:
-            return "as this call says; a kernel or packed function is not asked"
-        return f"derived by the rule of {op.name}"
+            return "stated by this call; the kernel or packed function is not checked"
+        return f"inferred by the rule of {op.name}"
     if isinstance(op, e.ExternFunc):
-        return "as this call says; the packed function is not asked" if call.sinfo_args else "nothing is said"
+        return "stated by this call; the packed function is not checked" if call.sinfo_args else "not stated"
     name = getattr(op, "name", "the function")
     known = isinstance(op.struct_info, s.FuncStructInfo) and op.struct_info.params is not None
-    return f"from the signature of {name}" if known else f"what is known of {name}"
+    return f"from the signature of {name}" if known else f"from the StructInfo of {name}"

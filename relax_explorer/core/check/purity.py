@@ -1,6 +1,6 @@
 """Side effects: which calls have them, and where they may stand.
 
-A function that does not say whether it is pure is what its body is (errata E-34); TVM takes such a function for pure.
+A function without a declared purity is as pure as its body (errata E-34). TVM assumes that it is pure.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ FORCE_PURE = ("relax.force_pure", "force_pure")
 
 
 def is_impure(expr: e.Expr, undeclared: bool = True, by_spec: bool = False) -> bool:
-    """Whether evaluating this expression, in normal form, may have a side effect beyond failing.
+    """True if evaluating this expression, in normal form, may have a side effect beyond failing.
 
-    An operator that nobody declared may do anything (`undeclared`); it has a warning of its own, so that no error of purity
-    rests on it alone. Some operators are impure only by the specification (`by_spec`, errata E-33).
+    With `undeclared`, an unknown operator counts as impure. It has its own warning, so errors of purity ignore it.
+    With `by_spec`, operators count that are impure only in the specification (errata E-33).
     """
     if type(expr) is not e.Call:
         return False
@@ -39,7 +39,7 @@ def is_impure(expr: e.Expr, undeclared: bool = True, by_spec: bool = False) -> b
 
 
 def has_effect(value: e.Expr) -> bool:
-    """Whether evaluating the value of a binding may do more than compute it; an If does what its branches do."""
+    """True if evaluating the value of a binding may have a side effect. An If has the effects of its branches."""
     stack = [value]
     while stack:
         expr = stack.pop()
@@ -51,12 +51,12 @@ def has_effect(value: e.Expr) -> bool:
 
 
 def forced(fn: e.Function) -> bool:
-    """Whether the function is declared pure whatever its body says."""
+    """True if the function is forced to be pure, whatever its body does."""
     return any(fn.attrs.get(name) for name in FORCE_PURE)
 
 
 def stated(fn: e.Function) -> bool | None:
-    """What a function says of its purity: by `pure=`, or by its attribute; None when it says nothing."""
+    """The declared purity of a function, by `pure=` or by its attribute; None if it declares none."""
     if fn.pure is not None:
         return fn.pure
     said = fn.attrs.get("pure")
@@ -64,7 +64,7 @@ def stated(fn: e.Function) -> bool | None:
 
 
 def is_pure(fn: e.Function, has_effect: bool) -> bool:
-    """Whether calls of the function are pure: what it says of itself, or else what its body does."""
+    """True if calls of the function are pure: by its declaration, or else by its body."""
     if forced(fn):
         return True
     said = stated(fn)
@@ -72,9 +72,9 @@ def is_pure(fn: e.Function, has_effect: bool) -> bool:
 
 
 def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
-    """The calls in a function that may have an effect, with the binding and whether it stands in a dataflow block.
+    """The calls in a function that may have an effect, each with its binding, and True if it is in a dataflow block.
 
-    Branches belong to the function; inner functions don't, for they do nothing until they are called.
+    Branches are included. Nested functions are not: they do nothing until they are called.
     """
     stack: list[tuple[e.BindingBlock, bool]] = [(block, False) for block in reversed(fn.body.blocks)]
     while stack:
@@ -101,9 +101,9 @@ def _impure_inside(value: e.Expr) -> Iterator[e.Call]:
 
 
 def violations(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
-    """Impure calls in dataflow blocks, and in a function that says it is pure; in `fn` and the functions inside it.
+    """Impure calls in dataflow blocks and in functions declared pure; in `fn` and its nested functions.
 
-    With `unsaid_is_pure`, as in TVM, a function that says nothing is taken for pure.
+    With `unsaid_is_pure`, a function without a declared purity counts as pure, as in TVM.
     """
     stack = [fn]
     while stack:
@@ -116,9 +116,11 @@ def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
     calls, said = list(impure_calls(fn)), stated(fn)
     if forced(fn):
         if stated(fn) is False:
-            yield _problem(codes.FORCE_PURE_MIXED, "pure=False and relax.force_pure are both said", fn)
+            yield _problem(codes.FORCE_PURE_MIXED, "both pure=False and relax.force_pure are set", fn)
         elif calls:
-            yield _problem(codes.FORCED_PURE, "taken for pure although something in it has an effect", fn)
+            yield _problem(
+                codes.FORCED_PURE, "the function is forced to be pure, but may have a side effect", fn
+            )
         calls = [
             entry for entry in calls if entry[2]
         ]  # a dataflow block has no effects whatever the function says
@@ -132,7 +134,7 @@ def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
             yield problem
     if said is None and not forced(fn) and not unsaid_is_pure and calls:
         first = calls[0][0]
-        text = "the function may have a side effect and does not say so"
+        text = "the function may have a side effect, but does not declare it"
         label = Label(first, "this call may have one") if first.span else None
         yield _problem(codes.INFERRED_IMPURE, text, fn, *([label] if label else []))
 

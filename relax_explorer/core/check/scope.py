@@ -1,4 +1,4 @@
-"""What is in scope at a binding: variables with what is known of each, and shape variables. For views, not for checks."""
+"""The scope at a binding: variables with their StructInfo, and shape variables. For views, not for checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_explorer.core.ir.walk import sequences
 def environment(fn: e.Function, at: e.Binding) -> dict[e.Var, s.StructInfo]:
     """The variables that the value of binding `at` may read, in order, with their StructInfo.
 
-    Raises KeyError when `at` is no binding of `fn`.
+    Raises KeyError if `at` is not a binding of `fn`.
     """
     known: dict[e.Var, s.StructInfo] = {}
     for binder in _before(fn, at):
@@ -26,7 +26,7 @@ def environment(fn: e.Function, at: e.Binding) -> dict[e.Var, s.StructInfo]:
 
 
 def shape_variables(fn: e.Function, at: e.Binding) -> list[p.PrimVar]:
-    """The shape variables that have a value before binding `at`, in the order in which they get it; KeyError as above."""
+    """The shape variables with a value before binding `at`, in binding order. Raises KeyError like `environment`."""
     variables: dict[p.PrimVar, None] = {}
     for binder in _before(fn, at):
         if isinstance(binder, e.Function):
@@ -38,7 +38,7 @@ def shape_variables(fn: e.Function, at: e.Binding) -> list[p.PrimVar]:
 
 
 def _before(fn: e.Function, at: e.Binding) -> list[e.Binding | e.Function]:
-    """What binds something that `at` can see: the functions around it, and the bindings above it in scope."""
+    """The binders that `at` can see: the functions around it, and the bindings before it in scope."""
     for path in _paths(fn):
         if path[-1] is at:
             return path[:-1]
@@ -46,7 +46,7 @@ def _before(fn: e.Function, at: e.Binding) -> list[e.Binding | e.Function]:
 
 
 def _paths(fn: e.Function) -> Iterator[list[e.Binding | e.Function]]:
-    """For every binding, what is in scope there, and then itself."""
+    """For every binding, the binders in scope, followed by the binding itself."""
     stack: list[tuple[e.SeqExpr, list[e.Binding | e.Function]]] = [(fn.body, [fn])]
     while stack:
         seq, seen = stack.pop()

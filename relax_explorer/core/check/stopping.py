@@ -1,6 +1,6 @@
-"""Which bindings may stop a run, by an error or by never ending, and which certainly don't.
+"""Find the bindings that may stop a run, by an error or an endless computation.
 
-Outside a dataflow block a pass may not drop or move such a binding (specification, "Optimizations").
+Outside a dataflow block a pass must not drop or move such a binding (specification, "Optimizations").
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _DIVISIONS = (p.FloorDiv, p.FloorMod, p.Div, p.Mod)
 
 
 def stopping(module: IRModule) -> Stopping:
-    """What may stop a run of a module's functions, found once."""
+    """The analysis of a module, done once."""
     return _STOPPING.of(module, Stopping)
 
 
 class Stopping:
-    """What may stop a run of one module: functions callees first, recursive ones may never end."""
+    """The bindings of one module that may stop a run. Callees are analysed first; recursive functions may never end."""
 
     def __init__(self, module: IRModule) -> None:
         self._functions = module.relax_functions
@@ -45,7 +45,7 @@ class Stopping:
         self._memo: dict[Any, bool] = {}
 
     def _always_returns(self, name: str) -> bool:
-        """Whether a call of a function with arguments that fit comes back; all are looked at when the first is asked about."""
+        """True if a call of a function with fitting arguments always returns. The first query analyses all functions."""
         if self._safe is None:
             self._safe = set()
             for group in components(self._graph):
@@ -54,19 +54,19 @@ class Stopping:
         return name in self._safe
 
     def binding(self, binding: e.Binding) -> bool:
-        """Whether a binding may stop the run; those of branches count, those of a function made here don't."""
+        """True if a binding may stop the run. Bindings of branches count, bindings of a nested function don't."""
         if type(binding) is e.MatchCast:
             have = binding.value.struct_info
             return have is None or not always_fits(have, binding.struct_info)
         return self.value(binding.value)
 
     def value(self, value: e.Expr) -> bool:
-        """Whether evaluating the value of a binding may stop the run."""
+        """True if evaluating the value of a binding may stop the run."""
         rule = _RULES.get(type(value))
         return rule is None or rule(self, value)
 
     def _body(self, fn: e.Function) -> bool:
-        """Whether a call with arguments that fit may stop the run."""
+        """True if a call with fitting arguments may stop the run."""
         derived, said = fn.body.struct_info, fn.ret_struct_info
         unproven = derived is None or said is None or not always_fits(derived, said)
         return unproven or any(self.binding(b) for block in fn.body.blocks for b in block.bindings)
@@ -95,7 +95,7 @@ class Stopping:
         return declared.stops is not Stops.NEVER and self._operator(declared, call)
 
     def _kernel(self, call: e.Call) -> bool:
-        """Whether a call_tir may stop: its buffers may not fit, or its kernel may stop."""
+        """True if a call_tir may stop: its buffers may not fit, or its kernel may stop."""
         callee, arguments = call.args[:2]
         fn = self._kernels.get(callee.name) if type(callee) is e.GlobalVar else None
         outs = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
@@ -129,7 +129,7 @@ def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo 
     if op.stops is Stops.FLOATS and any(_is_not_float(info) for info in infos):
         return True
     if not any(info_vars(info) for info in every if info is not None):
-        return False  # inference has seen all there is
+        return False  # nothing is symbolic, so inference has checked everything
     if op.stops is Stops.LENGTHS:
         return True
     site = Site(call, op)
@@ -141,7 +141,7 @@ def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo 
 
 
 def _is_known(info: s.StructInfo | None) -> bool:
-    """Whether kind, dtype and lengths of a value are known."""
+    """True if kind, dtype and lengths of a value are known."""
     if isinstance(info, s.TensorStructInfo):
         return info.dims is not None and info.dtype is not None
     if isinstance(info, s.ShapeStructInfo):
@@ -152,7 +152,7 @@ def _is_known(info: s.StructInfo | None) -> bool:
 
 
 def _has_lengths(info: s.StructInfo | None) -> bool:
-    """Whether no length of a value can be below 0 or undefined."""
+    """True if no length of a value can be negative or undefined."""
     if isinstance(info, s.TupleStructInfo):
         return all(map(_has_lengths, info.fields))
     dims = info.dims if isinstance(info, s.TensorStructInfo) else None
@@ -166,7 +166,7 @@ def _is_not_float(info: s.StructInfo | None) -> bool:
 
 
 def _all_fit(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> bool:
-    """Whether values of `have` fit parameters of `want` for all lengths."""
+    """True if values of `have` fit parameters of `want` for all lengths."""
     if len(want) != len(have):
         return False
     mapping: dict[p.PrimVar, p.PrimExpr] = {}
@@ -176,7 +176,7 @@ def _all_fit(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> 
 
 
 def _may_be_undefined(leaf: e.Expr) -> bool:
-    """Whether an operand is computed from lengths, by a division whose divisor may be 0."""
+    """True if an operand is computed from lengths by a division whose divisor may be 0."""
     if type(leaf) is e.ShapeExpr:
         return any(map(_divides, leaf.values))
     if type(leaf) is e.PrimValue:
@@ -185,7 +185,7 @@ def _may_be_undefined(leaf: e.Expr) -> bool:
 
 
 def _divides(expr: p.PrimExpr) -> bool:
-    """Whether an expression divides by what may be 0."""
+    """True if an expression has a divisor that may be 0."""
     stack = [expr]
     while stack:
         part = stack.pop()

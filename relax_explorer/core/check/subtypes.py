@@ -9,7 +9,7 @@ from relax_explorer.core.ir import types as t
 
 
 def is_subtype(a: t.Type, b: t.Type) -> bool:
-    """Whether `a <: b`: a value of `a` is taken wherever a value of `b` is expected."""
+    """True if `a <: b`: a value of `a` is accepted wherever a value of `b` is expected."""
     if a is b or b is t.OBJECT_TYPE:
         return True
     if type(a) is not type(b):
@@ -19,7 +19,7 @@ def is_subtype(a: t.Type, b: t.Type) -> bool:
 
 
 def _tensor_below(a: t.DynTensorType, b: t.DynTensorType) -> bool:
-    return b.ndim in (-1, a.ndim) and b.dtype in (None, a.dtype)  # each by itself (errata E-07)
+    return b.ndim in (-1, a.ndim) and b.dtype in (None, a.dtype)  # independent of each other (errata E-07)
 
 
 def _tuple_below(a: t.TupleType, b: t.TupleType) -> bool:
@@ -41,7 +41,7 @@ _BELOW: dict[type, Callable[[Any, Any], bool]] = {
 
 
 def lub(a: t.Type, b: t.Type) -> t.Type:
-    """The least upper bound: the smallest type above both; there always is one."""
+    """The least upper bound: the smallest type above both. It always exists."""
     if a is b:
         return a
     rule = _LUB.get(type(a)) if type(a) is type(b) else None
@@ -76,7 +76,7 @@ _LUB: dict[type, Callable[[Any, Any], t.Type]] = {
 
 
 def glb(a: t.Type, b: t.Type) -> t.Type | None:
-    """The greatest lower bound: the largest type below both; None when no type is below both (errata E-05, E-06)."""
+    """The greatest lower bound: the largest type below both; None if no type is below both (errata E-05, E-06)."""
     if a is b or b is t.OBJECT_TYPE:
         return a
     if a is t.OBJECT_TYPE:

@@ -1,4 +1,4 @@
-"""What two StructInfos have in common: their least upper bound (errata E-01 to E-04, E-18)."""
+"""The least upper bound of two StructInfos (errata E-01 to E-04, E-18)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_explorer.core.ir.walk import substitute_info
 def unify(a: s.StructInfo, b: s.StructInfo, wildcard: bool = False) -> s.StructInfo:
     """The most precise StructInfo that describes the values of both.
 
-    With `wildcard` (experimental), lengths of a tensor that differ become `R.any_dim`, and the others stay.
+    With `wildcard` (experimental), different lengths of a tensor become `R.any_dim`, and equal ones stay.
     """
     if a is b:
         return a
@@ -38,7 +38,7 @@ def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
 
 
 def _wildcards(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
-    """Axis by axis, where both have the same rank and known lengths."""
+    """Unify axis by axis if both have the same rank and known lengths."""
     left, right = a.lengths, b.lengths
     if left is None or right is None or len(left) != len(right):
         return _tensor(a, b)
@@ -96,7 +96,7 @@ def _opaque(a: s.FuncStructInfo, b: s.FuncStructInfo, pure: bool) -> s.StructInf
 def _renaming(
     names: tuple[s.StructInfo, ...], others: tuple[s.StructInfo, ...]
 ) -> dict[p.PrimVar, p.PrimExpr] | None:
-    """What the shape variables of `names` are called in `others`; None when they are not just other names."""
+    """The renaming of shape variables from `names` to `others`; None if the two differ in more than names."""
     mapping: dict[p.PrimVar, p.PrimExpr] = {}
     match_params(names, others, mapping)
     only_names = all(type(new) is p.PrimVar for new in mapping.values())

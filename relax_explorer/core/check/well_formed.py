@@ -1,6 +1,6 @@
 """Well-formedness: scopes, single assignment, shape variables, dataflow blocks, globals.
 
-Every violation is reported, with its place; none hides another.
+Every violation is reported at its place. One error does not hide another.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from relax_explorer.core.program.module import IRModule
 
 
 def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagnostic]:
-    """Every violation in a module, function by function; `unsaid_is_pure` as in `purity.violations`."""
+    """Every violation in a module, function by function. `unsaid_is_pure` is as in `purity.violations`."""
     graph = call_graph(module)
     recursive = {
         name: frozenset(group) for group in components(graph) if is_recursive(group, graph) for name in group
@@ -39,7 +39,7 @@ def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagn
             text = f"function {name!r} has the global_symbol {symbol!r}"
             kernel = (
                 type(fn) is not e.Function
-            )  # one that is packed for a caller outside has a name of its own
+            )  # a kernel packed for an outside caller may have another symbol
             yield _problem(codes.GLOBAL_SYMBOL, text, fn, spec_only=kernel)
         if type(fn) is e.Function:
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
@@ -49,7 +49,7 @@ def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagn
     yield from _outside(module)
 
 
-_OUTSIDE = frozenset({e.OpaqueFunction, e.ExternFunc})  # members that others can see in any case
+_OUTSIDE = frozenset({e.OpaqueFunction, e.ExternFunc})  # members that are always public
 
 
 def _outside(module: IRModule) -> Iterator[Diagnostic]:
@@ -67,7 +67,7 @@ def _is_number(kind: DType) -> bool:
     return kind.is_int or kind.is_float or kind.is_bool
 
 
-_EVERYWHERE = sys.maxsize  # the depth of a variable that every closure can use
+_EVERYWHERE = sys.maxsize  # the depth limit of a variable that every closure may use
 _WIDTHS = frozenset(
     dtype(name)
     for name in (
@@ -77,9 +77,10 @@ _WIDTHS = frozenset(
 
 
 class _Scopes:
-    """Checks one function; `vars` and `dims` are what is in scope.
+    """Checks one function. `vars` and `dims` are the variables and shape variables in scope.
 
-    `vars` holds the depth of closures down to which each variable can be used: a dataflow variable ends where a closure begins.
+    `vars` maps each variable to the depth of closures down to which it may be used. A closure can't use a dataflow variable of
+    the block around it.
     """
 
     def __init__(
@@ -88,16 +89,15 @@ class _Scopes:
         self.module, self.fn, self.parameters, self.group = module, fn, parameters, group
         self.report = Report()
         self.vars: dict[e.Var, int] = {}
-        self.depth = 0  # how many closures are around
-        self._before: list[
-            tuple[e.Var, int | None]
-        ] = []  # the variables bound so far, and what `vars` held then
+        self.depth = 0  # the number of closures around
+        # The variables bound so far, each with its entry in `vars` before.
+        self._before: list[tuple[e.Var, int | None]] = []
         self.dims: dict[p.PrimVar, None] = {}
         self.bound: set[e.Var] = set()
         self.newer: set[DType] = set()
-        self.local: e.Var | None = None  # the local function that is being looked at
+        self.local: e.Var | None = None  # the variable of the current local function
         self.callees = Callees()
-        self.right: set[s.StructInfo] = set()  # what was found right in this scope
+        self.right: set[s.StructInfo] = set()  # the correct StructInfos of this scope
         self.said = 0
 
     def check(self) -> list[Diagnostic]:
@@ -133,7 +133,7 @@ class _Scopes:
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
-        """Within it variables are bound that end with it."""
+        """A scope: variables bound inside end with it."""
         mark, dims = len(self._before), len(self.dims)
         yield
         for var, before in reversed(self._before[mark:]):
@@ -164,7 +164,7 @@ class _Scopes:
                 self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
 
     def _element(self, info: s.StructInfo, place: object) -> None:
-        """Report lengths, dtypes and scalars that no value has, also of what a tuple holds and a function takes and gives."""
+        """Report impossible lengths, dtypes and scalars, also inside tuples and signatures of functions."""
         if type(info) is s.TensorStructInfo:  # most are
             self._tensor(info, place)
             return
@@ -178,26 +178,26 @@ class _Scopes:
             elif isinstance(part, s.FuncStructInfo):
                 parts.extend((part.ret, *reversed(part.params or ())))
             elif isinstance(part, s.PrimStructInfo) and not _is_number(part.dtype):
-                self._say(codes.BAD_SCALAR_TYPE, f"{part} names no scalar", place, spec_only=True)
+                self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=True)
 
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
         for dim in info.dims or ():
             if type(dim) is p.IntImm and dim.value < 0:
-                text = f"a tensor has the length {dim.value}"
+                text = f"a dimension of the tensor is {dim.value}"
                 self._say(codes.NEGATIVE_LENGTH, text, place, spec_only=True)
         if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
-            text = f"no tensor has elements of type {info.dtype}"
+            text = f"a tensor can't have elements of type {info.dtype}"
             self._say(codes.BAD_ELEMENT, text, place, spec_only=True)
         elif info.dtype is not None and info.dtype not in _WIDTHS:
             self._width(info.dtype, place)
 
     def _width(self, element: DType, place: object) -> None:
-        """Report a width that the specification does not have; once per function for those that every model has."""
+        """Report a width that the specification does not have; newer floats, which are common, once per function."""
         if element in self.newer:
             return
         if element.is_float:
             self.newer.add(element)
-            text = f"{element} is younger than the specification"
+            text = f"{element} is newer than the specification"
             self._say(codes.YOUNG_DTYPE, text, place)
         else:
             self._say(codes.BAD_WIDTH, f"the specification has no {element}", place, spec_only=True)
@@ -247,7 +247,7 @@ class _Scopes:
         name = callee.name if isinstance(callee, (e.GlobalVar, e.Var)) else ""
         is_member = type(callee) is e.GlobalVar and name in self.group
         if is_member or callee is self.local:
-            text = f"{name!r} calls back into this function from a dataflow block"
+            text = f"the call of {name!r} in a dataflow block is recursive"
             self._say(codes.RECURSION_IN_DATAFLOW, text, place, spec_only=True)
 
     def _branches(self, value: e.If) -> None:
@@ -274,7 +274,7 @@ class _Scopes:
     def _use(self, var: e.Var, place: object) -> None:
         if var in self.vars:
             self._say(
-                codes.CAPTURED_DATAFLOW_VAR, f"the closure uses {var.name!r} of the block around it", place
+                codes.CAPTURED_DATAFLOW_VAR, f"the closure captures the dataflow variable {var.name!r}", place
             )
         elif type(var) is e.DataflowVar:
             self._say(codes.UNBOUND_DATAFLOW_VAR, f"{var.name!r} is used outside its dataflow block", place)
@@ -308,7 +308,7 @@ class _Scopes:
             self._say(codes.UNDEFINED_GLOBAL, text, var if var.span else place)
 
     def _tensor_operands(self, call: e.Call, name: str, place: object) -> None:
-        """A length is no tensor (errata E-46)."""
+        """Report a symbolic scalar where the operator takes a tensor (errata E-46)."""
         scalars = [(number, arg.value) for number, arg in enumerate(call.args) if type(arg) is e.PrimValue]
         declared = find(name) if scalars else None
         if declared is None:
@@ -316,7 +316,7 @@ class _Scopes:
         for number, value in scalars:
             kinds = [q.kind for q in declared.operands[number : number + 1]]
             if kinds and kinds[0].startswith("Tensor") and p.free_vars(value):
-                text = f"{value} is a scalar made of shape variables, where {name} takes a tensor"
+                text = f"{value} is a scalar computed from shape variables, but {name} takes a tensor here"
                 self._say(codes.SHAPE_VAR_AS_TENSOR, text, place, spec_only=True)
 
     def _operator(self, op: e.OpRef, place: object) -> None:
