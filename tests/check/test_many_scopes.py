@@ -110,6 +110,6 @@ def test_a_recursive_closure_of_a_dataflow_block_sees_itself_only() -> None:
         "                t = g(p)\n                u = f(t)\n                return u\n"
         "            v = f(x)\n            R.output(v)\n        return v\n"
     )
-    assert [m for m in _problems(recursive) if m.startswith("the closure uses")] == [
+    assert [m for m in _problems(recursive) if m.startswith("the closure captures")] == [
         "the closure captures the dataflow variable 'f'"
     ]
