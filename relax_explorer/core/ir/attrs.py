@@ -55,11 +55,8 @@ class Attrs(Mapping[str, Any]):
     def __contains__(self, name: object) -> bool:
         return name in self._dict
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
 
     def get(self, name: str, default: Any = None) -> Any:
         """The constant called `name`, else `default`."""

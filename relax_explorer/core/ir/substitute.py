@@ -123,6 +123,9 @@ class Substitution:
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
+        var: e.Var | None = None
+        if type(binding) is e.VarBinding and type(binding.value) is e.Function:
+            var = self._define(binding.var)  # first, for the function may call itself
         value = self.expr(binding.value)
         if isinstance(binding, e.MatchCast):
             info = substitute_info(binding.struct_info, self.dims, self.variables)
@@ -130,7 +133,7 @@ class Substitution:
             return replace(
                 binding, var=var, value=value, struct_info=info, annotation=self.info(binding.annotation)
             )
-        annotation, var = binding.annotation, self._define(binding.var)
+        annotation, var = binding.annotation, var or self._define(binding.var)
         if annotation is not None:
             annotation = self.info(annotation)
         if var is binding.var and value is binding.value and annotation is binding.annotation:

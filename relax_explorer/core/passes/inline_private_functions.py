@@ -107,13 +107,6 @@ class _Copy(Substitution):
         self.variables[var] = new = e.var_like(var, self.info(var.struct_info), kind)
         return new
 
-    def binding(self, binding: e.Binding) -> e.Binding:
-        """Copy one binding. A recursive function refers to its new name."""
-        if type(binding) is e.VarBinding and type(binding.value) is e.Function:
-            var = self._define(binding.var)
-            return replace(binding, var=var, value=self.expr(binding.value))
-        return super().binding(binding)
-
 
 def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder) -> None:
     """Emit the casts of the arguments, the blocks of the body, and the binding of the result."""

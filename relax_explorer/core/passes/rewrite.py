@@ -61,8 +61,11 @@ class Rewriter:
         )
 
     def _binding(self, binding: e.Binding) -> Answer:
-        value = self._value(binding.value)
-        current = self.substitution.infos(replace(binding, value=value))
+        if type(binding.value) is e.Function:  # it may call itself, so its variable is renamed first
+            described = self.substitution.infos(binding)
+            current = replace(described, value=self._value(binding.value))
+        else:
+            current = self.substitution.infos(replace(binding, value=self._value(binding.value)))
         answer = self.rule(self, current)
         if answer is not binding:
             self.at.record(binding, answer)

@@ -14,6 +14,8 @@ _BAD = re.compile(r"\W", re.ASCII)
 
 def usable(hint: str) -> str:
     """`hint` as a Python identifier that hides nothing."""
+    if hint.isidentifier() and hint.isascii() and hint not in RESERVED:
+        return hint
     name = hint if hint.isascii() and hint.isidentifier() else _BAD.sub("_", hint) or "v"
     if name[0].isdigit():
         name = f"v{name}"
@@ -25,25 +27,26 @@ def function_name(name: str) -> str:
     return name if name.isidentifier() and not keyword.iskeyword(name) else usable(name)
 
 
-class Names:
-    """Gives each variable of a scope a name of its own: the first to ask gets its hint, a later one `hint_1`."""
+class Names(dict[Any, str]):
+    """The name of each variable of a scope; the first to ask for a name gets its hint, a later one `hint_1`."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._names: dict[Any, str] = {}
+        super().__init__()
         self._used: set[str] = set(taken)
         self._next: dict[str, int] = {}
         self._order: list[Any] = []
 
-    def __call__(self, var: Any) -> str:
-        """The name of `var`."""
-        hit = self._names.get(var)
-        return hit if hit is not None else self.assign(var, var.name)
+    # Looked up for each variable of each line, so that no function of Python's stands between.
+    __call__ = dict.__getitem__
+
+    def __missing__(self, var: Any) -> str:
+        return self.assign(var, var.name)
 
     def assign(self, var: Any, hint: str) -> str:
         """Name `var` after `hint`."""
         name = base = usable(hint)
         if base == "_":  # any number of results may be thrown away
-            self._names[var] = "_"
+            self[var] = "_"
             return "_"
         count = self._next.get(base, 0)
         while name in self._used:
@@ -52,7 +55,7 @@ class Names:
         if count:
             self._next[base] = count
         self._used.add(name)
-        self._names[var] = name
+        self[var] = name
         self._order.append(var)
         return name
 
@@ -63,16 +66,16 @@ class Names:
     def release(self, mark: int) -> None:
         """Free the names given since `mark`: their scope has ended."""
         for var in self._order[mark:]:
-            name = self._names[var]
+            name = self[var]
             self._used.discard(name)
             self._next.pop(usable(var.name) if hasattr(var, "name") else name, None)
         del self._order[mark:]
 
     def fix(self, var: Any, name: str) -> None:
         """Give `var` exactly this name, shared or not."""
-        self._names[var] = name
+        self[var] = name
         self._used.add(name)
 
     def known(self, var: Any) -> bool:
         """Whether `var` has a name."""
-        return var in self._names
+        return var in self

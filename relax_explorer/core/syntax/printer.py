@@ -64,10 +64,10 @@ class _ModulePrinter:
         for number, (name, fn) in enumerate(self.module.functions.items()):
             if number:
                 body.append(Line(""))
-            body.extend(
-                Line(INDENT + line.text if line.text else "", line.node, name)
-                for line in self._member(name, fn)
-            )
+            members = self._member(name, fn)
+            for line in members:
+                line.text, line.function = INDENT + line.text if line.text else "", name
+            body.extend(members)
         if not self.module.functions:
             body.append(Line(f"{INDENT}pass"))
         lines = self.printed.lines
@@ -241,20 +241,19 @@ class FunctionPrinter:
         """One binding, on one line unless it holds a function or an If."""
         if not isinstance(binding, e.VarBinding):
             self._match_cast(binding, depth)
-            return
-        writer = _VALUE_WRITERS.get(type(binding.value))
-        if writer is not None:
-            writer(self, binding, depth)
+        elif type(binding.value) in _VALUE_WRITERS:
+            _VALUE_WRITERS[type(binding.value)](self, binding, depth)
         else:
-            self._line(depth, self._plain(binding), binding)
+            self.lines.append(Line(INDENT * depth + self._plain(binding), binding))
 
     def _plain(self, binding: e.VarBinding) -> str:
-        var = binding.var
+        var, value = binding.var, binding.value
         written = binding.annotation is not None
-        is_void = var.struct_info is s.VOID and type(binding.value) is e.Call
-        if is_void and not written and self._is_unread(var):
-            return self.text.write(binding.value)
-        return f"{self._target(var, binding.value, written)} = {self._bound(var, binding.value)}"
+        if var.struct_info is s.VOID and type(value) is e.Call and not written and self._is_unread(var):
+            return self.text.write(value)
+        target = self._target(var, value, written)
+        bound = self._bound(var, value) if type(value) is e.PrimValue else self.text.write(value)
+        return f"{target} = {bound}"
 
     def _is_unread(self, var: e.Var) -> bool:
         """Whether nothing needs the value; of a binding that is printed alone, its name says so."""
@@ -274,21 +273,10 @@ class FunctionPrinter:
 
     def _target(self, var: e.Var, value: e.Expr, written: bool = False) -> str:
         """The left side of a binding; `written` says that its annotation stays although the call says the same."""
-        name = self.text.names(var)
         info = var.struct_info
-        said = (
-            not written
-            and type(value) is e.Call
-            and type(value.op) is e.OpRef
-            and value.op.name in _SAID_IN_CALL
-        )
-        if (
-            info is None
-            or not self.text.annotate
-            or (said and value.sinfo_args and info is value.sinfo_args[0])  # type: ignore[attr-defined]  # narrowed by type() above
-        ):
-            return name
-        return f"{name}: {self.text.info_text(info)}"
+        if info is None or not self.text.annotate or (not written and _says(value, info)):
+            return self.text.names[var]
+        return f"{self.text.names[var]}: {self.text.info_text(info)}"
 
     def _match_cast(self, binding: e.MatchCast, depth: int) -> None:
         cast = f"R.match_cast({self.text.write(binding.value)}, {self.text.info_text(binding.struct_info)})"
@@ -326,6 +314,17 @@ _VALUE_WRITERS: dict[type, Callable[[FunctionPrinter, e.VarBinding, int], None]]
     e.Function: FunctionPrinter._function,
     e.If: FunctionPrinter._if,
 }
+
+
+def _says(value: e.Expr, info: s.StructInfo) -> bool:
+    """Whether the text of a call tells its StructInfo, so that the binding needs no annotation."""
+    return (
+        type(value) is e.Call
+        and info in value.sinfo_args
+        and info is value.sinfo_args[0]
+        and type(value.op) is e.OpRef
+        and value.op.name in _SAID_IN_CALL
+    )
 
 
 def _calls_globals(fn: e.Function) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import Attrs, Verbatim
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim_text import Named, PrimText, float_text, quoted
@@ -22,6 +23,8 @@ from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import MISSING, Dialect
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS, PACKED_FORMS
+
+_Writers = dict[type, Callable[[Any], str]]
 
 
 class Constants:
@@ -71,7 +74,10 @@ class ExprText:
         )
         self._infos: dict[s.StructInfo, str] = {}
         self._written: dict[int, str] = {}
-        self._writers = _WRITERS
+        plain: _Writers = {kind: partial(rule, self) for kind, rule in _WRITERS.items()}
+        self._plain = self._writers = plain | dict.fromkeys(_VARS, names.__getitem__)
+        # The same while the texts of nested expressions are at hand; apart, for most expressions hold variables only.
+        self._of_nested = self._plain | {kind: partial(_or_written, self, plain[kind]) for kind in _NESTING}
         self._attrs: dict[Attrs, str] = {}
 
     def _shape_var(self, var: Named) -> str:
@@ -93,18 +99,18 @@ class ExprText:
 
     def write(self, expr: e.Expr) -> str:
         """`expr` as text; what is nested in it is written first, inside out, so that no depth is too much."""
-        if self._writers is _WRITERS and type(expr) in _NESTING:
-            for inner in expr.args if type(expr) is e.Call else operands(expr):
-                if type(inner) is e.Call or type(inner) is e.TupleGetItem:
-                    return self._inside_out(expr)
-        return self._writers[type(expr)](self, expr)
+        if self._writers is self._plain and type(expr) in _NESTING:
+            inner = expr.args if type(expr) is e.Call else operands(expr)
+            if not _DEEP.isdisjoint(map(type, inner)):
+                return self._inside_out(expr)
+        return self._writers[type(expr)](expr)
 
     def _inside_out(self, expr: e.Expr) -> str:
-        self._writers = _WRITERS_OF_NESTED
+        self._writers = self._of_nested
         for inner in _nested(expr):
-            self._written[id(inner)] = self._writers[type(inner)](self, inner)
-        text = self._writers[type(expr)](self, expr)
-        self._writers = _WRITERS
+            self._written[id(inner)] = self._writers[type(inner)](inner)
+        text = self._writers[type(expr)](expr)
+        self._writers = self._plain
         self._written.clear()
         return text
 
@@ -115,7 +121,7 @@ class ExprText:
     def listed(self, exprs: tuple[e.Expr, ...]) -> str:
         """Expressions with commas between them."""
         writers = self._writers
-        return ", ".join([writers[type(expr)](self, expr) for expr in exprs])
+        return ", ".join([writers[type(expr)](expr) for expr in exprs])
 
     def constant(self, value: Any) -> str:
         """A compile-time constant of an attribute."""
@@ -197,9 +203,8 @@ def _call(out: ExprText, expr: e.Call) -> str:
     op = expr.op
     if type(op) is e.OpRef:
         name = op.name.removeprefix("relax.")
-        form = _CALL_WRITERS.get(name)
-        if form is not None:
-            return form(out, expr, name)
+        if name in _CALL_WRITERS:
+            return _CALL_WRITERS[name](out, expr, name)
         rest = _arguments(out, expr)
         if name == op.name:  # of users, whose names have another start
             return f"R.op({quoted(name)}, {rest})" if rest else f"R.op({quoted(name)})"
@@ -233,13 +238,18 @@ def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
 
 
 def _arguments(out: ExprText, expr: e.Call) -> str:
-    spelled = e.PrimValue in map(type, expr.args) and _spells_numbers(expr)
-    text = _spelled(out, expr.args) if spelled else out.listed(expr.args)
-    if expr.attrs:
+    args = expr.args
+    if _VARS.issuperset(map(type, args)):
+        text = ", ".join(map(out.names.__getitem__, args))
+    elif e.PrimValue in map(type, args) and _spells_numbers(expr):
+        text = _spelled(out, args)
+    else:
+        text = out.listed(args)
+    if expr.attrs is not EMPTY:
         text += out.attrs(expr.attrs)
     if expr.sinfo_args:
         text += f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)}"
-    return text if expr.args else text.removeprefix(", ")
+    return text if args else text.removeprefix(", ")
 
 
 def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
@@ -283,6 +293,8 @@ _CALL_WRITERS: dict[str, Callable[[ExprText, e.Call, str], str]] = {
 }
 
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
+_DEEP = frozenset({e.Call, e.TupleGetItem})
+_VARS = frozenset({e.Var, e.DataflowVar})
 
 
 def _nested(expr: e.Expr) -> list[e.Expr]:
@@ -296,17 +308,12 @@ def _nested(expr: e.Expr) -> list[e.Expr]:
     return found[::-1]
 
 
-def _or_written(rule: Callable[[ExprText, Any], str]) -> Callable[[ExprText, Any], str]:
-    def write(out: ExprText, expr: e.Expr) -> str:
-        text = out.written(expr)
-        return rule(out, expr) if text is None else text
-
-    return write
+def _or_written(out: ExprText, writer: Callable[[Any], str], expr: e.Expr) -> str:
+    text = out.written(expr)
+    return writer(expr) if text is None else text
 
 
 _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
-    e.Var: lambda out, x: out.names(x),
-    e.DataflowVar: lambda out, x: out.names(x),
     e.GlobalVar: lambda out, x: f"{out.module_alias}.{x.name}",
     e.ExternFunc: _extern,
     e.OpRef: lambda out, x: f"R.{x.name.removeprefix('relax.')}",
@@ -319,8 +326,6 @@ _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
     e.TupleGetItem: lambda out, x: f"{out.write(x.tuple)}[{x.index}]",
     e.Call: _call,
 }
-# The same while the texts of nested expressions are at hand; apart, for most expressions hold variables only.
-_WRITERS_OF_NESTED = _WRITERS | {kind: _or_written(_WRITERS[kind]) for kind in _NESTING}
 
 
 def _int_text(out: ExprText, value: int) -> str:
