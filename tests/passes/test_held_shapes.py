@@ -46,3 +46,39 @@ def test_an_output_forgets_what_only_its_dataflow_block_knows() -> None:
     main = rxe.normalize(rxe.parse(PROGRAM))["main"]
     outputs = {b.var.name: str(b.var.struct_info) for b in main.body.blocks[0].bindings}
     assert outputs["w"] == 'R.Tuple(R.Tensor(s, dtype="float32"), R.Tensor(dtype="float32"))'
+
+
+CLOSURE = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor("float32"), z: R.Tensor("float32")) -> R.Tensor("float32"):
+        s0 = R.shape_of(x)
+        s = s0
+
+        @R.function
+        def g(q: R.Tensor(s, dtype="float32")) -> R.Tensor("float32"):
+            @R.function
+            def h(q1: R.Tensor(s, dtype="float32")) -> R.Tensor("float32"):
+                return q1
+            r = h(q)
+            return r
+
+        w = g(z)
+        return w
+"""
+
+
+@pytest.mark.parametrize("name", rxe.passes.names())
+def test_a_closure_compares_its_argument_with_a_held_shape(name: str) -> None:
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(CLOSURE)), name)
+    assert rxe.structural_equal(rxe.normalize(rxe.parse(after.script())), after)
+    fits, other = np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32)
+    assert rxe.run(after, "main", [fits, fits]).shape == (2, 3)
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(after, "main", [fits, other])
+    assert caught.value.diagnostics[0].message.startswith("q of g is a tensor (3, 2) of float32")
+
+
+def test_a_held_shape_in_the_type_of_a_parameter_is_read() -> None:
+    assert "RX0301" not in {item.code.id for item in rxe.check(rxe.parse(CLOSURE))}

@@ -25,7 +25,12 @@ def settled(report: Report, info: s.StructInfo, now: Renamed, place: object) -> 
         if held is not None and held is not s.OBJECT and not isinstance(held, s.ShapeStructInfo):
             text = f"{var.name!r} is {held}, not a shape"
             report.say(codes.NO_SHAPE_HELD, text, place, help=codes.NO_SHAPE_HELD.fix)
-    return substitute_info(info, {}, dict(now))
+    return renamed(info, now)
+
+
+def renamed(info: s.StructInfo, now: Renamed) -> s.StructInfo:
+    """`info` with the variables that hold its shapes as they are called `now`."""
+    return substitute_info(info, {}, dict(now)) if info_holders(info) else info
 
 
 def settled_cast(report: Report, binding: e.MatchCast, now: Renamed) -> e.MatchCast:

@@ -114,16 +114,22 @@ class FunctionNormalizer:
         return new if new.struct_info is info else replace(new, struct_info=info)
 
     def _params(self, fn: e.Function) -> e.Function:
-        """The function with StructInfo on every parameter (errata E-17)."""
-        if all(param.struct_info is not None for param in fn.params):
-            return fn
-        params = []
-        for param in fn.params:
-            if param.struct_info is None:
-                text = f"parameter {param.name!r} has no StructInfo and is treated as Object"
-                self.report.say(codes.UNTYPED_PARAM, text, param, help=codes.UNTYPED_PARAM.fix)
-            params.append(param if param.struct_info is not None else self._var(param, s.OBJECT))
-        return replace(fn, params=tuple(params))
+        """The function with StructInfo on every parameter (errata E-17). It names variables as they are called now."""
+        params = tuple(map(self._param, fn.params))
+        ret = fn.ret_struct_info
+        if ret is not None:
+            ret = held.settled(self.report, ret, self.vars, fn)
+        same = all(map(is_, params, fn.params))
+        return replace(fn, params=fn.params if same else params, ret_struct_info=ret)
+
+    def _param(self, param: e.Var) -> e.Var:
+        info = param.struct_info
+        if info is None:
+            text = f"parameter {param.name!r} has no StructInfo and is treated as Object"
+            self.report.say(codes.UNTYPED_PARAM, text, param, help=codes.UNTYPED_PARAM.fix)
+            return self._var(param, s.OBJECT)
+        settled = held.settled(self.report, info, self.vars, param)
+        return param if settled is info else self._var(param, settled)
 
     # -- sequences ------------------------------------------------------------------------------------------------
 
@@ -262,7 +268,8 @@ class FunctionNormalizer:
     def _nested(self, binding: e.VarBinding) -> None:
         fn = binding.value
         assert isinstance(fn, e.Function)  # the caller looked
-        early = self._var(binding.var, function_info(fn, True))  # a recursive closure sees itself
+        signature = held.renamed(function_info(fn, True), self.vars)
+        early = self._var(binding.var, signature)  # a recursive closure sees itself
         self.infer.callees.define(early)
         new, is_unread = self._inner(fn)
         if fn.ret_struct_info is None and _mentions(new, early):

@@ -135,9 +135,9 @@ class Machine:
             self._renew_constants(made, fn, name)
         for slot, value in zip(made.plan.params, args, strict=True):
             made.registers[slot] = value
-        self._match_params(fn, name, args, made)
         for var, slot in made.plan.captured:
             made.registers[slot] = captured.get(var)
+        self._match_params(fn, name, args, made)
         self.frames.append(made)
 
     def _renew_constants(self, made: Frame, fn: e.Function, name: str) -> None:

@@ -101,13 +101,17 @@ class Substitution:
 
     def function(self, fn: e.Function) -> e.Function:
         """A function, its parameters included."""
+        fn = self.signature(fn)
+        return replace(fn, body=self.sequence(fn.body))
+
+    def signature(self, fn: e.Function) -> e.Function:
+        """A function with its old body under its new parameters and StructInfo."""
         params = tuple([self._define(param) for param in fn.params])
-        same = all(a is b for a, b in zip(params, fn.params, strict=True))
-        body = self.sequence(fn.body)
-        ret = self.info(fn.ret_struct_info)
-        info = self.info(fn.struct_info)
         return replace(
-            fn, params=fn.params if same else params, body=body, ret_struct_info=ret, struct_info=info
+            fn,
+            params=fn.params if all(map(is_, params, fn.params)) else params,
+            ret_struct_info=self.info(fn.ret_struct_info),
+            struct_info=self.info(fn.struct_info),
         )
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:

@@ -161,6 +161,8 @@ def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
     """The variables that hold a shape which a StructInfo mentions, in order."""
     if type(info) is s.TupleStructInfo:
         return tuple([var for field in info.fields for var in info_holders(field)])
+    if type(info) is s.FuncStructInfo:
+        return tuple([var for part in (*(info.params or ()), info.ret) for var in info_holders(part)])
     shape = info.shape if type(info) is s.TensorStructInfo else None
     return (shape,) if isinstance(shape, e.Var) else ()
 

@@ -77,6 +77,7 @@ class Rewriter:
             true, false = (self._inner(branch) for branch in sequences(value))
             return replace(value, condition=condition, true_branch=true, false_branch=false)
         if type(value) is e.Function:
+            value = self.substitution.signature(value)
             outer, self.owner = self.owner, value
             inner = self._inner(value.body)
             self.owner = outer
