@@ -248,7 +248,7 @@ DIFFERS = {
         "RX0212",
         "error",
         "passes 3 and allocates 1",
-        "in its order",
+        "in their order",
         ["3 given here"],
     ),
     "another length apart": (
@@ -296,7 +296,7 @@ DIFFERS = {
         "RX0212",
         "error",
         "passes 1 and allocates 1",
-        "in its order",
+        "in their order",
         ["1 given here"],
     ),
     "another one in place": (
