@@ -126,9 +126,9 @@ def assert_op(machine: Running, frame: Frame, at: Instruction, args: list[Value]
     if isinstance(condition, np.ndarray) and condition.ndim:
         raise machine.trap(codes.ASSERTION, f"the condition is {describe(condition)}, not one bool", at)
     if not bool(condition):
-        rest = [arg for arg in args[1:] if not isinstance(arg, str)]
+        values = [arg for arg in args[1:] if not isinstance(arg, str)]
         template = at.node.attrs.get("format") or next((arg for arg in args[1:] if isinstance(arg, str)), "")
-        raise machine.trap(codes.ASSERTION, _formatted(template, rest) or "the condition is false", at)
+        raise machine.trap(codes.ASSERTION, _formatted(template, values) or "the condition is false", at)
     machine.write(frame, at.target, ())
 
 
@@ -167,8 +167,8 @@ def call_builtin_with_ctx(machine: Running, frame: Frame, at: Instruction, args:
     """`R.call_builtin_with_ctx("name", (args…))`: call a builtin of the virtual machine. The context is the machine."""
     name = args[0].name if isinstance(args[0], e.ExternFunc) else describe(args[0])
     if name == "vm.builtin.invoke_closure":
-        closure, *rest = args[1]
-        return machine.call_value(closure, rest, frame, at)
+        closure, *arguments = args[1]
+        return machine.call_value(closure, arguments, frame, at)
     machine.write(frame, at.target, machine.packed(name, list(args[1]), at))
     return None
 

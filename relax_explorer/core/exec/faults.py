@@ -61,5 +61,7 @@ def _at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
     first = failure.diagnostics[0]
     if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):
         return failure
-    own = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
-    return Failure(replace(own, labels=(*own.labels, Label(first.labels[0].place, "in this PrimFunc"))))
+    problem = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
+    return Failure(
+        replace(problem, labels=(*problem.labels, Label(first.labels[0].place, "in this PrimFunc")))
+    )

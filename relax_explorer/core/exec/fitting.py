@@ -126,10 +126,10 @@ def _info(value: Value, stated: s.StructInfo | None) -> s.StructInfo:
         fields = stated.fields if isinstance(stated, s.TupleStructInfo) else (None,) * len(value)
         return s.TupleStructInfo(tuple([_info(item, f) for item, f in zip(value, fields, strict=False)]))
     if isinstance(value, (bool, int, float, np.generic)):
-        wanted = stated.dtype if isinstance(stated, s.PrimStructInfo) else FLOAT64
-        kind = scalar_dtype(value, wanted) or FLOAT64
+        expected = stated.dtype if isinstance(stated, s.PrimStructInfo) else FLOAT64
+        dtype = scalar_dtype(value, expected) or FLOAT64
         return s.PrimStructInfo(
-            kind, p.as_prim(value.item() if isinstance(value, np.generic) else value, kind)
+            dtype, p.as_prim(value.item() if isinstance(value, np.generic) else value, dtype)
         )
     return stated or s.OBJECT
 
@@ -151,7 +151,7 @@ def check_value(
     op: type[Op],
     args: Sequence[Value],
     value: Value,
-    wanted: s.StructInfo,
+    expected: s.StructInfo,
 ) -> None:
     """Hold a value against the type that the rule gave for these operands, and against that of its variable.
 
@@ -160,17 +160,17 @@ def check_value(
     """
     stated, scope = at.node.struct_info or s.OBJECT, machine.scope(frame)
     try:
-        match(value, wanted, dict(frame.dims), scope)
+        match(value, expected, dict(frame.dims), scope)
     except Mismatch as problem:
-        text = f"{op.name} gives {describe(value)}, not {wanted}: {problem}"
-        lie = _other_than_stated(frame, at.node, op, args, scope) if wanted is stated else ""
+        text = f"{op.name} gives {describe(value)}, not {expected}: {problem}"
+        lie = _other_than_stated(frame, at.node, op, args, scope) if expected is stated else ""
         code = runtime.SHAPE_CHECK if lie else internal.WRONG_VALUE
         trap = machine.trap(code, f"{op.name}: {lie}" if lie else text, at)
         raise with_operands(trap, frame, at.node, op, args) from None
     try:
         match(value, stated, dict(frame.dims), scope)
     except Mismatch as problem:
-        text = f"with these lengths the result is {wanted}, its type says {stated}: {problem}"
+        text = f"with these lengths the result is {expected}, its type says {stated}: {problem}"
         lie = _other_than_stated(frame, at.node, op, args, scope) or text
         trap = machine.trap(runtime.SHAPE_CHECK, f"{op.name}: {lie}", at)
         raise with_operands(trap, frame, at.node, op, args) from None

@@ -38,13 +38,13 @@ class Frame:
 
     def __getitem__(self, name: str) -> Value:
         """The value of the variable called `name`. Raises KeyError if it has no value yet."""
-        found = None
+        matches = None
         for var, slot in self.plan.slots.items():
             if var.name == name and self.registers[slot] is not None:
-                found = self.registers[slot]
-        if found is None:
+                matches = self.registers[slot]
+        if matches is None:
             raise KeyError(f"{name!r} has no value here")
-        return to_python(found)
+        return to_python(matches)
 
     def value_of(self, var: e.Var) -> Value:
         """The value of a variable, or None if it has none yet."""

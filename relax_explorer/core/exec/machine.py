@@ -129,30 +129,30 @@ class Machine:
                     help=codes.DEPTH.fix,
                 )
             )
-        made = Frame(fn, name, dict(dims))
-        made.into, made.made_by = into, binding
-        if self.is_mutable and made.plan.constants:
-            self._renew_constants(made, fn, name)
-        for slot, value in zip(made.plan.params, args, strict=True):
-            made.registers[slot] = value
-        for var, slot in made.plan.captured:
-            made.registers[slot] = captured.get(var)
-        self._match_params(fn, name, args, made)
-        self.frames.append(made)
+        frame = Frame(fn, name, dict(dims))
+        frame.into, frame.made_by = into, binding
+        if self.is_mutable and frame.plan.constants:
+            self._renew_constants(frame, fn, name)
+        for slot, value in zip(frame.plan.params, args, strict=True):
+            frame.registers[slot] = value
+        for var, slot in frame.plan.captured:
+            frame.registers[slot] = captured.get(var)
+        self._match_params(fn, name, args, frame)
+        self.frames.append(frame)
 
-    def _renew_constants(self, made: Frame, fn: e.Function, name: str) -> None:
+    def _renew_constants(self, frame: Frame, fn: e.Function, name: str) -> None:
         """Copy the constants that may be overwritten into the frame."""
-        held = self.renewed.get(made.plan)
-        if held is None:
+        slots = self.renewed.get(frame.plan)
+        if slots is None:
             memory = aliases(self.module, name, fn)
-            held = self.renewed[made.plan] = [n for n, expr in made.plan.constants if memory.written(expr)]
-        for slot in held:
-            made.registers[slot] = made.registers[slot].copy()
+            slots = self.renewed[frame.plan] = [n for n, expr in frame.plan.constants if memory.written(expr)]
+        for slot in slots:
+            frame.registers[slot] = frame.registers[slot].copy()
 
-    def _match_params(self, fn: e.Function, name: str, args: Sequence[Value], made: Frame) -> None:
+    def _match_params(self, fn: e.Function, name: str, args: Sequence[Value], frame: Frame) -> None:
         infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]
         try:
-            match_all(args, infos, made.dims, self.scope(made))
+            match_all(args, infos, frame.dims, self.scope(frame))
         except Mismatch as problem:
             param, value = fn.params[problem.position], args[problem.position]
             text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
@@ -272,7 +272,9 @@ class Machine:
     def _refuse_ended(self, frame: Frame, at: Instruction) -> None:
         for slot in at.args:
             if frame.registers[slot] is ENDED:
-                name = next((var.name for var, own in frame.plan.slots.items() if own == slot), "a value")
+                name = next(
+                    (var.name for var, register in frame.plan.slots.items() if register == slot), "a value"
+                )
                 raise self.trap(codes.USED_AFTER_END, f"{name} is used after it was killed", at)
 
     def _check_annotation(self, frame: Frame, binding: e.Binding, value: Value) -> None:
@@ -351,10 +353,10 @@ class Machine:
         fn = at.node
         name = at.binding.var.name if at.binding is not None and at.binding.var is not None else "closure"
         captured = {var: frame.registers[slot] for var, slot in zip(free_variables(fn), at.args, strict=True)}
-        made = Closure(fn, name, captured, dict(frame.dims))
+        closure = Closure(fn, name, captured, dict(frame.dims))
         if at.binding is not None and at.binding.var in captured:
-            captured[at.binding.var] = made  # a closure that calls itself
-        self.write(frame, at.target, made)
+            captured[at.binding.var] = closure  # a closure that calls itself
+        self.write(frame, at.target, closure)
 
     def _global(self, frame: Frame, at: Instruction) -> Event | None:
         fn = self.module.functions.get(at.node.op.name)
@@ -415,9 +417,9 @@ class Machine:
         from relax_explorer.core.exec import vm_builtins
 
         function = packed.find(name)
-        own = vm_builtins.TABLE.get(name)
-        if function is None and own is not None:
-            return overwriting(self, args, lambda: guarded(self, at, lambda: own(self, at, list(args))))
+        builtin = vm_builtins.TABLE.get(name)
+        if function is None and builtin is not None:
+            return overwriting(self, args, lambda: guarded(self, at, lambda: builtin(self, at, list(args))))
         if function is None:
             text = f"no packed function {name!r} is registered"
             raise self.trap(codes.UNKNOWN_PACKED, text, at, packed.hint(name))
@@ -444,9 +446,9 @@ class Machine:
     def _op(self, frame: Frame, at: Instruction) -> Event | None:
         args = [frame.registers[slot] for slot in at.args]
         name = at.node.op.name
-        own = builtins.TABLE.get(name)
-        if own is not None:
-            return own(self, frame, at, args)  # type: ignore[no-any-return]  # the table has the type
+        builtin = builtins.TABLE.get(name)
+        if builtin is not None:
+            return builtin(self, frame, at, args)  # type: ignore[no-any-return]  # the table has the type
         op = find(name)
         if op is None or op.evaluate is None:
             reason = op.no_evaluate if op is not None else "it is not known"

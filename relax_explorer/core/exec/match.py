@@ -102,13 +102,13 @@ class _Matching:
         for position, path, where, dim, length in self.pending:
             self.position = position
             try:
-                wanted = evaluate(dim, self.dims)
+                expected = evaluate(dim, self.dims)
             except Undefined as problem:
                 raise Mismatch(path, f"{where}{problem}", problem.code) from None
-            if wanted is None:
+            if expected is None:
                 raise Mismatch(path, f"{where}{dim} has no value yet")
-            if wanted != length:
-                text = f"expected {wanted}" if type(dim) is p.IntImm else f"{dim} = {wanted}"
+            if expected != length:
+                text = f"expected {expected}" if type(dim) is p.IntImm else f"{dim} = {expected}"
                 raise Mismatch(path, f"{where}{text}, got {length}")
         for position, path, have, want in self.functions:
             self.position = position
@@ -124,8 +124,8 @@ class _Matching:
             if isinstance(shape, Shape)
         }
 
-    def _lengths(self, lengths: tuple[int, ...], wanted: tuple[p.PrimExpr, ...], path: Path) -> None:
-        for number, (length, dim) in enumerate(zip(lengths, wanted, strict=True)):
+    def _lengths(self, lengths: tuple[int, ...], expected: tuple[p.PrimExpr, ...], path: Path) -> None:
+        for number, (length, dim) in enumerate(zip(lengths, expected, strict=True)):
             if type(dim) is p.PrimVar and dim not in self.dims:
                 self.dims[dim] = int(length)
             elif type(dim) is not p.AnyDim:
@@ -161,9 +161,9 @@ class _Matching:
     def prim(self, value: Value, info: s.PrimStructInfo, path: Path) -> None:
         if kind_of(value) != "prim":
             raise Mismatch(path, f"expected a scalar, got {describe(value)}")
-        found = scalar_dtype(value, info.dtype)
-        if found is not info.dtype:
-            raise Mismatch(path, f"a scalar of {found}, expected {info.dtype}")
+        dtype = scalar_dtype(value, info.dtype)
+        if dtype is not info.dtype:
+            raise Mismatch(path, f"a scalar of {dtype}, expected {info.dtype}")
         if type(info.value) is p.PrimVar and info.value not in self.dims:
             self.dims[info.value] = int(value)
         elif info.value is not None and info.dtype.is_int:
@@ -204,13 +204,13 @@ class _Matching:
     def _compare(self, path: Path, have: s.FuncStructInfo, want: s.FuncStructInfo) -> None:
         if compatible(have, want) is YES:
             return
-        params, given = have.params or (), want.params or ()
-        if len(params) != len(given):
-            raise Mismatch(path, f"a function of {len(params)} parameters, expected {len(given)}")
-        taken, ret = instantiate(have, given)
-        for number, (wanted, offered) in enumerate(zip(taken, given, strict=True), 1):
-            if compatible(offered, wanted) is not YES:
-                raise Mismatch(path, f"parameter {number} takes {wanted}, expected {offered}")
+        params, actual = have.params or (), want.params or ()
+        if len(params) != len(actual):
+            raise Mismatch(path, f"a function of {len(params)} parameters, expected {len(actual)}")
+        taken, ret = instantiate(have, actual)
+        for number, (accepted, offered) in enumerate(zip(taken, actual, strict=True), 1):
+            if compatible(offered, accepted) is not YES:
+                raise Mismatch(path, f"parameter {number} takes {accepted}, expected {offered}")
         if compatible(ret, want.ret) is not YES:
             raise Mismatch(path, f"the function returns {ret}, expected {want.ret}")
         raise Mismatch(path, "the function may have effects, expected a pure one")
@@ -224,11 +224,11 @@ def proved(call: e.Call) -> bool:
     callee = call.op.struct_info if isinstance(call.op, e.GlobalVar) else None
     if not isinstance(callee, s.FuncStructInfo) or callee.params is None:
         return False
-    given = tuple([arg.struct_info or s.OBJECT for arg in call.args])
-    params, _ = instantiate(callee, given)
-    return len(params) == len(given) and all(
+    actual = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+    params, _ = instantiate(callee, actual)
+    return len(params) == len(actual) and all(
         compatible(have, want) is YES and always_fits(have, want)
-        for have, want in zip(given, params, strict=True)
+        for have, want in zip(actual, params, strict=True)
     )
 
 

@@ -61,12 +61,12 @@ class _Watch:
         return self._went_wrong(binding.value, results)
 
     def _went_wrong(self, call: e.Call, results: list[Any]) -> bool:
-        given = _arrays(
+        inputs = _arrays(
             [part.data if type(part) is e.Constant else self.bound.get(part) for part in _parts(call)]
         )
-        before = {id(array): self.known.get(id(array)) or self._look(array) for array in given}
+        before = {id(array): self.known.get(id(array)) or self._look(array) for array in inputs}
         new = (None, False, False)
-        states = [(before.get(id(array), new), self._look(array)) for array in [*results, *given]]
+        states = [(before.get(id(array), new), self._look(array)) for array in [*results, *inputs]]
         if any(now[1] and not was[1] for was, now in states):
             return True
         infinite = any(now[2] and not was[2] for was, now in states)
@@ -115,25 +115,25 @@ def _is_infinite(expr: p.PrimExpr) -> bool:
 
 def _parts(call: e.Call) -> list[e.Expr]:
     """The operands of a call, including the fields of tuples."""
-    found, stack = [], list(call.args)
+    parts, stack = [], list(call.args)
     while stack:
         part = stack.pop()
-        found.append(part)
+        parts.append(part)
         if type(part) is e.Tuple:
             stack.extend(operands(part))
-    return found
+    return parts
 
 
 def _arrays(values: list[Any]) -> list[Any]:
     """The float arrays in values and their tuples."""
-    found, stack = [], list(values)
+    arrays, stack = [], list(values)
     while stack:
         value = stack.pop()
         if isinstance(value, tuple):
             stack.extend(value)
         elif isinstance(value, np.ndarray) and value.size and _is_float(value):
-            found.append(value)
-    return found
+            arrays.append(value)
+    return arrays
 
 
 def _is_float(array: Any) -> bool:

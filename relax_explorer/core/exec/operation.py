@@ -31,24 +31,24 @@ def run_operator(
     if any(arg is UNKNOWN for arg in args):
         machine.write(frame, at.target, UNKNOWN)
         return
-    for value, given in zip(args, at.node.args, strict=False):
+    for value, arguments in zip(args, at.node.args, strict=False):
         # A shape may hold a negative number, but a tensor cannot have such a length.
         if isinstance(value, Shape) and min(value, default=0) < 0:
-            written = given.values if isinstance(given, e.ShapeExpr) else None
+            written = arguments.values if isinstance(arguments, e.ShapeExpr) else None
             raise machine.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
-    wanted = type_of_result(machine, frame, at, op, args)
+    expected = type_of_result(machine, frame, at, op, args)
     missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
     try:
-        _need_lengths(machine, frame, at, op, wanted)
+        _need_lengths(machine, frame, at, op, expected)
         with np.errstate(all="ignore"):
             value = guarded(machine, at, lambda: _computed(machine, at, op, (*args, *missing)))
     except Failure as failure:
         raise with_operands(failure, frame, at.node, op, args) from None
-    if isinstance(value, np.generic) and not isinstance(wanted, s.PrimStructInfo):
+    if isinstance(value, np.generic) and not isinstance(expected, s.PrimStructInfo):
         value = np.asarray(value)  # numpy turns tensors of rank 0 into scalars; keep a tensor
     if machine.is_mutable and not op.shares:
         value = _apart(value, list(_arrays(args)))
-    check_value(machine, frame, at, op, args, value, wanted)
+    check_value(machine, frame, at, op, args, value, expected)
     machine.write(frame, at.target, value)
     odd = op.doubt(*args, *missing, **at.node.attrs) if op.doubt is not None else ""
     if odd:
@@ -56,14 +56,14 @@ def run_operator(
 
 
 def _need_lengths(
-    machine: Running, frame: Frame, at: Instruction, op: type[Op], wanted: s.StructInfo
+    machine: Running, frame: Frame, at: Instruction, op: type[Op], expected: s.StructInfo
 ) -> None:
     """Trap if the result would have a negative length, quoted from the text, or would need too much memory."""
-    for info in (at.node.struct_info or s.OBJECT, wanted):
+    for info in (at.node.struct_info or s.OBJECT, expected):
         text = negative_length(info, frame.dims)
         if text:
             raise machine.trap(codes.SHAPE_CHECK, f"{op.name}: in the result {text}", at)
-    for info in wanted.fields if isinstance(wanted, s.TupleStructInfo) else (wanted,):
+    for info in expected.fields if isinstance(expected, s.TupleStructInfo) else (expected,):
         if isinstance(info, s.TensorStructInfo) and info.dims and info.dtype is not None:
             lengths = [evaluate(dim, frame.dims) for dim in info.dims]
             text = "" if None in lengths else too_large(tuple(map(int, lengths)), info.dtype)
@@ -71,11 +71,11 @@ def _need_lengths(
                 raise machine.trap(codes.TOO_LARGE, f"{op.name}: {text}", at)
 
 
-def _apart(value: Value, given: Sequence[Any]) -> Value:
+def _apart(value: Value, arguments: Sequence[Any]) -> Value:
     """Copy a result that shares memory: numpy may return a view of an operand, which may be overwritten."""
     if isinstance(value, np.ndarray):
-        return value.copy() if any(np.may_share_memory(value, array) for array in given) else value
-    return tuple([_apart(item, given) for item in value]) if type(value) is tuple else value
+        return value.copy() if any(np.may_share_memory(value, array) for array in arguments) else value
+    return tuple([_apart(item, arguments) for item in value]) if type(value) is tuple else value
 
 
 def _arrays(values: Iterable[Any]) -> Iterator[Any]:

@@ -37,11 +37,11 @@ def find(name: str) -> Packed | None:
 @cache
 def _runtime() -> dict[str, Packed]:
     """The runtime functions that operators are lowered to. They evaluate the operators."""
-    found = {}
+    function = {}
     for op in table().values():
         if op.packed and op.evaluate is not None:
-            found[op.packed] = _operator(op)
-    return found
+            function[op.packed] = _operator(op)
+    return function
 
 
 def is_operator(function: Packed) -> bool:

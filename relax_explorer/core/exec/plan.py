@@ -64,14 +64,14 @@ class _Planner:
         self.tensors: list[tuple[int, e.Constant]] = []
 
     def make(self, fn: e.Function) -> Plan:
-        made = self.plan
-        made.params = tuple([self.slot(param) for param in fn.params])
-        made.captured = tuple([(var, self.slot(var)) for var in free_variables(fn)])
-        made.result = self.sequence(fn.body)
-        self.emit("return", fn.body, (made.result,), -1)
-        made.constants = tuple(self.tensors)
-        _mark_dead(made)
-        return made
+        compiled = self.plan
+        compiled.params = tuple([self.slot(param) for param in fn.params])
+        compiled.captured = tuple([(var, self.slot(var)) for var in free_variables(fn)])
+        compiled.result = self.sequence(fn.body)
+        self.emit("return", fn.body, (compiled.result,), -1)
+        compiled.constants = tuple(self.tensors)
+        _mark_dead(compiled)
+        return compiled
 
     def slot(self, var: e.Var | None, value: Value = None) -> int:
         """A new register, assigned to `var` if given."""
@@ -85,18 +85,18 @@ class _Planner:
 
     def constant(self, value: Value) -> int:
         """A register with the initial content `value`."""
-        hit = self.constants.get(id(value))
-        if hit is None:
-            hit = self.constants[id(value)] = self.slot(None, value)
-        return hit
+        register = self.constants.get(id(value))
+        if register is None:
+            register = self.constants[id(value)] = self.slot(None, value)
+        return register
 
     def emit(
         self, kind: str, node: Any, args: tuple[int, ...], target: int, binding: e.Binding | None = None
     ) -> Instruction:
         """Append an instruction."""
-        made = Instruction(kind, node, args, target, binding)
-        self.plan.code.append(made)
-        return made
+        instruction = Instruction(kind, node, args, target, binding)
+        self.plan.code.append(instruction)
+        return instruction
 
     def operand(self, expr: e.Expr) -> int:
         """The register of a leaf."""
@@ -188,15 +188,15 @@ class _Planner:
         return target
 
 
-def _mark_dead(made: Plan) -> None:
+def _mark_dead(compiled: Plan) -> None:
     """Mark at each instruction the registers without later reads. All jumps go forward, so program order decides."""
-    fixed = len(made.registers)
-    keep = {made.result, *made.params}
+    fixed = len(compiled.registers)
+    keep = {compiled.result, *compiled.params}
     last: dict[int, Instruction] = {}
-    for instruction in made.code:
+    for instruction in compiled.code:
         for register in instruction.args:
             last[register] = instruction
-    initial = {number for number in range(fixed) if made.registers[number] is not None}
+    initial = {number for number in range(fixed) if compiled.registers[number] is not None}
     for register, instruction in last.items():
         if register not in keep and register not in initial:
             instruction.dead = (*instruction.dead, register)

@@ -71,11 +71,11 @@ class ShapeCode:
         if type(node) is p.IntImm:
             self._slots[node] = self._slot(node.value)
             return True
-        kind = _CALLS.get(node.op) if type(node) is p.PrimCall else _NUMBERS.get(type(node))
-        if kind is None or not (node.dtype is INT64 or node.dtype.is_bool):
+        opcode = _CALLS.get(node.op) if type(node) is p.PrimCall else _NUMBERS.get(type(node))
+        if opcode is None or not (node.dtype is INT64 or node.dtype.is_bool):
             return False
         target = self._slots[node] = self._slot(0)
-        self._rows.append((kind, target, *operands, *[operands[0]] * (3 - len(operands))))
+        self._rows.append((opcode, target, *operands, *[operands[0]] * (3 - len(operands))))
         return True
 
     def _slot(self, value: int) -> int:
@@ -93,19 +93,19 @@ class ShapeCode:
     def table(self, rows: Any) -> tuple[Any, Any]:
         """The values for each row of lengths, and their errors: 0, OVERFLOW or ZERO_DIVISION."""
         lengths = np.asarray(rows, dtype=np.int64).reshape(len(rows), len(self.variables))
-        found = np.zeros((len(rows), len(self.exprs)), dtype=np.int64)
-        errors = np.zeros_like(found)
+        values = np.zeros((len(rows), len(self.exprs)), dtype=np.int64)
+        errors = np.zeros_like(values)
         if self.compiled:
-            kernel.interpret_rows(self._program, self._heap, lengths, self._results, found, errors)
-            return found, errors
+            kernel.interpret_rows(self._program, self._heap, lengths, self._results, values, errors)
+            return values, errors
         for number, row in enumerate(lengths.tolist()):
             dims = dict(zip(self.variables, row, strict=True))
             for column, expr in enumerate(self.exprs):
                 try:
-                    found[number, column] = evaluate(expr, dims)
+                    values[number, column] = evaluate(expr, dims)
                 except Undefined as problem:
                     errors[number, column] = _ERRORS[problem.code]
-        return found, errors
+        return values, errors
 
 
 def compile_shapes(exprs: Sequence[p.PrimExpr]) -> ShapeCode:

@@ -39,9 +39,9 @@ LEAST = -(1 << 63)
 
 
 @njit(error_model="numpy")
-def _sum(kind: int, a: int, b: int) -> Any:
+def _sum(opcode: int, a: int, b: int) -> Any:
     """Each operation returns its value, and an error or 0."""
-    if kind == ADD:
+    if opcode == ADD:
         total = np.int64(np.uint64(a) + np.uint64(b))
         return total, OVERFLOW if ((a ^ total) & (b ^ total)) < 0 else 0
     total = np.int64(np.uint64(a) - np.uint64(b))
@@ -59,81 +59,81 @@ def _product(a: int, b: int) -> Any:
 
 
 @njit(error_model="numpy")
-def _quotient(kind: int, a: int, b: int) -> Any:
+def _quotient(opcode: int, a: int, b: int) -> Any:
     if b == 0:
         return 0, ZERO_DIVISION
     if a == LEAST and b == -1:
         return 0, OVERFLOW
     quotient = a // b
-    if a % b != 0 and (kind == CEIL_DIV or (kind == DIV and (a < 0) != (b < 0))):
+    if a % b != 0 and (opcode == CEIL_DIV or (opcode == DIV and (a < 0) != (b < 0))):
         quotient += 1
     return quotient, 0
 
 
 @njit(error_model="numpy")
-def _remainder(kind: int, a: int, b: int) -> Any:
+def _remainder(opcode: int, a: int, b: int) -> Any:
     if b == 0:
         return 0, ZERO_DIVISION
     if b == -1:
         return 0, 0
-    rest = a % b
-    if kind == MOD and rest != 0 and (a < 0) != (b < 0):
-        rest -= b  # with the sign of `a`
-    return rest, 0
+    remainder = a % b
+    if opcode == MOD and remainder != 0 and (a < 0) != (b < 0):
+        remainder -= b  # with the sign of `a`
+    return remainder, 0
 
 
 @njit(error_model="numpy")
-def _compared(kind: int, a: int, b: int) -> Any:
-    if kind == EQ:
+def _compared(opcode: int, a: int, b: int) -> Any:
+    if opcode == EQ:
         return a == b
-    if kind == NE:
+    if opcode == NE:
         return a != b
-    if kind == LT:
+    if opcode == LT:
         return a < b
-    if kind == LE:
+    if opcode == LE:
         return a <= b
-    return a > b if kind == GT else a >= b
+    return a > b if opcode == GT else a >= b
 
 
 @njit(error_model="numpy")
-def _strict(kind: int, a: int, b: int) -> Any:
+def _strict(opcode: int, a: int, b: int) -> Any:
     """An operation that needs both operands."""
-    if kind <= SUB:
-        return _sum(kind, a, b)
-    if kind == MUL:
+    if opcode <= SUB:
+        return _sum(opcode, a, b)
+    if opcode == MUL:
         return _product(a, b)
-    if kind in (FLOOR_DIV, DIV, CEIL_DIV):
-        return _quotient(kind, a, b)
-    if kind in (FLOOR_MOD, MOD):
-        return _remainder(kind, a, b)
-    if kind == MIN:
+    if opcode in (FLOOR_DIV, DIV, CEIL_DIV):
+        return _quotient(opcode, a, b)
+    if opcode in (FLOOR_MOD, MOD):
+        return _remainder(opcode, a, b)
+    if opcode == MIN:
         return min(a, b), 0
-    return (max(a, b), 0) if kind == MAX else (int(_compared(kind, a, b)), 0)
+    return (max(a, b), 0) if opcode == MAX else (int(_compared(opcode, a, b)), 0)
 
 
 @njit(error_model="numpy")
 def interpret(program: Any, heap: Any, errors: Any) -> None:
-    """Run instructions (kind, target, a, b, c) on a heap. `errors` has the length of the heap."""
+    """Run instructions (opcode, target, a, b, c) on a heap. `errors` has the length of the heap."""
     for n in range(len(program)):
-        kind, target, a, b, c = program[n, 0], program[n, 1], program[n, 2], program[n, 3], program[n, 4]
+        opcode, target, a, b, c = program[n, 0], program[n, 1], program[n, 2], program[n, 3], program[n, 4]
         if errors[a] != 0:
             heap[target], errors[target] = 0, errors[a]
-        elif kind == NOT:
+        elif opcode == NOT:
             heap[target], errors[target] = 1 - heap[a], 0
-        elif kind == SELECT:
+        elif opcode == SELECT:
             taken = b if heap[a] != 0 else c
             heap[target], errors[target] = heap[taken], errors[taken]
-        elif kind in (AND, OR):
-            taken = a if (heap[a] != 0) == (kind == OR) else b
+        elif opcode in (AND, OR):
+            taken = a if (heap[a] != 0) == (opcode == OR) else b
             heap[target], errors[target] = heap[taken], errors[taken]
         elif errors[b] != 0:
             heap[target], errors[target] = 0, errors[b]
         else:
-            heap[target], errors[target] = _strict(kind, heap[a], heap[b])
+            heap[target], errors[target] = _strict(opcode, heap[a], heap[b])
 
 
 @njit(error_model="numpy")
-def interpret_rows(program: Any, start: Any, rows: Any, results: Any, found: Any, bad: Any) -> None:
+def interpret_rows(program: Any, start: Any, rows: Any, results: Any, values: Any, bad: Any) -> None:
     """Run a program for each row of variables. The heap starts as `start`; `results` are the slots to keep."""
     errors = start * 0
     for row in range(len(rows)):
@@ -142,4 +142,4 @@ def interpret_rows(program: Any, start: Any, rows: Any, results: Any, found: Any
         heap[: rows.shape[1]] = rows[row]
         interpret(program, heap, errors)
         for n in range(len(results)):
-            found[row, n], bad[row, n] = heap[results[n]], errors[results[n]]
+            values[row, n], bad[row, n] = heap[results[n]], errors[results[n]]

@@ -1,4 +1,4 @@
-"""Where the source and the machine code of kernels lie: in a directory that belongs to the user alone, or in none that lasts."""
+"""The disk cache of kernels, with source and machine code: a private directory of the user, or else a temporary one."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
-VERSION = 5  # of the generated source and what it calls: an older file on disk is not used
+VERSION = 5  # of the generated source and its runtime support; files of older versions are not used
 
 
 @once
 def scratch() -> Path:
-    """A directory for sources that are not kept."""
+    """A temporary directory for sources."""
     return Path(tempfile.mkdtemp(prefix="relax-explorer-"))
 
 
 def refusal(cache: Path) -> str:
-    """Why a directory is not used as a cache: whoever can write to it can have code executed. Empty when it can be used.
+    """Why a directory can't be the cache; empty if it can. Anyone who can write to it could make us execute code.
 
-    It is made, for the user alone, when it is missing.
+    A missing directory is created, accessible only to the user.
     """
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
@@ -34,16 +34,16 @@ def refusal(cache: Path) -> str:
     except OSError as error:
         return f"{cache} can't be written: {error.strerror}"
     for folder in (cache, inner):
-        if not _is_own(folder.lstat()):
+        if not _is_private(folder.lstat()):
             return f"{folder} belongs to another user, or others can write to it"
     return ""
 
 
-def _is_own(found: os.stat_result) -> bool:
+def _is_private(status: os.stat_result) -> bool:
     if not hasattr(os, "getuid"):
-        return True  # Windows: access there is a matter of the user's folder
-    others = stat.S_IMODE(found.st_mode) & (stat.S_IWGRP | stat.S_IWOTH)
-    return not stat.S_ISLNK(found.st_mode) and found.st_uid == os.getuid() and not others
+        return True  # on Windows, the folder of the user controls access
+    others = stat.S_IMODE(status.st_mode) & (stat.S_IWGRP | stat.S_IWOTH)
+    return not stat.S_ISLNK(status.st_mode) and status.st_uid == os.getuid() and not others
 
 
 class _Loader(SourceFileLoader):
@@ -54,24 +54,24 @@ class _Loader(SourceFileLoader):
 
 
 def module(folder: Path, key: int, name: str, source: str) -> Any:
-    """The `kernel` of a source file in `folder`; the file is written when it is missing or differs.
+    """The `kernel` of a source file in `folder`. A missing or different file is written first.
 
-    What others have put beside it, numba's files included, is thrown away; a `.pyc` is neither read nor written.
+    Files of other users beside it, numba's included, are deleted. A `.pyc` is neither read nor written.
     """
     name = f"k_{key:016x}_{VERSION}{name}"
     path = folder / f"{name}.py"
-    for held in [path, *folder.glob(f"__pycache__/{name}*")]:
-        if (held.exists() or held.is_symlink()) and not _is_own(held.lstat()):
-            held.unlink()
+    for file in [path, *folder.glob(f"__pycache__/{name}*")]:
+        if (file.exists() or file.is_symlink()) and not _is_private(file.lstat()):
+            file.unlink()
     if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != source:
         _write(path, source)
     spec = spec_from_loader(name, _Loader(name, str(path)))
     if spec is None or spec.loader is None:
         raise OSError(f"{path} can't be loaded")
-    made = module_from_spec(spec)
-    sys.modules[name] = made  # numba's cache looks the module up
-    spec.loader.exec_module(made)
-    return made.kernel
+    loaded = module_from_spec(spec)
+    sys.modules[name] = loaded  # numba's cache looks the module up
+    spec.loader.exec_module(loaded)
+    return loaded.kernel
 
 
 def _write(path: Path, source: str) -> None:
@@ -82,6 +82,6 @@ def _write(path: Path, source: str) -> None:
 
 
 def purge(folder: Path, key: int) -> None:
-    """Remove what is on disk of a kernel."""
+    """Remove the files of a kernel."""
     for path in [*folder.glob(f"k_{key:016x}_*"), *folder.glob(f"__pycache__/k_{key:016x}_*")]:
         path.unlink(missing_ok=True)

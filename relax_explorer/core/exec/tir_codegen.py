@@ -1,8 +1,8 @@
-"""PrimFuncs as Python source for numba. No name and no string of the program gets into the text: variables are v0, buffers b0.
+"""Translate PrimFuncs to Python source for numba. No name or string of the program enters the text: variables are v0, buffers b0.
 
 Arithmetic keeps TIR's dtypes (`tir_expr`). Elements of float16, bfloat16 and float8 are computed as float32; the caller converts
-the arrays. Memory that a kernel allocates holds NaN, the least integer (the largest of an unsigned dtype) or True before
-anything is written to it: a program that reads it has a mistake, and gets the same numbers each time.
+the arrays. Memory allocated by a kernel starts with NaN, the least integer (the largest of an unsigned dtype) or True. A
+program that reads it before a write has a bug, and gets the same numbers each time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from relax_explorer.core.exec.tir_support import (
 
 """
 _MOST = (1 << 63) - 1
-# Lengths that facts are decided for, when the kernel is made and its lengths are variables: growing ones and falling ones.
+# Sample lengths for deciding the facts of a kernel with symbolic lengths: an increasing row and a decreasing row.
 _SAMPLES = (
     (101, 103, 107, 109, 113, 127, 131, 137, 139, 149),
     (97, 89, 83, 79, 73, 71, 67, 61, 59, 53),
@@ -41,9 +41,9 @@ _SAMPLES = (
 
 
 def generate(fn: t.PrimFunc, cached: bool) -> str:
-    """The source of a module whose `kernel` takes the parameters in order, then the shape variables in order, a note and a flag.
+    """The source of a module. Its `kernel` takes the parameters, then the shape variables, a note and a flag.
 
-    Raises Failure for what has no translation.
+    Raises Failure if a part has no translation.
     """
     return translate(fn).source(cached)
 
@@ -51,9 +51,9 @@ def generate(fn: t.PrimFunc, cached: bool) -> str:
 def translate(
     fn: t.PrimFunc, points: Mapping[p.PrimVar, int] | None = None, trusting: bool = True
 ) -> Translation:
-    """The translation of a PrimFunc, its facts decided for these values of the variables in lengths.
+    """The translation of a PrimFunc. `points` are the values of the length variables for which facts are decided.
 
-    When it is not `trusting`, its text relies on no fact.
+    Unless it is `trusting`, the text relies on no fact.
     """
     if points is not None:
         return Translation(fn, [Intervals(points)], trusting)
@@ -66,7 +66,7 @@ def translate(
 
 
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
-    """The variables of the parameters' dimensions that are no parameters themselves."""
+    """The variables of the parameters' dimensions, except those that are parameters themselves."""
     scalars = {param for param in fn.params if isinstance(param, p.PrimVar)}
     return [var for var in length_variables(fn) if var not in scalars]
 
@@ -78,23 +78,23 @@ def length_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
 
 
 class Translation(Expressions):
-    """A PrimFunc that becomes text, statement by statement."""
+    """Translates a PrimFunc to text, statement by statement."""
 
     def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], trusting: bool) -> None:
         super().__init__(fn, samples, trusting)
         self.lines: list[str] = []
-        self.messages: list[str] = []  # of the assertions
+        self.messages: list[str] = []  # the messages of assertions
         self.calls_packed = False
         self.polls = tir_polls.Polls()
         self.temporaries = 0
-        self.following: tuple[t.Stmt, ...] = ()  # what comes after the current statement in its sequence
+        self.following: tuple[t.Stmt, ...] = ()  # the statements after the current one in its sequence
         for param in fn.params:
             if isinstance(param, Buffer):
                 self.measure(param)
         self.text = self._text()
 
     def line(self, depth: int, text: str) -> None:
-        """Append a line."""
+        """Append a line at an indentation depth."""
         self.lines.append("    " * depth + text)
 
     def source(self, cached: bool) -> str:
@@ -102,7 +102,7 @@ class Translation(Expressions):
         return self.text.replace("@njit(", "@njit(cache=True, ", 1) if cached else self.text
 
     def _text(self) -> str:
-        params = [self.name(item) for item in (*self.fn.params, *shape_variables(self.fn))]
+        params = [self.name(variable) for variable in (*self.fn.params, *shape_variables(self.fn))]
         for param in self.fn.params:
             if isinstance(param, p.PrimVar) and param.dtype is not HANDLE:
                 self.line(1, f"{self.name(param)} = {_scalar(param.dtype, self.name(param))}")
@@ -115,13 +115,13 @@ class Translation(Expressions):
         )
         return "\n".join([header + head[0], head[1], *body, ""])
 
-    def bind(self, var: p.PrimVar, found: Callable[[Intervals], Interval | None]) -> None:
-        """Let a variable lie where each sample says."""
+    def bind(self, var: p.PrimVar, interval: Callable[[Intervals], Interval | None]) -> None:
+        """Bind a variable to its interval in each sample."""
         for sample in self.samples:
-            sample.bind(var, found(sample))
+            sample.bind(var, interval(sample))
 
     def value(self, var: p.PrimVar, value: p.PrimExpr) -> str:
-        """What is assigned to a variable, brought into its dtype."""
+        """The value of a variable as text, converted to its dtype."""
         if not (var.dtype.is_int and value.dtype.is_int):
             return self.expr(value)
         value = value if value.dtype is var.dtype else p.Cast(var.dtype, value)
@@ -132,7 +132,7 @@ class Translation(Expressions):
     # -- statements -----------------------------------------------------------------------------------------------
 
     def statement(self, node: t.Stmt, depth: int) -> None:
-        """One statement."""
+        """Translate one statement."""
         rule = _STATEMENTS.get(type(node))
         if rule is None:
             raise self.refuse(f"the statement {type(node).__name__}", node)
@@ -141,9 +141,9 @@ class Translation(Expressions):
         rule(self, node, depth)
 
     def _seq(self, node: t.SeqStmt, depth: int) -> None:
-        for number, item in enumerate(node.stmts, 1):
+        for number, statement in enumerate(node.stmts, 1):
             self.following = node.stmts[number:]
-            self.statement(item, depth)
+            self.statement(statement, depth)
         if not node.stmts:
             self.line(depth, "pass")
 
@@ -162,7 +162,7 @@ class Translation(Expressions):
         self._release(held)
 
     def _held(self) -> tuple[int, list[bool]]:
-        """What a loop changes and gives back: how many are open, and which samples never enter it."""
+        """The state that a loop changes and restores: the number of open loops, and the samples that never enter it."""
         return len(self.loops), [sample.is_dead for sample in self.samples]
 
     def _release(self, held: tuple[int, list[bool]]) -> None:
@@ -171,7 +171,7 @@ class Translation(Expressions):
             sample.is_dead = was
 
     def _loop(self, node: t.For, inner: t.Stmt, depth: int, looks: str) -> int:
-        """The head of a loop, which ends at `start + extent` in the arithmetic of its variable; how deep its body stands."""
+        """Emit the head of a loop and return the depth of its body. The end `start + extent` wraps like the loop variable."""
         self.statement_now = node
         var, start = node.var, _as(node.var.dtype, node.start)
         end: p.PrimExpr = p.Add(start, _as(var.dtype, node.extent))
@@ -179,7 +179,7 @@ class Translation(Expressions):
             end = _as(var.dtype, node.extent)
         low, high = _signed(var.dtype, self.expr(start)), _signed(var.dtype, self.expr(end))
         if low != "(0)" and not self.fact(lambda sample: sample.keeps(end) and var.dtype.name != "uint64"):
-            # `range` takes the difference as a signed number: it is neither below 0 nor 2**63 and more.
+            # `range` needs the difference as a signed number, so it must be between 0 and 2**63 - 1.
             high = f"piece({low}, larger({high}, {low}), {_MOST})"
         step = self._step(node)
         if looks is tir_polls.PIECES and not any(type(item) is t.For for item in statements(inner)):
@@ -222,7 +222,7 @@ class Translation(Expressions):
         self.loops.append(var)
 
     def _reduction(self, chain: list[t.For], block: t.SBlock, depth: int) -> None:
-        """init in loops of its own; then the innermost spatial loop moved inside the reduction, which keeps its order."""
+        """Emit `init` in separate loops, then the innermost spatial loop inside the reduction. The order of terms stays."""
         reduce_vars = {
             value
             for axis, value in zip(block.iter_vars, block.iter_values, strict=True)
@@ -230,26 +230,26 @@ class Translation(Expressions):
         }
         spatial = [loop for loop in chain if loop.var not in reduce_vars]
         inner = [loop for loop in chain if loop.var in reduce_vars]
-        assert block.init is not None  # the nest was found by it
-        wanted = {axis.var for axis in block.iter_vars if axis.kind != "reduce"}
-        self._nest(spatial, block, block.init, wanted, depth)
+        assert block.init is not None  # `reduction_nest` requires it
+        spatial_axes = {axis.var for axis in block.iter_vars if axis.kind != "reduce"}
+        self._nest(spatial, block, block.init, spatial_axes, depth)
         self._nest([*spatial[:-1], *inner, *spatial[-1:]], block, block.body, None, depth)
 
     def _nest(
-        self, loops: list[t.For], block: t.SBlock, body: t.Stmt, wanted: set[p.PrimVar] | None, depth: int
+        self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None, depth: int
     ) -> None:
         held = self._held()
         for loop, looks in zip(loops, tir_polls.nest(loops, self.polls.work(body)), strict=True):
             depth = self._loop(loop, body if loop is loops[-1] else loop, depth, looks)
-        self._axes(block, depth, wanted)
+        self._axes(block, depth, axes)
         self.statement(body, depth)
         self._release(held)
 
     # -- blocks ---------------------------------------------------------------------------------------------------
 
-    def _axes(self, block: t.SBlock, depth: int, wanted: set[p.PrimVar] | None) -> None:
+    def _axes(self, block: t.SBlock, depth: int, chosen: set[p.PrimVar] | None) -> None:
         for axis, value in zip(block.iter_vars, block.iter_values, strict=True):
-            if wanted is None or axis.var in wanted:
+            if chosen is None or axis.var in chosen:
                 self.line(depth, f"{self.name(axis.var)} = {self.value(axis.var, value)}")
 
     def _block(self, node: t.SBlock, depth: int) -> None:
@@ -277,20 +277,20 @@ class Translation(Expressions):
         return f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
 
     def _allocate(self, buffer: Buffer, depth: int) -> None:
-        kind = buffer.dtype
-        if kind.lanes != 1 or kind is HANDLE:
-            raise self.refuse(f"{buffer.name}, a buffer of {kind},")
+        dtype = buffer.dtype
+        if dtype.lanes != 1 or dtype is HANDLE:
+            raise self.refuse(f"{buffer.name}, a buffer of {dtype},")
         if not buffer.shape:
-            self.line(depth, f"{self.name(buffer)} = np.full((), {_poison(kind)})")
+            self.line(depth, f"{self.name(buffer)} = np.full((), {_poison(dtype)})")
             return
-        size = max(kind.bits, 32 if kind.is_float else 8) // 8
+        size = max(dtype.bits, 32 if dtype.is_float else 8) // 8
         most, shape = MEMORY_LIMIT // size, self._shape(buffer)
         lengths = [dim.value if isinstance(dim, p.IntImm) else -1 for dim in buffer.shape]
         is_filled = is_filled_first(buffer, self.following)
         if is_filled and min(lengths) >= 0 and prod(lengths) <= most:
-            text = f"np.empty({shape}, {element(kind)})"
+            text = f"np.empty({shape}, {element(dtype)})"
         else:
-            text = f"allocated({shape}, {_poison(kind)}, {most}, {not is_filled})"
+            text = f"allocated({shape}, {_poison(dtype)}, {most}, {not is_filled})"
         self.line(depth, f"{self.name(buffer)} = {text}")
         self.measure(buffer)
 
@@ -358,7 +358,7 @@ class Translation(Expressions):
 
 
 def _as(dtype: DType, value: p.PrimExpr) -> p.PrimExpr:
-    """An integer in a dtype."""
+    """An integer expression converted to a dtype."""
     if value.dtype is dtype:
         return value
     if isinstance(value, p.IntImm) and wrapped((value.value, value.value), dtype)[0] == value.value:
@@ -367,12 +367,12 @@ def _as(dtype: DType, value: p.PrimExpr) -> p.PrimExpr:
 
 
 def _signed(dtype: DType, text: str) -> str:
-    """What `range` counts with."""
+    """A bound for `range`, which counts with signed integers."""
     return f"np.int64({text})" if dtype.name == "uint64" else text
 
 
 def _scalar(dtype: DType, text: str) -> str:
-    """A parameter that is a number, in its dtype."""
+    """A scalar parameter converted to its dtype."""
     return (
         f"{text} != 0"
         if dtype.is_bool
@@ -383,7 +383,7 @@ def _scalar(dtype: DType, text: str) -> str:
 
 
 def _poison(dtype: DType) -> str:
-    """What memory holds before anything is written to it."""
+    """The content of uninitialized memory."""
     if dtype.is_bool:
         return "np.bool_(True)"
     if not dtype.is_int:
@@ -392,14 +392,14 @@ def _poison(dtype: DType) -> str:
 
 
 def _is_idle(value: p.PrimExpr) -> bool:
-    """Whether nothing comes of evaluating an expression."""
+    """True if evaluating an expression does nothing."""
     return isinstance(value, (p.IntImm, p.PrimVar)) or (
         isinstance(value, p.PrimCall) and value.op == "assume"
     )
 
 
 def _effect(value: p.PrimExpr) -> str:
-    """What is evaluated, in a few words."""
+    """A short description of an evaluated expression."""
     if isinstance(value, p.PrimCall) and value.op == "call_packed" and value.args:
         return f"a call of {value.args[0]}"
     return f"{str(value)[:60]}"

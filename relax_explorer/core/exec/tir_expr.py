@@ -1,8 +1,8 @@
-"""Scalar expressions of PrimFuncs as Python text for numba, in the arithmetic of their dtypes.
+"""Translate scalar expressions of PrimFuncs to Python text for numba, in the arithmetic of their dtypes.
 
-An integer is held as a number that equals its value: signed in at most 64 bits, unsigned for uint64. What can leave its dtype is
-wrapped; what cannot is left alone. Whether it can, and whether an index can lie outside its axis, are facts: they are decided
-for sample values of the variables in lengths, and asked again for the values of each call (`tir_numba`).
+Integers are signed numbers of 64 bits, except uint64, which is unsigned. An operation wraps its result only if it may leave its
+dtype. That an operation keeps its dtype, or that an index lies inside its axis, is a fact. Facts are decided for sample
+values of the length variables, and decided again for the values of each call (`tir_numba`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Intervals
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let, PointerType
 
-DEEPEST = 64  # loops that a note has room for
+DEEPEST = 64  # the maximal number of loops in a note
 _MATH: dict[str, str] = {
     "exp": "math.exp", "log": "np.log", "log2": "np.log2", "log10": "np.log10", "log1p": "np.log1p", "sqrt": "np.sqrt", "tanh": "math.tanh",
     "erf": "math.erf", "sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "asin": "np.arcsin", "acos": "np.arccos",
@@ -61,7 +61,7 @@ def element(dtype: DType) -> str:
 
 
 def into(dtype: DType, text: str) -> str:
-    """An integer brought into a dtype, whatever numba has it as."""
+    """An integer of any numba type, converted to a dtype."""
     if dtype.kind == "uint" and dtype.bits < 64:
         return f"np.int64({element(dtype)}({text}))"
     return f"{element(dtype)}({text})"
@@ -69,7 +69,7 @@ def into(dtype: DType, text: str) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """A place of a kernel that may trap: an index of an axis of a buffer, a division, a shift; and the loops around it."""
+    """A place of a kernel that may trap (an index of a buffer, a division, a shift, a step), with the loops around it."""
 
     kind: str
     statement: t.Stmt | None
@@ -79,7 +79,7 @@ class Site:
 
 
 class Expressions:
-    """Expressions as text; facts and sites are in the order of the text."""
+    """Translates expressions. Facts and sites are in the order of the text."""
 
     def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], trusting: bool) -> None:
         self.fn, self.samples, self.trusting = fn, samples, trusting
@@ -88,46 +88,46 @@ class Expressions:
         self.sites: list[Site] = []
         self.loops: list[p.PrimVar] = []  # around the current statement
         self.statement_now: t.Stmt | None = None
-        self.lengths: dict[Buffer, list[list[int]]] = {}  # what the axes have at least, for each sample
-        self.pointers: dict[p.PrimExpr, p.PrimExpr] = {}  # what pointer variables stand for
+        self.lengths: dict[Buffer, list[list[int]]] = {}  # the least lengths of the axes, for each sample
+        self.pointers: dict[p.PrimExpr, p.PrimExpr] = {}  # the values of pointer variables
 
-    def name(self, item: Any) -> str:
+    def name(self, node: Any) -> str:
         """The name of a variable or buffer."""
-        hit = self.names.get(item)
-        if hit is None:
-            hit = self.names[item] = f"{'b' if isinstance(item, Buffer) else 'v'}{len(self.names)}"
-        return hit
+        name = self.names.get(node)
+        if name is None:
+            name = self.names[node] = f"{'b' if isinstance(node, Buffer) else 'v'}{len(self.names)}"
+        return name
 
     def refuse(self, what: str, place: Any = None) -> Failure:
-        """The failure for something without translation."""
+        """The failure for a part without translation."""
         where = place if getattr(place, "span", None) is not None else self.fn
         text = f"{what} has no translation to numba"
         return Failure(Diagnostic(codes.NO_KERNEL, text, (Label(where, "", True),), help=codes.NO_KERNEL.fix))
 
     def fact(self, holds: Callable[[Intervals], bool]) -> bool:
-        """Whether the text may rely on something: it holds for every sample."""
+        """True if the text may rely on a fact: it holds for every sample."""
         answer = all([holds(sample) for sample in self.samples])
         self.facts.append(answer)
         return answer and self.trusting
 
     def site(self, kind: str, buffer: Buffer | None = None, axis: int = 0) -> str:
-        """A new site, as the arguments that a check takes last; made whether or not the text checks, so that numbers stay."""
+        """A new site, as the last arguments of a check. It is also created if the text does not check, so that numbers stay."""
         loops = tuple(self.loops[:DEEPEST])
         self.sites.append(Site(kind, self.statement_now, loops, buffer, axis))
         return ", ".join(["note", str(len(self.sites) - 1), *map(self.name, loops)])
 
     def measure(self, buffer: Buffer) -> None:
-        """Note how long the axes of a buffer are at least, here where it comes into being."""
-        found = []
+        """Record the least lengths of the axes of a buffer, at its definition."""
+        bounds = []
         for sample in self.samples:
             parts = [sample.of(dim) for dim in buffer.shape]
-            found.append([0 if part is None else part[0] for part in parts])
-        self.lengths[buffer] = found
+            bounds.append([0 if part is None else part[0] for part in parts])
+        self.lengths[buffer] = bounds
 
     # -- elements -------------------------------------------------------------------------------------------------
 
     def place(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> str:
-        """An element of a buffer, each index checked unless it is known to lie inside."""
+        """An element of a buffer. Each index is checked, unless it is known to lie inside."""
         if buffer.is_scalar:
             if not all(isinstance(index, p.IntImm) and index.value == 0 for index in indices):
                 raise self.refuse(f"an element of the scalar {buffer.name}")
@@ -155,14 +155,14 @@ class Expressions:
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def expr(self, expr: p.PrimExpr) -> str:
-        """An expression."""
+        """Translate an expression."""
         rule = _EXPRESSIONS.get(type(expr))
         if rule is None or expr.dtype.lanes != 1:
             raise self.refuse(f"the expression {type(expr).__name__} of dtype {expr.dtype}")
         return rule(self, expr)
 
     def typed(self, expr: p.PrimExpr, text: str) -> str:
-        """Arithmetic of floats, brought to what they are computed as."""
+        """Float arithmetic, converted to the dtype of the computation."""
         wide = expr.dtype.name in ("float32", "float64", "bool") or not expr.dtype.is_float
         return f"({text})" if wide else f"{element(expr.dtype)}({text})"
 
@@ -195,7 +195,7 @@ class Expressions:
         return into(dtype, f"{a} {expr.symbol} {b}")
 
     def _long_sum(self, expr: p.Binary) -> str:
-        """A sum of many terms, which nests to the left, with few parentheses; each partial sum is looked at as a sum is."""
+        """A left-nested sum of many terms, with few parentheses. Each partial sum is checked for overflow like a short one."""
         sums: list[p.Binary] = []
         first: p.PrimExpr = expr
         while isinstance(first, (p.Add, p.Sub)):
@@ -269,7 +269,7 @@ class Expressions:
         if expr.op in ("shift_left", "shift_right"):
             return self._shift(expr)
         if expr.op == "isnullptr" and type(expr.args[0]) is p.PrimVar and expr.args[0] in self.pointers:
-            return "False"  # memory of buffers, lengths and strides are there
+            return "False"  # buffers, lengths and strides always have memory
         return self._function(expr, [self.expr(arg) for arg in expr.args])
 
     def _function(self, expr: p.PrimCall, args: list[str]) -> str:

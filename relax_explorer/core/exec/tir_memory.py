@@ -1,7 +1,7 @@
-"""Pointers in kernels: memory that a buffer or a handle has, as flat arrays; a handle is a tensor's description in numbers.
+"""Pointers in kernels: the memory of a buffer is a flat array, and a handle is the description of a tensor in numbers.
 
-A description is an int64 array: at place `k` what `T.tvm_struct_get(handle, 0, k, …)` reads (TVMStructFieldKind in TVM's
-tirx/builtin.h), then from `HEAD` on the lengths of the tensor, and after them its strides.
+A description is an int64 array. Element `k` is the result of `T.tvm_struct_get(handle, 0, k, …)` (TVMStructFieldKind in TVM's
+tirx/builtin.h). The lengths of the tensor start at `HEAD`, and its strides follow them.
 """
 
 from __future__ import annotations
@@ -24,22 +24,27 @@ _CPU = 1  # kDLCPU
 
 
 def described(array: Any) -> Any:
-    """The description of a tensor, which is compact and lies in the memory of the processor."""
-    kind = from_numpy(array.dtype)
-    assert kind is not None  # run-time tensors are of dtypes that the language has
-    made = np.zeros(HEAD + 2 * array.ndim, np.int64)
-    made[[NDIM, CODE, BITS, LANES]] = array.ndim, kind.code, 8 if kind.is_bool else kind.bits, kind.lanes
-    made[[BYTE_OFFSET, DEVICE_TYPE]] = byte_offset(array), _CPU
-    made[HEAD : HEAD + array.ndim] = array.shape
+    """The description of a compact tensor in CPU memory."""
+    dtype = from_numpy(array.dtype)
+    assert dtype is not None  # run-time tensors have dtypes of the language
+    description = np.zeros(HEAD + 2 * array.ndim, np.int64)
+    description[[NDIM, CODE, BITS, LANES]] = (
+        array.ndim,
+        dtype.code,
+        8 if dtype.is_bool else dtype.bits,
+        dtype.lanes,
+    )
+    description[[BYTE_OFFSET, DEVICE_TYPE]] = byte_offset(array), _CPU
+    description[HEAD : HEAD + array.ndim] = array.shape
     stride = 1
     for axis in reversed(range(array.ndim)):
-        made[HEAD + array.ndim + axis] = stride
+        description[HEAD + array.ndim + axis] = stride
         stride *= array.shape[axis]
-    return made
+    return description
 
 
 def field(call: p.PrimCall, name: Callable[[Any], str]) -> str | None:
-    """What `T.tvm_struct_get` reads of a handle, as Python text; None for what the descriptions don't have."""
+    """The result of `T.tvm_struct_get` as Python text; None for a field that descriptions don't have."""
     if len(call.args) != 4:
         return None
     handle, index, place, _ = call.args
@@ -59,9 +64,9 @@ def _is_zero(index: p.PrimExpr) -> bool:
 def view(
     buffer: Buffer, pointer: p.PrimExpr, flat: str, shape: str, text: Callable[[p.PrimExpr], str]
 ) -> str | None:
-    """A buffer over the memory at a pointer, which `flat` is, as Python text; None where it is another dtype, or strided.
+    """A buffer over the memory `flat` at a pointer, as Python text; None if the dtype differs or the buffer is strided.
 
-    An `elem_offset` counts from the start of the memory, `flat` from the first element of the buffer whose memory it is.
+    An `elem_offset` counts from the start of the memory. `flat` starts at the first element of the buffer that owns it.
     """
     pointed = pointer_type(pointer)
     if pointed is None or pointed.element is not buffer.dtype or buffer.strides:

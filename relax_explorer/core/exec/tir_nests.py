@@ -1,4 +1,4 @@
-"""Nests of loops: plain reductions, and those that write the whole of a buffer before anything else is done with it."""
+"""Recognize loop nests: plain reductions, and nests that fill a whole buffer before its first read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_explorer.core.tir.traverse import expressions, statements, subexpress
 
 
 def is_filled_first(buffer: Buffer, following: Sequence[t.Stmt]) -> bool:
-    """Whether the first of these statements that mentions a buffer is a nest of loops that writes each of its elements."""
+    """True if the first of these statements that mentions a buffer is a loop nest that writes each of its elements."""
     for node in _parts(following):
         if _mentions(node, buffer):
             return _fills(node, buffer)
@@ -28,10 +28,10 @@ def _parts(nodes: Sequence[t.Stmt]) -> Iterator[t.Stmt]:
 
 
 def _mentions(node: t.Stmt, buffer: Buffer) -> bool:
-    for item in statements(node):
-        if type(item) is t.BufferStore and item.buffer is buffer:
+    for part in statements(node):
+        if type(part) is t.BufferStore and part.buffer is buffer:
             return True
-        if _reads(buffer, *expressions(item)):
+        if _reads(buffer, *expressions(part)):
             return True
     return False
 
@@ -43,7 +43,7 @@ def _reads(buffer: Buffer, *exprs: p.PrimExpr) -> bool:
 
 
 def _fills(node: t.Stmt, buffer: Buffer) -> bool:
-    """Loops from 0, at most one block of axes that are loops, and a store at all of them; of a reduction its init."""
+    """True for loops from 0 around one store that they all index, possibly in one block. For a reduction, `init` counts."""
     chain, block = reduction_nest(node) if type(node) is t.For else ([], None)
     if block is not None and block.init is not None:
         pairs = list(zip(block.iter_vars, block.iter_values, strict=True))
@@ -77,7 +77,7 @@ def _writes_all(
         return False
     loops = [names.get(index) if type(index) is p.PrimVar else None for index in node.indices]
     return (
-        set(loops) == set(extents)  # each loop has a place of its own: none leaves elements out
+        set(loops) == set(extents)  # each loop is one index, so no element is left out
         and len(loops) == len(extents)
         and all([_same(extents[loop], dim) for loop, dim in zip(loops, buffer.shape, strict=True)])  # type: ignore[index]  # as just seen
     )
@@ -90,7 +90,7 @@ def _same(a: p.PrimExpr, b: p.PrimExpr) -> bool:
 
 
 def reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
-    """The loops of a plain reduction and its block: every axis is a loop of its own, from 0, and nothing else is there."""
+    """The loops of a plain reduction and its block: every axis is one loop from 0, and there is nothing else."""
     chain: list[t.For] = []
     current: t.Stmt = node
     while type(current) is t.For and current.kind != "thread_binding" and current.step is None:

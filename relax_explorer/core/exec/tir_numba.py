@@ -1,4 +1,4 @@
-"""Kernels: generated source compiled by numba, kept in memory by structure and on disk by content."""
+"""Kernels: generated source compiled by numba. They are cached in memory by structure and on disk by content."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
 
 VERSION = tir_cache.VERSION
-KNOWN_LENGTHS = 4096  # for so many combinations of lengths it is remembered whether the facts hold
-KNOWN_STRUCTURES = 512  # so many structures of PrimFuncs stay compiled, the ones used last
+KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
+KNOWN_STRUCTURES = (
+    512  # compiled structures of PrimFuncs in the cache; the least recently used ones are dropped
+)
 _CODES: OrderedDict[int, Code] = OrderedDict()
 _NEVER = Interrupt()
 
 
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
-    """The kernel of a PrimFunc; one for each structure in a process, its machine code kept in directory `cache` when given.
+    """The kernel of a PrimFunc. Equal structures share one. The directory `cache`, if given, keeps the machine code.
 
-    Raises Failure for what has no translation.
+    Raises Failure if a part has no translation.
     """
     key = prim_func_hash(fn)
     code = _CODES.get(key)
@@ -50,7 +52,7 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """The variables of one PrimFunc: those of its shapes, those that facts depend on, the buffers that it overwrites."""
+    """The shape variables of a PrimFunc, the variables that facts depend on, and the buffers that it overwrites."""
 
     shapes: list[p.PrimVar]
     lengths: list[p.PrimVar]
@@ -63,10 +65,10 @@ class Variables:
 
 
 class Code:
-    """The texts of one structure of PrimFuncs, and the machine code made of them so far. It knows no PrimFunc.
+    """The texts of one structure of PrimFuncs, with the machine code so far. It holds no PrimFunc.
 
-    The text relies on facts that hold for sample lengths. For the lengths of each call they are decided anew, in the exact
-    arithmetic of the dtypes; where one does not hold, a second text runs, which relies on nothing and checks everything.
+    The text relies on facts that hold for sample lengths. For the lengths of each call they are decided again, in the exact
+    arithmetic of the dtypes. If one does not hold, a second text runs. It relies on no fact and checks everything.
     """
 
     def __init__(self, fn: PrimFunc, key: int, cache: Path | None) -> None:
@@ -78,16 +80,16 @@ class Code:
         self.functions: dict[bool, Any] = {True: self._load(fn, True)}
 
     def _load(self, fn: PrimFunc, trusting: bool) -> Any:
-        found, name = translate(fn, trusting=trusting), "" if trusting else "_checked"
+        translation, name = translate(fn, trusting=trusting), "" if trusting else "_checked"
         if self.cache is not None:
             try:
-                return tir_cache.module(self.cache, self.key, name, found.source(True))
+                return tir_cache.module(self.cache, self.key, name, translation.source(True))
             except (OSError, SyntaxError, ValueError):
                 self.cache = None  # the directory can't be written or holds a damaged file: do without
-        return tir_cache.module(tir_cache.scratch(), self.key, name, found.source(False))
+        return tir_cache.module(tir_cache.scratch(), self.key, name, translation.source(False))
 
     def function(self, fn: PrimFunc, values: Sequence[Any], trusting: bool) -> Any:
-        """A text compiled for the types of these values; what lies damaged on disk is thrown away and made anew."""
+        """A text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
         types = (trusting, *[numba.typeof(value) for value in values])
         if trusting not in self.functions:
             self.functions[trusting] = self._load(fn, trusting)
@@ -109,7 +111,7 @@ class Code:
 
 
 class Kernel:
-    """A compiled PrimFunc, called with its parameters in order: arrays for buffers, numbers for scalars; it fills outputs."""
+    """A compiled PrimFunc. A call takes arrays for buffers and numbers for scalars, in order, and fills the outputs."""
 
     def __init__(self, fn: PrimFunc, code: Code, variables: Variables) -> None:
         self.fn, self.code, self.variables = fn, code, variables
@@ -123,31 +125,31 @@ class Kernel:
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         values = [*passed, *[int(dims[var]) for var in self.variables.shapes]]
         result = self._run(values, self.trusts(dims), interrupt or _NEVER)
-        for param, own, given in zip(self.fn.params, passed, args, strict=True):
-            if own is not given and param in self.variables.written:
-                with np.errstate(
-                    all="ignore"
-                ):  # what is too large for a narrow float becomes infinite or NaN
-                    given[...] = own.astype(given.dtype)
-        kind = self.fn.ret_type
-        if isinstance(kind, PrimStructInfo) and result is not None:
-            return kind.dtype.to_numpy().type(result)
+        for param, converted, original in zip(self.fn.params, passed, args, strict=True):
+            if converted is not original and param in self.variables.written:
+                with np.errstate(all="ignore"):  # values too large for a narrow float become infinite or NaN
+                    original[...] = converted.astype(original.dtype)
+        ret_type = self.fn.ret_type
+        if isinstance(ret_type, PrimStructInfo) and result is not None:
+            return ret_type.dtype.to_numpy().type(result)
         return None
 
     def trusts(self, dims: Mapping[p.PrimVar, int]) -> bool:
-        """Whether every fact that the text relies on holds for these lengths."""
+        """True if every fact that the text relies on holds for these lengths."""
         lengths, facts = self.variables.lengths, self.code.facts
         if not lengths:
             return True
         key = tuple([int(dims[var]) for var in lengths])
-        hit = facts.get(key)
-        if hit is None:
+        holding = facts.get(key)
+        if holding is None:
             if len(facts) >= KNOWN_LENGTHS:
                 facts.clear()
-            found = translate(self.fn, dict(zip(lengths, key, strict=True))).facts
-            hit = all([holds or not hoped for holds, hoped in zip(found, self.code.hoped, strict=True)])
-            facts[key] = hit
-        return hit
+            facts_now = translate(self.fn, dict(zip(lengths, key, strict=True))).facts
+            holding = all(
+                [holds or not hoped for holds, hoped in zip(facts_now, self.code.hoped, strict=True)]
+            )
+            facts[key] = holding
+        return holding
 
     def _run(self, values: Sequence[Any], trusting: bool, interrupt: Interrupt) -> Any:
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
@@ -174,7 +176,7 @@ class Kernel:
         return arg if arg.flags.c_contiguous and arg.flags.aligned else np.ascontiguousarray(arg)
 
     def _whole(self, param: p.PrimVar, arg: Any) -> Any:
-        """An integer or truth value that is a parameter, which its dtype has to hold."""
+        """An integer or bool parameter. It must fit its dtype."""
         value = int(arg)
         low, high = limits(param.dtype) if param.dtype.is_int else (0, 1)
         if not low <= value <= high:
@@ -182,7 +184,7 @@ class Kernel:
         return np.uint64(value) if param.dtype.name == "uint64" else value
 
     def _dims(self, args: Sequence[Any]) -> dict[p.PrimVar, int]:
-        """Values of the shape variables; every dimension is compared."""
+        """The values of the shape variables. Every dimension is compared."""
         dims: dict[p.PrimVar, int] = {
             q: int(a)
             for q, a in zip(self.fn.params, args, strict=True)
@@ -201,11 +203,11 @@ class Kernel:
 
     def _compare(self, param: Any, dim: p.PrimExpr, length: int, dims: Mapping[p.PrimVar, int]) -> None:
         try:
-            wanted = evaluate(dim, dims)
+            expected = evaluate(dim, dims)
         except Undefined as problem:
             raise self._fail(problem.code, str(problem)) from None
-        if wanted != length:
-            text = f"a length of buffer {param.name} is {length}, {dim} = {wanted} is needed"
+        if expected != length:
+            text = f"a length of buffer {param.name} is {length}, {dim} = {expected} is needed"
             raise self._fail(codes.SHAPE_CHECK, text)
         if type(dim) is p.PrimVar and length > limits(dim.dtype)[1]:
             text = f"a length of buffer {param.name} is {length}, which {dim.dtype} can't hold"

@@ -1,6 +1,6 @@
-"""Packed functions that kernels call: what TVM's lowerings of sort, argsort, topk and suppression leave to its runtime.
+"""Translate calls of packed functions in kernels: TVM's lowerings of sort, argsort, topk and suppression need its runtime.
 
-They are in `tir_sorting`; here is how a call becomes Python text.
+`tir_sorting` has the functions; this module translates their calls to Python text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEADER = "from relax_explorer.core.exec.tir_sorting import argsort, argsort_vali
 
 @dataclass(frozen=True)
 class Packed:
-    """A packed function that numba can call: its name in `tir_sorting`, and how many of its first arguments are read only."""
+    """A packed function that numba can call: its name in `tir_sorting`, and the number of read-only arguments at its start."""
 
     function: str
     read: int
@@ -35,21 +35,21 @@ _TOPK, _PARTS = (
 
 
 def written(call: p.PrimExpr) -> Iterator[Buffer]:
-    """The buffers that a packed call fills, as far as it is known."""
-    found = _known(call)
-    if found is not None:
-        packed, arguments = found
-        yield from [item for item in map(_array, arguments[packed.read :]) if item is not None]
+    """The buffers that a known packed call fills."""
+    known = _known(call)
+    if known is not None:
+        packed, arguments = known
+        yield from [buffer for buffer in map(_array, arguments[packed.read :]) if buffer is not None]
 
 
 def packed_call(
     call: p.PrimExpr, name: Callable[[Buffer], str], text: Callable[[p.PrimExpr], str]
 ) -> str | None:
-    """A packed call as a statement of Python; None for a function, or a view of a buffer, that has no translation."""
-    found = _known(call)
-    if found is None:
+    """A packed call as a Python statement; None if the function, or a view among its arguments, has no translation."""
+    known = _known(call)
+    if known is None:
         return None
-    packed, arguments = found
+    packed, arguments = known
     parts: list[str] = []
     rank = 0
     for argument in arguments:
@@ -69,28 +69,28 @@ def packed_call(
 
 
 def _known(call: p.PrimExpr) -> tuple[Packed, tuple[p.PrimExpr, ...]] | None:
-    """A packed function, and its arguments up to the axis and the direction, which come last."""
+    """A packed function and its arguments. The last two are the axis and the direction."""
     if not isinstance(call, p.PrimCall) or call.op != "call_packed" or not call.args:
         return None
     name, *arguments = call.args
     if not isinstance(name, p.PrimString):
         return None
     if name.value == _TOPK and len(arguments) > 3:
-        kind = arguments.pop(-2)
-        part = _PARTS.get(kind.value) if isinstance(kind, p.PrimString) else None
+        choice = arguments.pop(-2)
+        part = _PARTS.get(choice.value) if isinstance(choice, p.PrimString) else None
         return None if part is None else (Packed(part, 1), tuple(arguments))
     packed = _FUNCTIONS.get(name.value)
     return None if packed is None or len(arguments) != packed.read + 3 else (packed, tuple(arguments))
 
 
 def _array(expr: p.PrimExpr) -> Buffer | None:
-    """The buffer that is passed as a whole."""
+    """The buffer of an argument, if it is passed as a whole."""
     if not isinstance(expr, p.PrimCall) or expr.op != "tvm_stack_make_array" or len(expr.args) < 2:
         return None
     pointer, shape, *_, offset = expr.args
     if not isinstance(pointer, BufferPtr) or not isinstance(shape, p.PrimCall):
         return None
     lengths = [(dim.value if isinstance(dim, p.IntImm) else dim) for dim in shape.args]
-    own = [(dim.value if isinstance(dim, p.IntImm) else dim) for dim in pointer.buffer.shape]
-    whole = lengths == own and isinstance(offset, p.IntImm) and offset.value == 0
+    dims = [(dim.value if isinstance(dim, p.IntImm) else dim) for dim in pointer.buffer.shape]
+    whole = lengths == dims and isinstance(offset, p.IntImm) and offset.value == 0
     return pointer.buffer if whole else None

@@ -1,4 +1,4 @@
-"""The sorting functions of TVM's runtime, for kernels that call them; equals keep their order, as there (src/runtime/contrib/sort)."""
+"""The sorting functions of TVM's runtime, for kernels. They are stable, as in TVM (src/runtime/contrib/sort)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_explorer.core.ops.kit.array_types import Array
 
 @njit(error_model="numpy")
 def lanes(x: Array, axis: int) -> Array:
-    """A tensor as [before the axis, along it, after it]."""
+    """A tensor reshaped to three axes: before `axis`, `axis`, after `axis`."""
     before, after = 1, 1
     for k in range(axis):
         before *= x.shape[k]
@@ -20,9 +20,9 @@ def lanes(x: Array, axis: int) -> Array:
 
 
 @njit(error_model="numpy")
-def alike(rows: Array, made: Array, count: int) -> None:
-    """Refuse an output that has another number of rows, or rows of another length than `count`."""
-    if made.shape[0] != rows.shape[0] or made.shape[2] != rows.shape[2] or made.shape[1] != count:
+def alike(rows: Array, result: Array, count: int) -> None:
+    """Raise ValueError unless the output has the same number of rows, each of length `count`."""
+    if result.shape[0] != rows.shape[0] or result.shape[2] != rows.shape[2] or result.shape[1] != count:
         raise ValueError("lengths differ")
     if count > rows.shape[1]:
         raise ValueError("lengths differ")
@@ -30,7 +30,7 @@ def alike(rows: Array, made: Array, count: int) -> None:
 
 @njit(error_model="numpy")
 def order(row: Array, ascending: bool) -> Array:
-    """The order of a row; equals keep theirs."""
+    """The indices that sort a row, stable."""
     if ascending:
         return np.argsort(row, kind="mergesort")
     return (len(row) - 1 - np.argsort(row[::-1], kind="mergesort"))[::-1]
@@ -38,64 +38,64 @@ def order(row: Array, ascending: bool) -> Array:
 
 @njit(error_model="numpy")
 def sort(data: Array, out: Array, axis: int, ascending: bool) -> None:
-    """The elements along an axis in order."""
-    rows, made = lanes(data, axis), lanes(out, axis)
-    alike(rows, made, rows.shape[1])
+    """Sort the elements along an axis."""
+    rows, result = lanes(data, axis), lanes(out, axis)
+    alike(rows, result, rows.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
             row = rows[i, :, j].copy()
-            made[i, :, j] = row[order(row, ascending)]
+            result[i, :, j] = row[order(row, ascending)]
 
 
 @njit(error_model="numpy")
 def argsort(data: Array, out: Array, axis: int, ascending: bool) -> None:
-    """Where the elements in order come from."""
-    rows, made = lanes(data, axis), lanes(out, axis)
-    alike(rows, made, rows.shape[1])
+    """The indices that sort the elements along an axis."""
+    rows, result = lanes(data, axis), lanes(out, axis)
+    alike(rows, result, rows.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
-            made[i, :, j] = order(rows[i, :, j].copy(), ascending)
+            result[i, :, j] = order(rows[i, :, j].copy(), ascending)
 
 
 @njit(error_model="numpy")
 def argsort_valid(data: Array, counts: Array, out: Array, axis: int, ascending: bool) -> None:
-    """The same of the first `counts` elements; the others keep their places."""
-    rows, made = lanes(data, axis), lanes(out, axis)
-    alike(rows, made, rows.shape[1])
+    """`argsort` of the first `counts` elements. The others keep their places."""
+    rows, result = lanes(data, axis), lanes(out, axis)
+    alike(rows, result, rows.shape[1])
     if counts.size != rows.shape[0] * rows.shape[2]:
         raise ValueError("lengths differ")
     valid = counts.reshape((rows.shape[0], rows.shape[2]))
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
             count = max(0, min(valid[i, j], rows.shape[1]))
-            made[i, :count, j] = order(rows[i, :count, j].copy(), ascending)
+            result[i, :count, j] = order(rows[i, :count, j].copy(), ascending)
             for k in range(count, rows.shape[1]):
-                made[i, k, j] = k
+                result[i, k, j] = k
 
 
 @njit(error_model="numpy")
 def top_values(data: Array, out: Array, count: int, axis: int, ascending: bool) -> None:
-    """The first elements in order."""
-    rows, made = lanes(data, axis), lanes(out, axis)
-    alike(rows, made, made.shape[1])
+    """The first elements of the sorted axis."""
+    rows, result = lanes(data, axis), lanes(out, axis)
+    alike(rows, result, result.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
             row = rows[i, :, j].copy()
-            made[i, :, j] = row[order(row, ascending)[: made.shape[1]]]
+            result[i, :, j] = row[order(row, ascending)[: result.shape[1]]]
 
 
 @njit(error_model="numpy")
 def top_indices(data: Array, out: Array, count: int, axis: int, ascending: bool) -> None:
-    """Where the first elements in order come from."""
-    rows, made = lanes(data, axis), lanes(out, axis)
-    alike(rows, made, made.shape[1])
+    """The indices of the first elements of the sorted axis."""
+    rows, result = lanes(data, axis), lanes(out, axis)
+    alike(rows, result, result.shape[1])
     for i in range(rows.shape[0]):
         for j in range(rows.shape[2]):
-            made[i, :, j] = order(rows[i, :, j].copy(), ascending)[: made.shape[1]]
+            result[i, :, j] = order(rows[i, :, j].copy(), ascending)[: result.shape[1]]
 
 
 @njit(error_model="numpy")
 def top_both(data: Array, values: Array, indices: Array, count: int, axis: int, ascending: bool) -> None:
-    """Both."""
+    """The values and the indices of the first elements of the sorted axis."""
     top_values(data, values, count, axis, ascending)
     top_indices(data, indices, count, axis, ascending)

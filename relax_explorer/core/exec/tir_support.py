@@ -1,9 +1,9 @@
-"""What generated kernels call: checked indices, TIR's arithmetic where numba's is another, and the look at the flag that stops them.
+"""Runtime support of generated kernels: checked indices, TIR's arithmetic if numba's differs, and the poll of the stop flag.
 
-Integers up to 64 bits are held as signed numbers that equal the value, those of uint64 as unsigned ones. What traps writes the
-number of its site, an index, a length and the loop variables into the kernel's note before it raises.
+Integers are signed numbers of 64 bits, except uint64, which is unsigned. Before a check raises, it writes a note: the number of
+its site, an index, a length and the loop variables.
 
-These become part of the kernels that call them; a kernel on disk does not notice when they change (`tir_numba.VERSION`).
+Kernels inline these functions. After a change here, raise `tir_cache.VERSION`, or kernels on disk keep the old code.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from relax_explorer.core.ops.kit.array_types import Array, Number
 
 Codegen = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
 Intrinsic = Callable[..., int]
-NOTE = 3  # of a note: the site, the index and the length come before the loop variables
+NOTE = 3  # the loop variables of a note come after its site, index and length
 _LONG = ir.IntType(64)
 
 
-def _wide(builder: ir.IRBuilder, value: ir.Value, kind: Type) -> ir.Value:
-    """An integer as 64 bits."""
+def _wide(builder: ir.IRBuilder, value: ir.Value, type_: Type) -> ir.Value:
+    """Extend an integer to 64 bits."""
     if value.type.width >= 64:
         return value
-    return builder.sext(value, _LONG) if getattr(kind, "signed", False) else builder.zext(value, _LONG)
+    return builder.sext(value, _LONG) if getattr(type_, "signed", False) else builder.zext(value, _LONG)
 
 
 def _trap(
     context: BaseContext,
     builder: ir.IRBuilder,
     error: type[Exception],
-    kinds: Sequence[Type],
+    value_types: Sequence[Type],
     values: Sequence[ir.Value],
 ) -> None:
-    """Fill the note, `values` being (note, site, index, length, variables), and leave the kernel with an error."""
-    note, site, *rest = values
-    place = cgutils.create_struct_proxy(kinds[0])(context, builder, note).data
-    named = [_wide(builder, site, kinds[1])]
-    for kind, value in zip(kinds[2:], rest, strict=True):
-        if isinstance(kind, types.BaseTuple):
-            parts = cgutils.unpack_tuple(builder, value, len(kind))
-            named += [_wide(builder, part, each) for part, each in zip(parts, kind, strict=True)]
+    """Fill the note and raise an error in the kernel. `values` are (note, site, index, length, variables)."""
+    note, site, *operands = values
+    place = cgutils.create_struct_proxy(value_types[0])(context, builder, note).data
+    words = [_wide(builder, site, value_types[1])]
+    for type_, value in zip(value_types[2:], operands, strict=True):
+        if isinstance(type_, types.BaseTuple):
+            parts = cgutils.unpack_tuple(builder, value, len(type_))
+            words += [_wide(builder, part, each) for part, each in zip(parts, type_, strict=True)]
         else:
-            named.append(_wide(builder, value, kind))
-    for number, value in enumerate(named):
+            words.append(_wide(builder, value, type_))
+    for number, value in enumerate(words):
         builder.store(value, builder.gep(place, [ir.Constant(_LONG, number)]))
     context.call_conv.return_user_exc(builder, error, ())
 
@@ -61,7 +61,7 @@ def _trap(
 def at(
     typing: Context, index: Type, length: Type, note: Type, site: Type, *names: Type
 ) -> tuple[Signature, Codegen]:
-    """An index of an axis, checked."""
+    """A checked index of an axis."""
     kinds = (index, length, note, site, types.Tuple(names))
 
     def codegen(
@@ -79,7 +79,7 @@ def at(
 
 @intrinsic
 def inside(typing: Context, index: Type) -> tuple[Signature, Codegen]:
-    """An index that lies inside its axis, as is known."""
+    """An index that is known to lie inside its axis."""
 
     def codegen(
         context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
@@ -91,7 +91,7 @@ def inside(typing: Context, index: Type) -> tuple[Signature, Codegen]:
 
 @intrinsic
 def poll(typing: Context, address: Type) -> tuple[Signature, Codegen]:
-    """Leave the kernel where the flag at an address is up."""
+    """Stop the kernel if the flag at an address is set."""
 
     def codegen(
         context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
@@ -106,23 +106,23 @@ def poll(typing: Context, address: Type) -> tuple[Signature, Codegen]:
 
 
 def _operation(name: str) -> Intrinsic:
-    """An operation of two integers that wraps."""
+    """A wrapping operation of two integers."""
 
     @intrinsic
     def apply(typing: Context, a: Type, b: Type) -> tuple[Signature, Codegen]:
-        made = types.uint64 if types.uint64 in (a, b) else types.int64
+        result_type = types.uint64 if types.uint64 in (a, b) else types.int64
 
         def codegen(
             context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
         ) -> ir.Value:
             return getattr(builder, name)(_wide(builder, args[0], a), _wide(builder, args[1], b))
 
-        return made(a, b), codegen
+        return result_type(a, b), codegen
 
     return apply
 
 
-# `quotient` and `rest` are of numbers that are known to be at least 0, and 1.
+# `quotient` and `rest` need a dividend of at least 0 and a divisor of at least 1.
 add, sub, mul, quotient, rest = map(_operation, ("add", "sub", "mul", "udiv", "urem"))
 left, right = _operation("shl"), _operation("ashr")
 right_unsigned = _operation("lshr")
@@ -132,7 +132,7 @@ right_unsigned = _operation("lshr")
 def nonzero(
     typing: Context, divisor: Type, note: Type, site: Type, *names: Type
 ) -> tuple[Signature, Codegen]:
-    """A divisor that is not 0."""
+    """A checked divisor: not 0."""
     kinds = (divisor, note, site, types.Tuple(names))
 
     def codegen(
@@ -153,7 +153,7 @@ def nonzero(
 def distance(
     typing: Context, by: Type, bits: Type, note: Type, site: Type, *names: Type
 ) -> tuple[Signature, Codegen]:
-    """A distance that an integer of so many bits can be shifted by."""
+    """A checked distance of a shift: less than the number of bits."""
     kinds = (by, bits, note, site, types.Tuple(names))
 
     def codegen(
@@ -171,7 +171,7 @@ def distance(
 
 
 def _division(name: str) -> Intrinsic:
-    """A division of signed integers, the divisor not 0: the least number divided by -1 wraps."""
+    """A division of signed integers with a divisor other than 0. The least integer divided by -1 wraps."""
 
     @intrinsic
     def apply(typing: Context, a: Type, b: Type) -> tuple[Signature, Codegen]:
@@ -181,7 +181,7 @@ def _division(name: str) -> Intrinsic:
             x, y = _wide(builder, args[0], a), _wide(builder, args[1], b)
             minus = builder.icmp_signed("==", y, y.type(-1))
             safe = builder.select(minus, y.type(1), y)  # x / 1 = -(x / -1), and x % 1 = x % -1 = 0
-            found: ir.Value = builder.sdiv(x, safe) if "div" in name else builder.srem(x, safe)
+            result: ir.Value = builder.sdiv(x, safe) if "div" in name else builder.srem(x, safe)
             if name.startswith("floor"):
                 left_over = builder.srem(x, safe)
                 odd = builder.icmp_signed("!=", left_over, x.type(0))
@@ -189,10 +189,10 @@ def _division(name: str) -> Intrinsic:
                 step = builder.select(
                     builder.and_(odd, apart), safe if "mod" in name else x.type(-1), x.type(0)
                 )
-                found = builder.add(found, step)
+                result = builder.add(result, step)
             if "div" in name:
-                found = builder.select(minus, builder.neg(found), found)
-            return found
+                result = builder.select(minus, builder.neg(result), result)
+            return result
 
         return types.int64(a, b), codegen
 
@@ -206,24 +206,24 @@ floor_div, floor_mod, trunc_div, trunc_mod = map(
 
 @intrinsic
 def whole(typing: Context, like: Any, value: Type) -> tuple[Signature, Codegen]:
-    """A float as an integer of a type: what that can't hold is what x86 makes of it, the least number."""
+    """A float converted to an integer type. A value that does not fit becomes the least integer, as on x86."""
 
     def codegen(
         context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
     ) -> ir.Value:
         bits = 32 if like.bitwidth < 32 or like == types.int32 else 64
-        made, x = ir.IntType(bits), args[1]
+        target, x = ir.IntType(bits), args[1]
         limit = float(1 << (bits - 1))
         fits = builder.and_(
             builder.fcmp_ordered(">=", x, x.type(-limit)), builder.fcmp_ordered("<", x, x.type(limit))
         )
-        number = builder.fptosi(builder.select(fits, x, x.type(0.0)), made)
-        number = builder.select(fits, number, made(-(1 << (bits - 1))))
+        number = builder.fptosi(builder.select(fits, x, x.type(0.0)), target)
+        number = builder.select(fits, number, target(-(1 << (bits - 1))))
         if like == types.uint64:
             large = builder.and_(
                 builder.fcmp_ordered(">=", x, x.type(limit)), builder.fcmp_ordered("<", x, x.type(2 * limit))
             )
-            upper = builder.fptoui(builder.select(large, x, x.type(0.0)), made)
+            upper = builder.fptoui(builder.select(large, x, x.type(0.0)), target)
             number = builder.select(large, upper, number)
         return number if like.bitwidth == bits else builder.trunc(number, ir.IntType(like.bitwidth))
 
@@ -232,7 +232,7 @@ def whole(typing: Context, like: Any, value: Type) -> tuple[Signature, Codegen]:
 
 @intrinsic
 def positive(typing: Context, step: Type, note: Type, site: Type, *names: Type) -> tuple[Signature, Codegen]:
-    """A step of a loop, checked."""
+    """A checked step of a loop: at least 1."""
     kinds = (step, note, site, types.Tuple(names))
 
     def codegen(
@@ -248,7 +248,7 @@ def positive(typing: Context, step: Type, note: Type, site: Type, *names: Type) 
 
 @njit(error_model="numpy")
 def power(base: int, exponent: int) -> int:
-    """An integer to the power of another one, which wraps; below 0 it is what division towards 0 leaves."""
+    """A wrapping integer power. For a negative exponent, division rounds towards 0."""
     result = sub(base, sub(base, 1))
     if exponent < 0:
         odd = (exponent & 1) == 1
@@ -263,26 +263,26 @@ def power(base: int, exponent: int) -> int:
 
 @njit(error_model="numpy")
 def piece(start: int, end: int, size: int) -> np.int64:
-    """Where a piece of a loop ends."""
+    """The end of one piece of a loop."""
     left_over = np.uint64(end) - np.uint64(start)
     return start + (np.int64(size) if left_over > np.uint64(size) else np.int64(left_over))
 
 
 @njit(error_model="numpy")
 def larger(a: float, b: float) -> float:
-    """The larger of two numbers; the second where one is NaN."""
+    """The larger of two numbers; the second if one is NaN."""
     return a if a > b else b
 
 
 @njit(error_model="numpy")
 def smaller(a: float, b: float) -> float:
-    """The smaller of two numbers; the second where one is NaN."""
+    """The smaller of two numbers; the second if one is NaN."""
     return a if a < b else b
 
 
 @njit(error_model="numpy")
 def room(shape: tuple[int, ...], most: int) -> int:
-    """The number of elements of a shape, which is at most `most`; -1 for a length below 0."""
+    """The number of elements of a shape; `most + 1` if there are more than `most`, -1 for a negative length."""
     size = 1
     for length in shape:
         if length < 0:
@@ -299,19 +299,19 @@ def room(shape: tuple[int, ...], most: int) -> int:
 
 @njit(error_model="numpy")
 def allocated(shape: tuple[int, ...], content: Number, most: int, fill: bool) -> Array:
-    """Memory of a kernel; with `fill` every element is `content`."""
+    """Allocate memory for a kernel. With `fill` every element is `content`."""
     size = room(shape, most)
     if size < 0 or size > most:
         raise MemoryError
-    made = np.empty(shape, np.asarray(content).dtype)
+    array = np.empty(shape, np.asarray(content).dtype)
     if fill:
-        made[...] = content
-    return made
+        array[...] = content
+    return array
 
 
 @njit(error_model="numpy")
 def window(flat: Array, start: int, shape: tuple[int, ...]) -> Array:
-    """A view of memory from an element on."""
+    """A view of memory that begins at element `start`."""
     size = room(shape, len(flat))
     if start < 0 or size < 0 or start > len(flat) or size > len(flat) - start:
         raise BufferError

@@ -1,4 +1,4 @@
-"""What a kernel says that stopped: the statement, its line, the index, and where the loops stood."""
+"""Explain the error of a kernel: the statement, its line, the index, and the values of the loop variables."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ NOTE_LENGTH = NOTE + DEEPEST
 TEXT_LIMIT = 80
 ERRORS = (IndexError, ZeroDivisionError, AssertionError, BufferError, MemoryError, ValueError)
 _PLAIN: dict[type[Exception], tuple[Code, str]] = {
-    BufferError: (codes.OUT_OF_BOUNDS, "a view reaches beyond the memory that it shows"),
+    BufferError: (codes.OUT_OF_BOUNDS, "a view reaches beyond its memory"),
     MemoryError: (
         codes.TOO_LARGE,
-        "a buffer that it allocates has a length below 0, or needs too much memory",
+        "an allocated buffer has a negative length, or needs too much memory",
     ),
     ValueError: (codes.SHAPE_CHECK, "the buffers of a packed function don't have the same lengths"),
 }
 
 
 def failure(fn: t.PrimFunc, error: Exception, note: Sequence[int]) -> Failure:
-    """The failure of a program whose kernel raised an error and left a note."""
-    found = translate(fn)
+    """The failure of a program after a kernel raised an error and left a note."""
+    translation = translate(fn)
     if isinstance(error, AssertionError):
-        return _failed(fn, codes.ASSERTION, found.messages[error.args[0]], None)
-    plain = next((item for kind, item in _PLAIN.items() if isinstance(error, kind)), None)
+        return _failed(fn, codes.ASSERTION, translation.messages[error.args[0]], None)
+    plain = next(
+        (plain_case for error_type, plain_case in _PLAIN.items() if isinstance(error, error_type)), None
+    )
     if plain is not None:
         return _failed(fn, *plain, None)
-    site = found.sites[note[0]]
+    site = translation.sites[note[0]]
     code = codes.OUT_OF_BOUNDS if site.kind == "index" else codes.BAD_ARITHMETIC
     where = ", ".join(f"{var.name} = {value}" for var, value in zip(site.loops, note[NOTE:], strict=False))
     text = f"{_wrong(site, note[1], note[2])}{_place(site)}{', where ' + where if where else ''}"
@@ -63,5 +65,5 @@ def _place(site: Site) -> str:
 def _failed(fn: t.PrimFunc, code: Code, text: str, place: t.Stmt | None) -> Failure:
     label = Label(fn if place is None or place.span is None else place, "", True)
     name = fn.attrs.get("global_symbol")
-    own = f"kernel {name}: {text}" if name else text
-    return Failure(Diagnostic(code, own, (label,), help=code.fix))
+    message = f"kernel {name}: {text}" if name else text
+    return Failure(Diagnostic(code, message, (label,), help=code.fix))

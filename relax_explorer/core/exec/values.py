@@ -6,13 +6,13 @@
 | tuple           | `tuple`                                                   |
 | shape           | `Shape`, a tuple of int                                   |
 | closure         | `Closure`, `Lifted`; a global function is its `GlobalVar` |
-| packed function | any callable, or an `ExternFunc` that is looked up by name |
+| packed function | any callable, or an `ExternFunc`, looked up by name       |
 | scalar          | `bool`, `int` (int64), `float`, or a numpy scalar         |
 | string, dtype   | `str`, `DType`                                            |
 | null            | `NULL`                                                    |
 | other objects   | themselves                                                |
 
-UNKNOWN stands where a value isn't known. Packed functions get exactly these.
+UNKNOWN stands for an unknown value. Packed functions receive exactly these types.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
 Dims = dict[p.PrimVar, int]
 Value = Any
 """A run-time value: an array, a number, a text, a Shape, a tuple of values, a closure, an opaque object, or UNKNOWN."""
-MEMORY_LIMIT = 4 << 30  # bytes that one result may take
+MEMORY_LIMIT = 4 << 30  # maximal bytes of one result
 MOST_AXES = 64
 """No numpy array has more."""
 
 
 class Shape(tuple[int, ...]):
-    """A shape value: a tuple of lengths that is no tuple of values."""
+    """A shape value: a tuple of lengths, not of values."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class Shape(tuple[int, ...]):
 
 
 class _Unknown:
-    """The value ⊥: not computed, and everything computed from it is not known either."""
+    """The value ⊥: it was not computed, so every result that depends on it is unknown too."""
 
     def __repr__(self) -> str:
         return "⊥"
@@ -59,7 +59,7 @@ UNKNOWN = _Unknown()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
-    """A function value: the function, what it captured, and the shape variables it saw."""
+    """A function value: the function, its captured variables, and its captured shape variables."""
 
     function: e.Function
     name: str
@@ -68,10 +68,10 @@ class Closure:
 
     @property
     def env(self) -> dict[str, Any]:
-        """What it captured, by name: variables, then shape variables, its own name last."""
+        """The captured values by name: variables, then shape variables, and the closure itself last."""
         values = {var.name: value for var, value in self.captured.items()}
-        own = {self.name: values.pop(self.name)} if values.get(self.name) is self else {}
-        return {**values, **{var.name: length for var, length in self.dims.items()}, **own}
+        itself = {self.name: values.pop(self.name)} if values.get(self.name) is self else {}
+        return {**values, **{var.name: length for var, length in self.dims.items()}, **itself}
 
     def __repr__(self) -> str:
         return f"closure({self.name})"
@@ -79,7 +79,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lifted:
-    """A closure after lambda lifting: a global function, and what it captured, the values of its last parameters."""
+    """A closure after lambda lifting: a global function, and the captured values for its last parameters."""
 
     function: e.GlobalVar
     captured: tuple[Any, ...]
@@ -90,7 +90,7 @@ class Lifted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opaque:
-    """An object of the runtime, such as a storage, that has no value of its own."""
+    """An opaque object of the runtime, such as a storage."""
 
     kind: str
 
@@ -103,7 +103,7 @@ NULL = Opaque("null")
 
 
 def describe(value: Value) -> str:
-    """What a value is, in one short phrase."""
+    """A short description of a value."""
     if isinstance(value, np.ndarray):
         dims = ", ".join(map(str, value.shape)) + ("," if value.ndim == 1 else "")
         return f"a tensor ({dims}) of {value.dtype.name}"
@@ -119,7 +119,7 @@ def describe(value: Value) -> str:
 
 
 def kind_of(value: Value) -> str:
-    """Which kind of value it is: tensor, tuple, shape, closure, packed, prim (a scalar) or object."""
+    """The kind of a value: tensor, tuple, shape, closure, packed, prim (a scalar) or object."""
     if isinstance(value, np.ndarray):
         return "tensor"
     if isinstance(value, tuple):
@@ -131,20 +131,20 @@ def kind_of(value: Value) -> str:
     return "packed" if isinstance(value, e.ExternFunc) or callable(value) else "object"
 
 
-def scalar_dtype(value: Value, wanted: DType) -> DType | None:
-    """The dtype of a scalar: a Python int is an int64, a Python float whichever float is `wanted`."""
+def scalar_dtype(value: Value, expected: DType) -> DType | None:
+    """The dtype of a scalar. A Python int is an int64; a Python float is the `expected` float, or else a float64."""
     if isinstance(value, np.generic):
         return from_numpy(value.dtype)
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):
         return INT64
-    return wanted if wanted.is_float else FLOAT64
+    return expected if expected.is_float else FLOAT64
 
 
 def shape_value(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
-    """The dimensions as numbers, which a shape value may hold below 0 too; raises Failure when one has no value."""
-    found = []
+    """The dimensions as numbers. They may be negative in a shape value. Raises Failure if one has no value."""
+    numbers = []
     for dim in values:
         try:
             number = dim.value if type(dim) is p.IntImm else evaluate(dim, dims)
@@ -152,22 +152,22 @@ def shape_value(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple
             raise _failure(problem.code, str(problem), place) from None
         if number is None:
             raise _failure(codes.SHAPE_CHECK, f"the dimension {dim} has no value here", place)
-        found.append(int(number))
-    return tuple(found)
+        numbers.append(int(number))
+    return tuple(numbers)
 
 
 def lengths(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
-    """The dimensions of something that is allocated: at least 0; raises Failure."""
-    found = shape_value(values, dims, place)
-    text = negative_dimension(found, values)
+    """The dimensions of an allocated tensor. Raises Failure if one is negative or has no value."""
+    numbers = shape_value(values, dims, place)
+    text = negative_dimension(numbers, values)
     if text:
         raise _failure(codes.SHAPE_CHECK, text, place)
-    return found
+    return numbers
 
 
-def negative_dimension(found: tuple[int, ...], values: tuple[p.PrimExpr, ...] | None) -> str:
-    """What to say of a shape with a length below 0, which can't be allocated; empty when there is none."""
-    for n, length in enumerate(found):
+def negative_dimension(numbers: tuple[int, ...], values: tuple[p.PrimExpr, ...] | None) -> str:
+    """The message about a negative length, which can't be allocated; empty if there is none."""
+    for n, length in enumerate(numbers):
         if length < 0:
             dim = values[n] if values is not None else None
             return f"the dimension {length if dim is None or type(dim) is p.IntImm else f'{dim} = {length}'} is negative"
@@ -179,19 +179,19 @@ def _failure(code: Code, text: str, place: Any) -> Failure:
 
 
 def as_argument(value: Value, info: s.StructInfo | None) -> Value:
-    """A Python value given by a caller as a run-time value: lists become arrays, tuples of int shapes where a shape is expected."""
+    """A Python value of a caller as a run-time value: lists become arrays, tuples of int become shapes if one is expected."""
     if value is None:
         return NULL
     if isinstance(info, s.PrimStructInfo) and type(value) is int and info.dtype not in (INT64, BOOL):
         return np.asarray(value, info.dtype.to_numpy())[()]
     if isinstance(info, s.ShapeStructInfo) and isinstance(value, (tuple, list)):
-        return Shape(int(item) for item in value)
+        return Shape(int(element) for element in value)
     if (
         isinstance(info, s.TupleStructInfo)
         and isinstance(value, (tuple, list))
         and len(value) == len(info.fields)
     ):
-        return tuple(as_argument(item, field) for item, field in zip(value, info.fields, strict=True))
+        return tuple(as_argument(element, field) for element, field in zip(value, info.fields, strict=True))
     if (
         isinstance(info, s.TensorStructInfo)
         and not isinstance(value, np.ndarray)
@@ -199,22 +199,22 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
     ):
         return np.asarray(value)
     if isinstance(info, s.TensorStructInfo) and isinstance(value, (bool, int, float, list)):
-        wanted = info.dtype.to_numpy() if info.dtype is not None else None
-        return np.asarray(value, dtype=wanted)
+        element_dtype = info.dtype.to_numpy() if info.dtype is not None else None
+        return np.asarray(value, dtype=element_dtype)
     return value
 
 
 def dtype_of(value: Value) -> DType | None:
-    """The element type of a tensor, None for anything else."""
+    """The element dtype of a tensor; None for other values."""
     return from_numpy(value.dtype) if isinstance(value, np.ndarray) else None
 
 
 def to_python(value: Value) -> Value:
-    """A value as the caller of `run` gets it: arrays stay, a shape is a plain tuple of int."""
+    """A run-time value for the caller of `run`: arrays stay, a shape becomes a plain tuple of int."""
     if isinstance(value, Shape):
         return tuple(value)
     if value is NULL:
         return None
     if isinstance(value, tuple):
-        return tuple(to_python(item) for item in value)
+        return tuple(to_python(element) for element in value)
     return value

@@ -1,6 +1,6 @@
-"""The builtins of TVM's virtual machine that lowered programs call by name: checks of inputs, shapes, tuples, closures.
+"""The builtins of TVM's virtual machine, which lowered programs call by name: checks of inputs, shapes, tuples, closures.
 
-A function here gets the machine, the instruction, and the arguments; those that TVM passes its machine to get no other.
+Each function takes the machine, the instruction, and the arguments. The arguments don't include a second machine.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from relax_explorer.core.ops.machine.view import EnsureZeroOffset, view_of
 
 VmBuiltin = Callable[[Any, Any, list[Any]], Any]
 
-# How make_shape and make_prim_value say where a length comes from: it is written, or it is in the heap.
+# The source of a length in make_shape and make_prim_value: an immediate number, or an entry of the heap.
 IMMEDIATE, LOADED = 0, 1
-# What match_shape does with a length: compare with a number, store it, nothing, compare with what is in the heap.
+# The actions of match_shape: compare with a number, store in the heap, do nothing, compare with an entry of the heap.
 EQUAL_TO_NUMBER, STORED, IGNORED, EQUAL_TO_HEAP = 0, 1, 2, 3
 
 
 def _wrong(machine: Running, at: Instruction, text: str, context: Any = "") -> Failure:
-    """The failure of a check; `context` is what the compiler wrote about the place."""
+    """The failure of a check. `context` is the compiler's description of the place."""
     place = f" ({context.strip()})" if isinstance(context, str) and context.strip() else ""
     return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)
 
@@ -46,34 +46,34 @@ def _tensor(machine: Running, at: Instruction, value: Value) -> Value:
 
 
 def alloc_shape_heap(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A vector of int64 in which the lengths of the program are kept."""
+    """Allocate the heap of lengths, a vector of int64."""
     _need(machine, at, args, 1, "alloc_shape_heap")
     return np.zeros(int(args[0]), np.int64)
 
 
 def match_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Each length of a tensor or shape is compared or kept: value, heap, how many, (what, number) for each, context."""
+    """Compare or store each length of a tensor or shape: value, heap, count, (action, number) for each, context."""
     _need(machine, at, args, 3, "match_shape")
-    value, heap, count, *rest = args
+    value, heap, count, *rules = args
     lengths = value.shape if isinstance(value, np.ndarray) else value
     if not isinstance(lengths, tuple):
-        raise _wrong(machine, at, f"a tensor or shape is needed, this is {describe(value)}", rest[-1])
+        raise _wrong(machine, at, f"a tensor or shape is needed, this is {describe(value)}", rules[-1])
     if len(lengths) != count:
         raise _wrong(
-            machine, at, f"{describe(value)} has {len(lengths)} lengths, {count} are needed", rest[-1]
+            machine, at, f"{describe(value)} has {len(lengths)} lengths, {count} are needed", rules[-1]
         )
     for n, length in enumerate(lengths):
         _match(
-            machine, at, f"length {n} of {describe(value)}", length, heap, rest[2 * n : 2 * n + 2], rest[-1]
+            machine, at, f"length {n} of {describe(value)}", length, heap, rules[2 * n : 2 * n + 2], rules[-1]
         )
     return ()
 
 
 def match_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A scalar is compared or kept: value, heap, what, number, context."""
+    """Compare or store a scalar: value, heap, action, number, context."""
     _need(machine, at, args, 4, "match_prim_value")
-    value, heap, *rest = args
-    _match(machine, at, f"the scalar {value}", int(value), heap, rest[:2], rest[-1])
+    value, heap, *rule = args
+    _match(machine, at, f"the scalar {value}", int(value), heap, rule[:2], rule[-1])
     return ()
 
 
@@ -84,96 +84,102 @@ def _match(
     if code == STORED:
         heap[number] = length
     elif code in (EQUAL_TO_NUMBER, EQUAL_TO_HEAP):
-        wanted = number if code == EQUAL_TO_NUMBER else int(heap[number])
-        if length != wanted:
-            raise _wrong(machine, at, f"{what} is {length}, {wanted} is needed", context)
+        expected = number if code == EQUAL_TO_NUMBER else int(heap[number])
+        if length != expected:
+            raise _wrong(machine, at, f"{what} is {length}, {expected} is needed", context)
     elif code != IGNORED:
-        raise _wrong(machine, at, f"{code} is no rule of match_shape")
+        raise _wrong(machine, at, f"{code} is not an action of match_shape")
 
 
 def make_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A shape of written lengths and of lengths in the heap: heap, how many, (where from, number) for each."""
+    """Make a shape of immediate lengths and lengths in the heap: heap, count, (source, number) for each."""
     _need(machine, at, args, 2, "make_shape")
-    heap, count, *rest = args
-    if len(rest) != 2 * count:
+    heap, count, *entries = args
+    if len(entries) != 2 * count:
         raise _wrong(
-            machine, at, f"make_shape takes {2 * count} numbers for {count} lengths, {len(rest)} given"
+            machine, at, f"make_shape takes {2 * count} numbers for {count} lengths, {len(entries)} given"
         )
-    return Shape(_made(heap, code, number) for code, number in zip(rest[::2], rest[1::2], strict=True))
+    return Shape(
+        _loaded(heap, code, number) for code, number in zip(entries[::2], entries[1::2], strict=True)
+    )
 
 
 def make_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A written number, or one of the heap: heap, where from, number."""
+    """An immediate number, or an entry of the heap: heap, source, number."""
     _need(machine, at, args, 3, "make_prim_value")
-    return _made(*args[:3])
+    return _loaded(*args[:3])
 
 
-def _made(heap: Any, code: int, number: int) -> int:
+def _loaded(heap: Any, code: int, number: int) -> int:
     return int(heap[number]) if code == LOADED else int(number)
 
 
 def check_tensor_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A value is a tensor of a rank (-1: any) and dtype (null: any)."""
+    """Check that a value is a tensor of a rank (-1: any) and dtype (null: any)."""
     _need(machine, at, args, 3, "check_tensor_info")
-    value, ndim, *rest = args
-    dtype = rest[0] if isinstance(rest[0], DType) else None
+    value, ndim, *options = args
+    dtype = options[0] if isinstance(options[0], DType) else None
     if not isinstance(value, np.ndarray):
-        raise _wrong(machine, at, f"{describe(value)} is no tensor", rest[-1])
+        raise _wrong(machine, at, f"{describe(value)} is not a tensor", options[-1])
     if ndim not in (-1, value.ndim):
-        raise _wrong(machine, at, f"{describe(value)} has rank {value.ndim}, {ndim} is needed", rest[-1])
+        raise _wrong(machine, at, f"{describe(value)} has rank {value.ndim}, {ndim} is needed", options[-1])
     if dtype is not None and from_numpy(value.dtype) is not dtype:
-        raise _wrong(machine, at, f"{describe(value)} is not of {dtype}", rest[-1])
+        raise _wrong(machine, at, f"{describe(value)} is not of {dtype}", options[-1])
     return ()
 
 
 def check_shape_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A value is a shape of a number of lengths (-1: any)."""
+    """Check that a value is a shape of a number of lengths (-1: any)."""
     _need(machine, at, args, 2, "check_shape_info")
-    value, ndim, *rest = args
+    value, ndim, *context = args
     if not isinstance(value, Shape) or ndim not in (-1, len(value)):
-        wanted = "a shape" if ndim == -1 else f"a shape of {ndim} lengths"
-        raise _wrong(machine, at, f"{describe(value)} is not {wanted}", rest[-1] if rest else "")
+        expected = "a shape" if ndim == -1 else f"a shape of {ndim} lengths"
+        raise _wrong(machine, at, f"{describe(value)} is not {expected}", context[-1] if context else "")
     return ()
 
 
 def check_prim_value_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A value is a scalar of a dtype."""
+    """Check that a value is a scalar of a dtype."""
     _need(machine, at, args, 2, "check_prim_value_info")
-    value, dtype, *rest = args
+    value, dtype, *context = args
     scalar = isinstance(value, (bool, int, float, np.generic))
     if not scalar or (isinstance(dtype, DType) and scalar_dtype(value, dtype) is not dtype):
-        raise _wrong(machine, at, f"{describe(value)} is no scalar of {dtype}", rest[-1] if rest else "")
+        raise _wrong(
+            machine, at, f"{describe(value)} is not a scalar of {dtype}", context[-1] if context else ""
+        )
     return ()
 
 
 def check_tuple_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A value is a tuple of a number of fields."""
+    """Check that a value is a tuple of a number of fields."""
     _need(machine, at, args, 2, "check_tuple_info")
-    value, count, *rest = args
+    value, count, *context = args
     if not isinstance(value, tuple) or isinstance(value, Shape) or len(value) != count:
-        raise _wrong(machine, at, f"{describe(value)} is no tuple of {count}", rest[-1] if rest else "")
+        raise _wrong(
+            machine, at, f"{describe(value)} is not a tuple of {count}", context[-1] if context else ""
+        )
     return ()
 
 
 def check_func_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A value is a function."""
+    """Check that a value is a function."""
     _need(machine, at, args, 1, "check_func_info")
-    value, *rest = args
+    value, *context = args
     if not isinstance(value, (Closure, Lifted, e.GlobalVar, e.ExternFunc)) and not callable(value):
-        raise _wrong(machine, at, f"{describe(value)} is no function", rest[-1] if rest else "")
+        raise _wrong(machine, at, f"{describe(value)} is not a function", context[-1] if context else "")
     return ()
 
 
 def check_string_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A value is a string."""
+    """Check that a value is a string."""
     _need(machine, at, args, 1, "check_string_info")
     if not isinstance(args[0], str):
-        raise _wrong(machine, at, f"{describe(args[0])} is no string", args[-1])
+        raise _wrong(machine, at, f"{describe(args[0])} is not a string", args[-1])
     return ()
 
 
 def reshape(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """The elements of a tensor in another shape; the memory is the same."""
+    """The tensor in another shape, with the same memory."""
     _need(machine, at, args, 2, "reshape")
     value = _tensor(machine, at, args[0])
     lengths = tuple(args[1])
@@ -210,7 +216,7 @@ def null_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 
 def first(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """The value itself: there is one device here."""
+    """The value itself, because there is only one device."""
     _need(machine, at, args, 1, "the builtin")
     return args[0]
 
@@ -239,7 +245,7 @@ def read_if_cond(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 
 def make_closure(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """A function of the module, by its name, with what it captured."""
+    """A function of the module by name, with its captured values."""
     _need(machine, at, args, 1, "make_closure")
     function = args[0] if isinstance(args[0], e.GlobalVar) else e.GlobalVar(str(args[0]), None, None)
     return Lifted(function, tuple(args[1:]))
