@@ -38,30 +38,32 @@ class _Reader:
     merged: Settings
     remarks: list[str]
 
-    def read(self, path: Path, found: bool) -> None:
-        """Add the settings of a file; they override earlier ones. `found` marks a project file, which the user may never have seen."""
+    def read(self, path: Path, is_project: bool) -> None:
+        """Add the settings of a file; they override earlier ones. `is_project` marks a project file, which the user may never have seen."""
         for name, value in _table(path).items():
             if isinstance(value, Mapping):
-                self._command(path, name, value, found)
+                self._command(path, name, value, is_project)
             else:
                 having = [command for command, known in self.options.items() if _key(name) in known]
-                self._set(path, name, having, name, value, found)
+                self._set(path, name, having, name, value, is_project)
 
-    def _command(self, path: Path, command: str, table: Mapping[str, Any], found: bool) -> None:
+    def _command(self, path: Path, command: str, table: Mapping[str, Any], is_project: bool) -> None:
         known = self.options.get(command)
         if known is None:
             self.remarks.append(_unknown(path, f"[{command}]", self.options.keys()))
             return
         for name, value in table.items():
             having = [command] if _key(name) in known else []
-            self._set(path, f"{command}.{name}", having, name, value, found)
+            self._set(path, f"{command}.{name}", having, name, value, is_project)
 
-    def _set(self, path: Path, written: str, having: list[str], name: str, value: Any, found: bool) -> None:
+    def _set(
+        self, path: Path, written: str, having: list[str], name: str, value: Any, is_project: bool
+    ) -> None:
         if not having:
-            own = {key for known in self.options.values() for key in known} | self.options.keys()
+            option_names = {key for known in self.options.values() for key in known} | self.options.keys()
             inside = {f"{command}.{key}" for command, known in self.options.items() for key in known}
-            self.remarks.append(_unknown(path, written, inside if "." in written else own))
-        elif found and _key(name) in self.personal:
+            self.remarks.append(_unknown(path, written, inside if "." in written else option_names))
+        elif is_project and _key(name) in self.personal:
             self.remarks.append(
                 f"{path}: setting {written!r} is ignored: a file found in a folder does not choose paths; "
                 "type the option, or name the file with --config"
@@ -81,25 +83,25 @@ def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str
     personal = {a.key for item in COMMANDS for a in item.arguments if a.is_personal}
     kinds = {(item.name, a.key): a.kind for item in COMMANDS for a in item.arguments}
     reader = _Reader(options, personal, kinds, {name: {} for name in options}, [])
-    for path, found in [(given, False)] if given else reversed(list(_files(start))):
-        reader.read(path, found)
+    for path, is_project in [(given, False)] if given else reversed(list(_files(start))):
+        reader.read(path, is_project)
     return reader.merged, reader.remarks
 
 
-def _fitting(place: str, kind: str, value: Any) -> Any:
+def _fitting(place: str, option_type: str, value: Any) -> Any:
     """Convert a value to the type of its option. Raises BadConfig for a wrong type."""
     is_list = isinstance(value, list)
     items = value if is_list else [value]
     if any(isinstance(item, (list, Mapping)) or (is_list and not isinstance(item, str)) for item in items):
         raise BadConfig(f"{place} is {_brief(value)}, which is no value of an option")
-    if kind in ("pair", "many"):
+    if option_type in ("pair", "many"):
         return [str(item) for item in items]
-    if is_list and kind == "names":
+    if is_list and option_type == "names":
         return ",".join(value)
-    wanted: dict[str, tuple[type, ...]] = {"flag": (bool,), "int": (int,), "float": (int, float)}
-    right = wanted.get(kind, (str,))
-    if not isinstance(value, right) or (isinstance(value, bool) and bool not in right):
-        raise BadConfig(f"{place} is {_brief(value)}, it must be {_WORDS.get(kind, 'a text')}")
+    types: dict[str, tuple[type, ...]] = {"flag": (bool,), "int": (int,), "float": (int, float)}
+    accepted = types.get(option_type, (str,))
+    if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
+        raise BadConfig(f"{place} is {_brief(value)}, it must be {_WORDS.get(option_type, 'a text')}")
     return value
 
 

@@ -53,16 +53,16 @@ def target(name: str) -> Target:
     if not name:
         raise CannotWrite("the name of the file to write is empty")
     try:
-        path, found = _looked_up(name)
+        path, status = _looked_up(name)
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         raise CannotWrite(f"{name} can't be written: {_reason(error)}") from None
-    if found is not None and stat.S_ISDIR(found.st_mode):
+    if status is not None and stat.S_ISDIR(status.st_mode):
         raise CannotWrite(f"{name} can't be written: it is a folder")
-    if found is not None and not os.access(path, os.W_OK):
+    if status is not None and not os.access(path, os.W_OK):
         raise CannotWrite(f"{name} can't be written: it is not writable for you")
-    if found is None and not path.parent.is_dir():
+    if status is None and not path.parent.is_dir():
         raise CannotWrite(f"{name} can't be written: there is no folder {path.parent}")
-    if found is None and not os.access(path.parent, os.W_OK | os.X_OK):
+    if status is None and not os.access(path.parent, os.W_OK | os.X_OK):
         raise CannotWrite(f"{name} can't be written: its folder is not writable for you")
     return Target(name)
 
@@ -78,10 +78,12 @@ def _looked_up(name: str) -> tuple[Path, os.stat_result | None]:
         return path, None
 
 
-def _is_kept(path: Path, found: os.stat_result | None) -> bool:
+def _is_kept(path: Path, status: os.stat_result | None) -> bool:
     """True if the file must be written in place, because a replacement would differ from it."""
-    return found is not None and (
-        not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not os.access(path.parent, os.W_OK | os.X_OK)
+    return status is not None and (
+        not stat.S_ISREG(status.st_mode)
+        or status.st_nlink > 1
+        or not os.access(path.parent, os.W_OK | os.X_OK)
     )
 
 
@@ -90,10 +92,10 @@ def _in_place(path: Path) -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def _beside(path: Path, found: os.stat_result | None) -> Iterator[IO[bytes]]:
+def _beside(path: Path, status: os.stat_result | None) -> Iterator[IO[bytes]]:
     """Write a new file beside the target under an unguessable name, then move it over the target."""
     scratch = path.with_name(f".rxe-{secrets.token_hex(8)}.part")
-    mode = 0o666 if found is None else stat.S_IMODE(found.st_mode) & 0o700
+    mode = 0o666 if status is None else stat.S_IMODE(status.st_mode) & 0o700
     with contextlib.ExitStack() as stack:
         file = os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb")
         stack.callback(scratch.unlink, missing_ok=True)
@@ -101,17 +103,17 @@ def _beside(path: Path, found: os.stat_result | None) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if found is not None:
-            _like(scratch, found)
+        if status is not None:
+            _like(scratch, status)
         scratch.replace(path)
 
 
-def _like(scratch: Path, found: os.stat_result) -> None:
+def _like(scratch: Path, status: os.stat_result) -> None:
     """Copy the mode of the old file, and its owner where permitted."""
     if hasattr(os, "chown"):
         with contextlib.suppress(PermissionError):
-            os.chown(scratch, found.st_uid, found.st_gid)
-    scratch.chmod(stat.S_IMODE(found.st_mode))
+            os.chown(scratch, status.st_uid, status.st_gid)
+    scratch.chmod(stat.S_IMODE(status.st_mode))
 
 
 def _reason(error: Exception) -> str:

@@ -48,13 +48,13 @@ def read_arrays(path: str, most: int = INPUT_LIMIT) -> dict[str, Any]:
 
 
 def _entries(archive: zipfile.ZipFile, path: str, most: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for entry in archive.infolist():
         name = entry.filename.removesuffix(".npy")
         with archive.open(entry) as file:
-            found[name] = _array(file, f"{name} in {path}", entry.file_size, most)
-        most -= found[name].nbytes
-    return found
+            arrays[name] = _array(file, f"{name} in {path}", entry.file_size, most)
+        most -= arrays[name].nbytes
+    return arrays
 
 
 def _array(file: IO[bytes], name: str, size: int, most: int) -> Any:

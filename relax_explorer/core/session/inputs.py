@@ -75,7 +75,7 @@ def made_inputs(
 def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:
     """The given sources by parameter number."""
     numbers = {param.name: number for number, param in enumerate(fn.params)}
-    found: dict[int, str] = {}
+    sources: dict[int, str] = {}
     for key, source in given.items():
         number = numbers.get(key, -1)
         if number < 0 and _DECIMAL.fullmatch(key):
@@ -83,10 +83,10 @@ def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:
         if not 0 <= number < len(fn.params):
             has = f"the parameters are {', '.join(numbers)}" if numbers else "the function has none"
             raise _failure(f"{key!r} is no parameter", has, fn)
-        if number in found:
+        if number in sources:
             raise _failure(f"{fn.params[number].name!r} is given twice", "give it once", fn.params[number])
-        found[number] = source
-    return found
+        sources[number] = source
+    return sources
 
 
 def _is_made(param: e.Var) -> bool:

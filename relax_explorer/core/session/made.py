@@ -75,33 +75,33 @@ class Maker:
         if len(lengths) > MOST_AXES:
             text = f"{param.name!r} has {len(lengths)} axes; runs support at most {MOST_AXES}"
             raise failure(text, "use fewer axes", param)
-        kind = info.dtype or FLOAT32
+        element_dtype = info.dtype or FLOAT32
         try:
-            dtype = kind.to_numpy()
+            dtype = element_dtype.to_numpy()
         except TypeError as problem:
             raise failure(
                 f"no value can be made for {param.name!r}: {problem}", "use another dtype", param
             ) from None
         needed = math.prod(lengths) * dtype.itemsize
         if needed > self.most:
-            raise too_much(f"{param.name!r}, a tensor {lengths} of {kind},", needed, self.most)
+            raise too_much(f"{param.name!r}, a tensor {lengths} of {element_dtype},", needed, self.most)
         self.most -= needed
-        return _filled(source, lengths, kind, param, number)
+        return _filled(source, lengths, element_dtype, param, number)
 
 
-def _filled(source: str, lengths: tuple[int, ...], kind: DType, param: e.Var, number: int) -> Any:
+def _filled(source: str, lengths: tuple[int, ...], element_dtype: DType, param: e.Var, number: int) -> Any:
     """A tensor filled as `source` says."""
-    dtype = kind.to_numpy()
-    found = _MADE.fullmatch(source)
-    if found is None:
-        return np.full(lengths, number_in(source, kind, param)).astype(dtype)
-    if found[1] == "zeros":
+    dtype = element_dtype.to_numpy()
+    match = _MADE.fullmatch(source)
+    if match is None:
+        return np.full(lengths, number_in(source, element_dtype, param)).astype(dtype)
+    if match[1] == "zeros":
         return np.zeros(lengths, dtype)
-    if found[1] == "ones":
+    if match[1] == "ones":
         return np.ones(lengths, dtype)
-    if found[1] == "arange":
+    if match[1] == "arange":
         return np.arange(math.prod(lengths)).reshape(lengths).astype(dtype)
-    generator = np.random.default_rng([int(found[2] or 0), number])
+    generator = np.random.default_rng([int(match[2] or 0), number])
     if dtype.kind == "f" or dtype.name.startswith(("bfloat", "float")):
         return generator.standard_normal(lengths).astype(dtype)
     return generator.integers(0, 2 if dtype.kind == "b" else 4, lengths).astype(dtype)
@@ -115,19 +115,19 @@ def scalar(source: str, info: s.PrimStructInfo, param: e.Var) -> Any:
     return {"zeros": 0, "ones": 1}.get(found[1], DEFAULT_LENGTH)
 
 
-def number_in(source: str, kind: DType, param: e.Var) -> int | float:
+def number_in(source: str, dtype: DType, param: e.Var) -> int | float:
     """The number in `source`. Raises Failure if the dtype cannot hold it."""
     try:
         value: int | float = int(source) if _WHOLE.fullmatch(source) else float(source)
     except ValueError:
         text = f"{source[:40]!r} is not a source of values for {param.name!r}"
         raise failure(text, _SOURCES, param) from None
-    if kind.is_float or kind.name == "bool":
+    if dtype.is_float or dtype.name == "bool":
         return value
-    low, high = limits(kind)
+    low, high = limits(dtype)
     if value != value or not low <= value <= high or int(value) != value:
         raise failure(
-            f"{source[:40]} does not fit {kind}, the dtype of {param.name!r}",
+            f"{source[:40]} does not fit {dtype}, the dtype of {param.name!r}",
             "give a number of this dtype",
             param,
         )

@@ -136,25 +136,25 @@ class _Computations:
             stack.extend(operands(item))
         return parts
 
-    def _part(self, item: e.Expr) -> Hashable:
-        if isinstance(item, e.Var):
-            return self._variables.get(item, item.name)
-        if isinstance(item, e.Call):
-            return len(item.args), item.attrs, *map(self._texts.of, item.sinfo_args)
-        return type(item).__name__, _content(item)
+    def _part(self, expr: e.Expr) -> Hashable:
+        if isinstance(expr, e.Var):
+            return self._variables.get(expr, expr.name)
+        if isinstance(expr, e.Call):
+            return len(expr.args), expr.attrs, *map(self._texts.of, expr.sinfo_args)
+        return type(expr).__name__, _content(expr)
 
 
-def _content(item: e.Expr) -> Hashable:
+def _content(expr: e.Expr) -> Hashable:
     """The content of an expression without its operands."""
-    rule = _CONTENTS.get(type(item))
-    return None if rule is None else rule(item)
+    rule = _CONTENTS.get(type(expr))
+    return None if rule is None else rule(expr)
 
 
-def _constant(item: e.Constant) -> Hashable:
-    if item.data is None:
-        return item.key
-    data = item.data.tobytes() if item.data.nbytes <= _SMALL_DATA else b""
-    return str(item.data.dtype), item.data.shape, data
+def _constant(constant: e.Constant) -> Hashable:
+    if constant.data is None:
+        return constant.key
+    data = constant.data.tobytes() if constant.data.nbytes <= _SMALL_DATA else b""
+    return str(constant.data.dtype), constant.data.shape, data
 
 
 _CONTENTS: dict[type, Callable[..., Hashable]] = {

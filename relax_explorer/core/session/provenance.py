@@ -41,7 +41,7 @@ def history(stages: Sequence[Snapshot], number: int, function: str, binding: e.B
 def _walk(
     stages: Sequence[Snapshot], numbers: range, function: str, start: Trace, backwards: bool
 ) -> list[Trace]:
-    found: list[Trace] = []
+    traces: list[Trace] = []
     current = start
     for number in numbers:
         if current.gone:
@@ -51,8 +51,8 @@ def _walk(
         target = earlier if backwards else later
         links = _links(earlier, later, function, current.bindings, backwards)
         current = Trace(target.number, target.made_by, links[0], links[1])
-        found.append(current)
-    return found
+        traces.append(current)
+    return traces
 
 
 def _links(
@@ -78,12 +78,12 @@ def _links(
 
 def _recorded(later: Snapshot, items: tuple[e.Binding, ...], backwards: bool) -> tuple[e.Binding, ...]:
     """Follow the recorded rewrites of a stage to the end, through all steps of one pass."""
-    wanted = set(items)
+    followed = set(items)
     out: dict[e.Binding, None] = {}
     for rewrite in reversed(later.rewrites) if backwards else later.rewrites:
         source, target = (rewrite.after, rewrite.before) if backwards else (rewrite.before, rewrite.after)
-        if any(item in wanted for item in source):
-            wanted.update(target)
+        if any(item in followed for item in source):
+            followed.update(target)
             out.update(dict.fromkeys(target))
     return tuple(out)
 
@@ -96,14 +96,14 @@ def _aligned(
     earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool
 ) -> tuple[e.Binding, ...]:
     old, new = _of(earlier, function), _of(later, function)
-    wanted = set(items)
-    found = []
+    sources = set(items)
+    targets = []
     for pair in align(old, new):
         if pair.a is not None and pair.b is not None:
             a, b = old[pair.a], new[pair.b]
-            if (b if backwards else a) in wanted:
-                found.append(a if backwards else b)
-    return tuple(found)
+            if (b if backwards else a) in sources:
+                targets.append(a if backwards else b)
+    return tuple(targets)
 
 
 def _of(stage: Snapshot, function: str) -> list[e.Binding]:

@@ -37,17 +37,17 @@ class Session:
         self.filename = filename
         self.cache = cache
         tvm = profile == "tvm"
-        found = checked(module, profile)
+        result = checked(module, profile)
         problems = tuple(  # programs that TVM accepts run here too
-            [lenient(item) for item in found.problems if not (tvm and item.spec_only)]
+            [lenient(item) for item in result.problems if not (tvm and item.spec_only)]
         )
-        self.stages: list[Snapshot] = [Snapshot(0, "input", found.module, True, problems)]
+        self.stages: list[Snapshot] = [Snapshot(0, "input", result.module, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)
-        held = holding(found.module, None if tvm else found.well_formed)
+        held = holding(result.module, None if tvm else result.well_formed)
         self.notes: list[Diagnostic] = explain(self.pipeline, held)
         self.listeners: list[Listener] = []
         self._diffs: dict[tuple[int, int], ModuleDiff] = {}
-        self._outcomes = run(found.module, self.pipeline, held)
+        self._outcomes = run(result.module, self.pipeline, held)
 
     @classmethod
     def open(
@@ -65,7 +65,7 @@ class Session:
         outcome = next(self._outcomes, None)
         if outcome is None:
             return None
-        made = Snapshot(
+        snapshot = Snapshot(
             len(self.stages),
             str(outcome.step),
             outcome.module,
@@ -74,10 +74,10 @@ class Session:
             outcome.rewrites,
             outcome.seconds,
         )
-        self.stages.append(made)
+        self.stages.append(snapshot)
         for listener in self.listeners:
-            listener(made)
-        return made
+            listener(snapshot)
+        return snapshot
 
     def run_all(self) -> None:
         """Run the rest of the pipeline."""

@@ -14,26 +14,30 @@ from relax_explorer.viz.visible import visible, visible_json
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
+def print_problems(problems: Sequence[Diagnostic], style: str, files: int) -> None:
     """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF."""
-    counts = Counter(str(item.level) for item in found)
+    counts = Counter(str(problem.level) for problem in problems)
     if style == "json":
         output.say(
             output.document(
                 "check",
-                {"files": files, "counts": dict(counts), "problems": [item.to_json() for item in found]},
+                {
+                    "files": files,
+                    "counts": dict(counts),
+                    "problems": [problem.to_json() for problem in problems],
+                },
             )
         )
         return
     if style == "sarif":
-        output.say(visible_json(sarif.document(found), 1))
+        output.say(visible_json(sarif.document(problems), 1))
         return
-    for item in found:
+    for problem in problems:
         if style == "github":
-            output.say(_github(item))
+            output.say(_github(problem))
         else:
             shown = render if style == "text" else headline
-            output.say_styled(shown(item, sys.stdout.isatty()))
+            output.say_styled(shown(problem, sys.stdout.isatty()))
     if style != "github":
         total = ", ".join(
             f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())
@@ -41,7 +45,7 @@ def print_problems(found: Sequence[Diagnostic], style: str, files: int) -> None:
         output.say(f"{files} file{'s' if files > 1 else ''} checked: {total or 'no problems'}", err=True)
 
 
-def _github(item: Diagnostic) -> str:
-    span = item.span
+def _github(problem: Diagnostic) -> str:
+    span = problem.span
     place = f" file={visible(span.source.filename)},line={span.line},col={span.column + 1}," if span else " "
-    return f"::{_LEVELS[item.level]}{place}title={item.code}::{visible(item.message, 600)}"
+    return f"::{_LEVELS[problem.level]}{place}title={problem.code}::{visible(problem.message, 600)}"

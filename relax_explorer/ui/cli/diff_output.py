@@ -40,14 +40,14 @@ def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
 
 
 def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
-    found = []
+    changes = []
     for fn in diff.functions:
         if fn.status in ("added", "removed") and not fn.pairs:
-            found.append({"kind": fn.status, "function": fn.name})
+            changes.append({"kind": fn.status, "function": fn.name})
         for pair in fn.pairs:
             if pair.kind != "same":
                 sides: dict[str, Any] = {"a": _side(fn.old, pair.a), "b": _side(fn.new, pair.b)}
-                found.append(
+                changes.append(
                     {
                         "kind": pair.kind,
                         "function": fn.name,
@@ -55,7 +55,7 @@ def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
                         "confidence": "exact" if pair.exact else "likely",
                     }
                 )
-    return found
+    return changes
 
 
 def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:
@@ -72,7 +72,7 @@ def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:
     }
 
 
-def print_history(found: Sequence[Trace], style: str) -> None:
+def print_history(traces: Sequence[Trace], style: str) -> None:
     """Print the history of a value, one line per stage. Marks: = certain, ≈ same variable, ? by alignment."""
     if style == "json":
         rows = [
@@ -82,11 +82,11 @@ def print_history(found: Sequence[Trace], style: str) -> None:
                 "mark": t.mark,
                 "bindings": [binding_text(b) for b in t.bindings],
             }
-            for t in found
+            for t in traces
         ]
         output.say(output.document("who", {"history": rows}))
         return
-    for trace in found:
+    for trace in traces:
         text = "gone" if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
         output.say(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")
 

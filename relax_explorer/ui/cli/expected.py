@@ -32,21 +32,21 @@ def compare(results: Sequence[Any], path: str, rtol: float, atol: float) -> int:
     return output.OK if all(alike) else output.FOUND
 
 
-def _read_as(wanted: Any, value: Any, what: str) -> Any:
+def _read_as(stored: Any, value: Any, what: str) -> Any:
     """An array from the file. Files store dtypes unknown to numpy as raw bytes; these take the dtype of the result."""
-    if wanted.dtype.names is not None or wanted.dtype.subdtype is not None:
+    if stored.dtype.names is not None or stored.dtype.subdtype is not None:
         raise click.UsageError(f"{what} is an array of records: no result can be compared with it")
-    return read_as(wanted, getattr(value, "dtype", None))
+    return read_as(stored, getattr(value, "dtype", None))
 
 
-def _compared(number: int, value: Any, wanted: Any, rtol: float, atol: float) -> bool:
+def _compared(number: int, value: Any, expected: Any, rtol: float, atol: float) -> bool:
     got = np.asarray(value)
-    if got.shape != wanted.shape:
-        output.say(f"out{number}: DIFFERS, its shape is {got.shape}, expected is {wanted.shape}", err=True)
+    if got.shape != expected.shape:
+        output.say(f"out{number}: DIFFERS, its shape is {got.shape}, expected is {expected.shape}", err=True)
         return False
-    left, right = _numbers(got), _numbers(wanted)
+    left, right = _numbers(got), _numbers(expected)
     if left is None or right is None:
-        same = left is right is None and bool(np.array_equal(got, wanted))
+        same = left is right is None and bool(np.array_equal(got, expected))
         output.say(f"out{number}: {'equal' if same else 'DIFFERS'}", err=True)
         return same
     same = bool(np.allclose(left, right, rtol=rtol, atol=atol, equal_nan=True))

@@ -120,16 +120,16 @@ def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
     return f"{title}:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _pass(item: Pass) -> str:
-    parts = [item.name, item.doc]
-    if item.options:
+def _pass(pass_: Pass) -> str:
+    parts = [pass_.name, pass_.doc]
+    if pass_.options:
         parts.append(
-            _table("Options", [(f"{o.name}: {o.kind} = {o.default!r}", o.doc) for o in item.options])
+            _table("Options", [(f"{o.name}: {o.kind} = {o.default!r}", o.doc) for o in pass_.options])
         )
     for title, listed in (
-        ("Requires", item.requires),
-        ("Establishes", item.establishes),
-        ("Invalidates", item.invalidates),
+        ("Requires", pass_.requires),
+        ("Establishes", pass_.establishes),
+        ("Invalidates", pass_.invalidates),
     ):
         if listed:
             parts.append(f"{title}:\n" + "\n".join(f"  {q.name}: {q.meaning}" for q in listed))

@@ -15,22 +15,22 @@ _ENDINGS = {".svg": "svg", ".png": "png", ".dot": "dot", ".gv": "dot", ".txt": "
 
 def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
     """Draw `graph` in `format`. Without one, the file's extension decides; a terminal gets text."""
-    kind = format or (_ENDINGS.get(Path(target.name).suffix.lower(), "svg") if target.name else "unicode")
-    if kind in ("svg", "png"):
-        return _picture(graph, target, kind, engine)
+    style = format or (_ENDINGS.get(Path(target.name).suffix.lower(), "svg") if target.name else "unicode")
+    if style in ("svg", "png"):
+        return _picture(graph, target, style, engine)
     texts = {
         "dot": graph.dot,
         "json": lambda: _json(graph),
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
-    output.write(texts[kind](), target)  # type: ignore[no-untyped-call]  # one of four bound methods
+    output.write(texts[style](), target)  # type: ignore[no-untyped-call]  # one of four bound methods
     return output.OK
 
 
-def _picture(graph: Drawing, target: Target, kind: str, engine: str) -> int:
+def _picture(graph: Drawing, target: Target, style: str, engine: str) -> int:
     try:
-        picture = graph.draw(kind, engine)  # type: ignore[arg-type]  # click allowed only the engines there are
+        picture = graph.draw(style, engine)  # type: ignore[arg-type]  # click allowed only the engines there are
     except DrawError as error:
         output.say(f"relax-explorer: {error}", err=True)
         return output.CANNOT

@@ -83,17 +83,17 @@ def check(
     """Report problems of several files."""
     from relax_explorer.ui.cli.check_output import print_problems
 
-    wanted, unwanted = _codes("--select", select), _codes("--ignore", ignore) or ()
-    found: list[Diagnostic] = []
+    selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
+    selected: list[Diagnostic] = []
     unreadable = False
     for path in inputs:
         problems, readable = _check_one(path, profile, prover)
-        found += [item for item in problems if _selected(item, wanted, unwanted)]
+        selected += [problem for problem in problems if _selected(problem, selected_codes, ignored_codes)]
         unreadable |= not readable
-    print_problems(found, output_format, len(inputs))
+    print_problems(selected, output_format, len(inputs))
     if unreadable:
         return output.USAGE
-    return output.FOUND if any(item.is_error for item in found) else output.OK
+    return output.FOUND if any(problem.is_error for problem in selected) else output.OK
 
 
 def _check_one(path: str, profile: str, prover: str) -> tuple[list[Diagnostic], bool]:
@@ -106,8 +106,8 @@ def _check_one(path: str, profile: str, prover: str) -> tuple[list[Diagnostic], 
         return list(rules.problems(failure, profile, prover)), not codes & {"RX0001", "RX0003", "RX0004"}
 
 
-def _selected(item: Diagnostic, wanted: tuple[str, ...] | None, unwanted: tuple[str, ...]) -> bool:
-    return (wanted is None or item.code.id.startswith(wanted)) and not item.code.id.startswith(unwanted)
+def _selected(problem: Diagnostic, codes: tuple[str, ...] | None, unwanted: tuple[str, ...]) -> bool:
+    return (codes is None or problem.code.id.startswith(codes)) and not problem.code.id.startswith(unwanted)
 
 
 def _codes(option: str, text: str | None) -> tuple[str, ...] | None:
@@ -140,10 +140,10 @@ def opt(
 
     pipeline = steps(passes or "default")
     module, problems = normalized(output.read(input))
-    problems = [item for item in problems if profile == "spec" or not item.spec_only]
+    problems = [problem for problem in problems if profile == "spec" or not problem.spec_only]
     held = holding(module)
-    output.report([*[item for item in problems if item.is_error], *explain_order(pipeline, held)])
-    if any(item.is_error for item in problems):
+    output.report([*[problem for problem in problems if problem.is_error], *explain_order(pipeline, held)])
+    if any(problem.is_error for problem in problems):
         return output.FOUND
     for outcome in run(module, pipeline, held, not no_verify_each):
         if outcome.failure is not None:
@@ -152,7 +152,7 @@ def opt(
         if outcome.problems:
             text = printed_module(outcome.module, metadata=False)
             output.report(placed(outcome.problems, text, f"after {step}"))
-        if any(item.is_error for item in outcome.problems):
+        if any(problem.is_error for problem in outcome.problems):
             return output.FOUND
         if time_passes:
             remark = "" if outcome.changed else "  (no change)"
@@ -171,16 +171,16 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
     from relax_explorer.ui.cli.diff_output import print_diff
 
     if b is not None:
-        found = diff_modules(normalize_with(output.read(a))[0], normalize_with(output.read(b))[0])
+        difference = diff_modules(normalize_with(output.read(a))[0], normalize_with(output.read(b))[0])
         names = (a, b)
     else:
         session = open_session(a, passes or "default")
         first, _, second = (between or f"0..{len(session.stages) - 1}").partition("..")
         left, right = chosen(session, first or "0"), chosen(session, second or None)
-        found = session.diff(left.number, right.number)
+        difference = session.diff(left.number, right.number)
         names = (f"{a}@{left.made_by}", f"{a}@{right.made_by}")
-    print_diff(found, names, style)
-    return output.FOUND if exit_code and not found.is_empty else output.OK
+    print_diff(difference, names, style)
+    return output.FOUND if exit_code and not difference.is_empty else output.OK
 
 
 def graph(
@@ -193,13 +193,13 @@ def graph(
 
     session = open_session(input, passes)
     snapshot = chosen(session, stage)
-    made = build(snapshot.module, func or snapshot.entry)
+    drawing = build(snapshot.module, func or snapshot.entry)
     if around is not None:
-        hit = next((node.id for node in made.nodes if around in (node.title, *node.lines)), None)
-        if hit is None:
+        centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
+        if centre is None:
             raise click.UsageError(f"the graph has no variable {around!r}")
-        made = made.neighbourhood(hit, radius, max_nodes)
-    return draw(made.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
+        drawing = drawing.neighbourhood(centre, radius, max_nodes)
+    return draw(drawing.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
 
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:

@@ -69,14 +69,14 @@ class _Group(click.Group):
 
 
 def _parameter(argument: Argument) -> click.Parameter:
-    kind: Any = (
+    value_type: Any = (
         click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
     )
     if argument.positional:
         many = argument.kind == "many"
         return click.Argument(
             [argument.key],
-            type=kind,
+            type=value_type,
             required=argument.required,
             nargs=-1 if many else 1,
             metavar=argument.metavar or None,
@@ -88,7 +88,7 @@ def _parameter(argument: Argument) -> click.Parameter:
     shown = argument.default not in (None, False) and not many
     return click.Option(
         names,
-        type=kind,
+        type=value_type,
         default=() if many else argument.default,
         multiple=many,
         help=argument.doc,
@@ -118,13 +118,13 @@ def _callback(name: str) -> Callable[..., None]:
     return callback
 
 
-def _command(item: Command) -> click.Command:
-    epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in item.examples)
+def _command(spec: Command) -> click.Command:
+    epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in spec.examples)
     return click.Command(
-        item.name,
-        callback=_callback(item.name),
-        params=[_parameter(a) for a in item.arguments],
-        help=item.doc,
+        spec.name,
+        callback=_callback(spec.name),
+        params=[_parameter(a) for a in spec.arguments],
+        help=spec.doc,
         epilog=epilog,
     )
 

@@ -155,29 +155,29 @@ def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gi
         if shape:
             raise click.UsageError("--shape has no effect with an .npz: its arrays have fixed lengths")
         return from_npz(fn, sources[0], most)
-    given: dict[str, str] = {}
+    sources_by_name: dict[str, str] = {}
     for number, source in enumerate(sources):
         name, equals, value = source.partition("=")
         key = name if equals else str(number)
-        if key in given:
+        if key in sources_by_name:
             raise click.UsageError(f"--input gives {key!r} twice")
-        given[key] = value if equals else source
-    values, made_up = made_inputs(fn, given, _lengths(shape), most=most)
+        sources_by_name[key] = value if equals else source
+    values, made_up = made_inputs(fn, sources_by_name, _lengths(shape), most=most)
     if made_up:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values
 
 
 def _lengths(pairs: tuple[str, ...]) -> dict[str, int]:
-    found = {}
+    lengths = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
         if not name or not _LENGTH.fullmatch(value):
             raise click.UsageError(f"--shape takes n=3, a length below 10 to the 18th, not {pair[:60]!r}")
-        if name in found:
+        if name in lengths:
             raise click.UsageError(f"--shape gives {name!r} twice")
-        found[name] = int(value)
-    return found
+        lengths[name] = int(value)
+    return lengths
 
 
 def _flat(value: Any) -> list[Any]:
@@ -230,7 +230,7 @@ def _require(name: str, known: set[str], what: str, function: str) -> None:
 
 
 def _steps(debugger: Debugger, stop: str | None, trace: Target | None) -> None:
-    wanted = _breakpoint(stop, debugger, debugger.frame.name) if stop is not None else None
+    breakpoint = _breakpoint(stop, debugger, debugger.frame.name) if stop is not None else None
     rows: list[str] = []
     last = time.perf_counter()
     while not debugger.done:
@@ -238,7 +238,7 @@ def _steps(debugger: Debugger, stop: str | None, trace: Target | None) -> None:
         now = time.perf_counter()
         rows.append(visible_json(output.plain(_row(debugger, event, (now - last) * 1000))))
         last = now
-        if wanted is not None and wanted.hit(event):
+        if breakpoint is not None and breakpoint.hit(event):
             break
     if trace is not None:
         output.write("\n".join(rows) + "\n", trace)

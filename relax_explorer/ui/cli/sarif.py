@@ -16,16 +16,16 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def document(found: Sequence[Diagnostic]) -> dict[str, Any]:
+def document(problems: Sequence[Diagnostic]) -> dict[str, Any]:
     """One SARIF run with all problems and one rule per code. Columns count characters from 1."""
-    codes = sorted({item.code.id: item.code for item in found}.values(), key=lambda code: code.id)
+    codes = sorted({problem.code.id: problem.code for problem in problems}.values(), key=lambda code: code.id)
     numbers = {code.id: number for number, code in enumerate(codes)}
     driver = {
         "name": "relax-explorer",
         "version": relax_explorer.__version__,
         "rules": [_rule(code) for code in codes],
     }
-    results = [_result(item, numbers[item.code.id]) for item in found]
+    results = [_result(problem, numbers[problem.code.id]) for problem in problems]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -40,21 +40,23 @@ def _rule(code: Code) -> dict[str, Any]:
     }
 
 
-def _result(item: Diagnostic, rule: int) -> dict[str, Any]:
-    text = "\n".join([item.message, *item.remarks, *([f"Hint: {item.help}"] if item.help else [])])
+def _result(problem: Diagnostic, rule: int) -> dict[str, Any]:
+    text = "\n".join(
+        [problem.message, *problem.remarks, *([f"Hint: {problem.help}"] if problem.help else [])]
+    )
     result: dict[str, Any] = {
-        "ruleId": item.code.id,
+        "ruleId": problem.code.id,
         "ruleIndex": rule,
-        "level": _LEVELS[item.level],
+        "level": _LEVELS[problem.level],
         "message": {"text": text},
     }
-    if item.span is not None:
-        result["locations"] = [{"physicalLocation": _place(item.span)}]
-    others = [label for label in item.labels if label is not item.primary and label.span is not None]
+    if problem.span is not None:
+        result["locations"] = [{"physicalLocation": _place(problem.span)}]
+    others = [label for label in problem.labels if label is not problem.primary and label.span is not None]
     if others:
         result["relatedLocations"] = [_related(label, number) for number, label in enumerate(others)]
-    if item.edits:
-        result["fixes"] = [_fix(item.help, item.edits)]
+    if problem.edits:
+        result["fixes"] = [_fix(problem.help, problem.edits)]
     return result
 
 

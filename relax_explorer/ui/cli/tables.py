@@ -16,32 +16,33 @@ def print_passes(module: IRModule | None, style: str) -> None:
     shown = list(passes.table().values())
     if module is not None:
         normal = normalized(module)[0]
-        shown = [item for item in shown if run_step(Step(item), normal, False).changed]
+        shown = [pass_ for pass_ in shown if run_step(Step(pass_), normal, False).changed]
     if style == "json":
         output.say(
             output.document(
-                "passes", {"passes": [_pass_row(item) for item in shown], "pipelines": dict(passes.PIPELINES)}
+                "passes",
+                {"passes": [_pass_row(pass_) for pass_ in shown], "pipelines": dict(passes.PIPELINES)},
             )
         )
         return
-    for item in shown:
-        output.say(f"{item.name:<24} {item.doc.splitlines()[0]}")
+    for pass_ in shown:
+        output.say(f"{pass_.name:<24} {pass_.doc.splitlines()[0]}")
     if module is None:
         output.say("\nPipelines:")
         for name, parts in passes.PIPELINES.items():
             output.say(f"{name:<24} {','.join(parts)}")
 
 
-def _pass_row(item: Pass) -> dict[str, object]:
+def _pass_row(pass_: Pass) -> dict[str, object]:
     return {
-        "name": item.name,
-        "doc": item.doc.splitlines()[0],
+        "name": pass_.name,
+        "doc": pass_.doc.splitlines()[0],
         "options": [
-            {"name": o.name, "type": o.kind, "default": o.default, "doc": o.doc} for o in item.options
+            {"name": o.name, "type": o.kind, "default": o.default, "doc": o.doc} for o in pass_.options
         ],
-        "requires": [q.name for q in item.requires],
-        "establishes": [q.name for q in item.establishes],
-        "invalidates": [q.name for q in item.invalidates],
+        "requires": [q.name for q in pass_.requires],
+        "establishes": [q.name for q in pass_.establishes],
+        "invalidates": [q.name for q in pass_.invalidates],
     }
 
 

@@ -34,13 +34,13 @@ class Graphing(Debugging):
         changed = [unit for fn in self.session.diff(stage.number - 1, stage.number).functions for pair in fn.pairs
                    if pair.b is not None and pair.kind in ("added", "changed", "type")
                    and not isinstance(unit := fn.new[pair.b], Line)] if stage.number else []  # fmt: skip
-        made = graph(stage.module, name, changed, None, self.selection.binding)
+        drawing = graph(stage.module, name, changed, None, self.selection.binding)
         selected = next(
-            (node.id for node in made.nodes if "selected" in {str(mark) for mark in node.marks}), None
+            (node.id for node in drawing.nodes if "selected" in {str(mark) for mark in node.marks}), None
         )
         if self.radius and selected is not None:
-            made = made.neighbourhood(selected, self.radius)
-        return made.scoped(200)
+            drawing = drawing.neighbourhood(selected, self.radius)
+        return drawing.scoped(200)
 
     @work(thread=True, exclusive=True, group="graph", exit_on_error=False)
     def draw_graph(self) -> None:
@@ -75,11 +75,11 @@ class Graphing(Debugging):
         """Write the graph as SVG into the directory where the explorer was started."""
         if self.session is None:
             return
-        made = self._graph()
-        path = Path(f"{Path(self.path or 'graph').stem}-{made.title}-{self.selection.stage}.svg")
+        drawing = self._graph()
+        path = Path(f"{Path(self.path or 'graph').stem}-{drawing.title}-{self.selection.stage}.svg")
         try:
             goal = target(str(path))
-            picture = made.draw("svg")
+            picture = drawing.draw("svg")
             goal.write(picture.data)
         except CannotWrite as error:
             self.post_message(GraphExported("", str(error)))

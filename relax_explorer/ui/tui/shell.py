@@ -307,7 +307,7 @@ class Shell(App[int]):
 
     def do_copy_command(self) -> None:
         names = {"debug": "run", "graph": "graph", "problems": "check"}
-        item = command(names.get(self.pane, "show"))
+        cli_command = command(names.get(self.pane, "show"))
         values = {
             "input": self.path,
             "inputs": self.path,
@@ -316,7 +316,7 @@ class Shell(App[int]):
         }
         if self.session is not None and self.pane == "passes":
             values["stage"] = str(self.selection.stage)
-        text = item.text(values)
+        text = cli_command.text(values)
         self.copy_to_clipboard(text)
         self.say(text)
 

@@ -69,21 +69,21 @@ def placed(
 
 def _divided(at: Site, op: type[Op], infos: Sequence[s.StructInfo], runs: Runs) -> dict[int, int]:
     """The divided axes of the result, each with its axis of the mesh."""
-    found: dict[int, int] = {}
+    mesh_axes: dict[int, int] = {}
     for operand, axis, place in runs:
         where = spread(infos[operand])
         parts = where.parts if where is not None else []
         numbers = [number for number, part in enumerate(parts) if part == f"S[{axis}]"]
         if not numbers:
             continue
-        if found.setdefault(place, numbers[-1]) != numbers[-1]:
-            name, given = op.operands[operand].name, infos[operand]
-            text = f"axis {place} of the result would be divided over axes {found[place]} and {numbers[-1]} of the mesh"
-            label = {name: f"this is {given}"}
+        if mesh_axes.setdefault(place, numbers[-1]) != numbers[-1]:
+            name, info = op.operands[operand].name, infos[operand]
+            text = f"axis {place} of the result would be divided over axes {mesh_axes[place]} and {numbers[-1]} of the mesh"
+            label = {name: f"this is {info}"}
             raise at.fail(
                 codes.WRONG_KIND, text, **label, help="use R.dist.redistribute on one of the operands"
             )
-    return found
+    return mesh_axes
 
 
 def _lengths(at: Site, x: Tensor, name: str = "the operand") -> rules.Dims:
@@ -151,11 +151,11 @@ def _reshaped(at: Site, infos: Sequence[Any], result: Tensor, attrs: Mapping[str
     old, new = _lengths(at, infos[0]), _lengths(at, result, "the result")
     i, j = len(old) - 1, len(new) - 1
     while i > 0 and j > 0:
-        more = simplify(p.Sub(rules.volume(old[i:]), rules.volume(new[j:])))
-        if not isinstance(more, p.IntImm) or more.value == 0:
+        excess = simplify(p.Sub(rules.volume(old[i:]), rules.volume(new[j:])))
+        if not isinstance(excess, p.IntImm) or excess.value == 0:
             yield 0, i, j
-        i -= not isinstance(more, p.IntImm) or more.value <= 0
-        j -= not isinstance(more, p.IntImm) or more.value >= 0
+        i -= not isinstance(excess, p.IntImm) or excess.value <= 0
+        j -= not isinstance(excess, p.IntImm) or excess.value >= 0
 
 
 _SAME = """exp log sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf ceil floor round abs negative

@@ -147,42 +147,42 @@ class NllLossBackward(Op, name="relax.grad.nll_loss_backward"):
         place = min(predictions.ndim - 1, 1)
         ignored = targets == ignore_index
         index = class_of(targets, predictions.shape, place, ignored)
-        kind = wide(predictions).dtype
-        weight = np.ones(predictions.shape[place], kind) if weights is None else wide(weights)
+        dtype = wide(predictions).dtype
+        weight = np.ones(predictions.shape[place], dtype) if weights is None else wide(weights)
         if not weight.size:
             return np.zeros_like(predictions)
-        counted = np.where(ignored, 0, weight[index]).astype(kind)
-        share = wide(output_grad).astype(kind)
+        counted = np.where(ignored, 0, weight[index]).astype(dtype)
+        share = wide(output_grad).astype(dtype)
         if reduction == "mean":
-            share = divided(share, np.sum(counted, dtype=kind))
-        made = np.zeros(predictions.shape, kind)
-        values = np.asarray(-counted * share).astype(kind)
-        np.put_along_axis(made, np.expand_dims(index, place), np.expand_dims(values, place), place)
-        return made.astype(predictions.dtype)
+            share = divided(share, np.sum(counted, dtype=dtype))
+        result = np.zeros(predictions.shape, dtype)
+        values = np.asarray(-counted * share).astype(dtype)
+        np.put_along_axis(result, np.expand_dims(index, place), np.expand_dims(values, place), place)
+        return result.astype(predictions.dtype)
 
     @staticmethod
     def legalize(
         te: Te, output_grad: Tensor, predictions: Tensor, targets: Tensor, weights: Tensor | None, reduction: str, ignore_index: int
     ) -> Tensor:  # fmt: skip
         """The weights of the targets, their sum, then one element at a time."""
-        x, kind, zero = predictions, predictions.dtype, p.as_prim(0, predictions.dtype)
-        need_kind_of_numbers(kind)
+        x, dtype, zero = predictions, predictions.dtype, p.as_prim(0, predictions.dtype)
+        need_kind_of_numbers(dtype)
         place = min(x.ndim - 1, 1)
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:
-            own = p.as_prim(1, kind) if weights is None else weights[cast(targets[i], INT64)]
-            return where(is_ignored(targets[i], ignore_index), zero, own)
+            class_weight = p.as_prim(1, dtype) if weights is None else weights[cast(targets[i], INT64)]
+            return where(is_ignored(targets[i], ignore_index), zero, class_weight)
 
         counted = te.compute("all_weights", targets.shape, weight)
         total = (
-            te.sum("weight_sum", (), targets.shape, lambda *i: counted[i], kind)
+            te.sum("weight_sum", (), targets.shape, lambda *i: counted[i], dtype)
             if reduction == "mean"
             else None
         )
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             others = (*i[:place], *i[place + 1 :])
-            grad = cast(output_grad[others if reduction == "none" else ()], kind)
+            grad = cast(output_grad[others if reduction == "none" else ()], dtype)
             grad = grad if total is None else p.Div(grad, total[()])
             here = p.EQ(i[place], cast(targets[others], INT64))
             return where(here, p.Mul(p.Sub(zero, counted[others]), grad), zero)
@@ -234,11 +234,11 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
     @staticmethod
     def evaluate(output_grad: Array, x: Array, indices: Array, axis: int | None, mode: str) -> Array:
         """Additions along the axis."""
-        made = np.zeros(x.shape, wide(x).dtype)
+        result = np.zeros(x.shape, wide(x).dtype)
         place = axis or 0
         index = inside(indices, x.shape, place, of="x", from_end=False)
-        np.add.at(np.moveaxis(made, place, 0), index, np.moveaxis(wide(output_grad), place, 0))
-        return made.astype(x.dtype)
+        np.add.at(np.moveaxis(result, place, 0), index, np.moveaxis(wide(output_grad), place, 0))
+        return result.astype(x.dtype)
 
     @staticmethod
     def legalize(
@@ -247,7 +247,7 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
         """Zeros, then one gradient after the other, for each index of the other axes."""
         place = (axis or 0) % x.ndim
         length, zero = x.shape[place], p.as_prim(0, x.dtype)
-        made = loops.tensor(te, "take_backward", x.shape, x.dtype)
+        result = loops.tensor(te, "take_backward", x.shape, x.dtype)
 
         def line(*i: p.PrimExpr) -> Stmt:
             def at(n: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
@@ -256,14 +256,14 @@ class TakeBackward(Op, name="relax.grad.take_backward"):
             def put(k: p.PrimVar) -> Stmt:
                 index = cast(indices[k], length.dtype)
                 target = at(index)
-                adding = loops.store(made, target, p.Add(made[target], cast(output_grad[at(k)], x.dtype)))
+                adding = loops.store(result, target, p.Add(result[target], cast(output_grad[at(k)], x.dtype)))
                 return loops.seq(loops.check_index(index, length), adding)
 
-            clearing = loops.loop(length, lambda k: loops.store(made, at(k), zero))
+            clearing = loops.loop(length, lambda k: loops.store(result, at(k), zero))
             return loops.seq(clearing, loops.loop(indices.shape[0], put))
 
-        loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (made,), line)
-        return made
+        loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (result,), line)
+        return result
 
 
 def maybe_tensors(at: Site, **given: s.StructInfo) -> None:
@@ -273,14 +273,14 @@ def maybe_tensors(at: Site, **given: s.StructInfo) -> None:
             rules.tensor(at, info, name)
 
 
-def need_shape_of(at: Site, grad: s.StructInfo, made: s.StructInfo, what: str) -> None:
+def need_shape_of(at: Site, grad: s.StructInfo, operand: s.StructInfo, what: str) -> None:
     """Refuse a gradient whose shape is known to differ from the shape of the differentiated value."""
-    if not isinstance(grad, s.TensorStructInfo) or not isinstance(made, s.TensorStructInfo):
+    if not isinstance(grad, s.TensorStructInfo) or not isinstance(operand, s.TensorStructInfo):
         return
-    if made.ndim >= 0:
-        rules.need_rank(at, grad, made.ndim, "output_grad")
-    pairs = zip(made.dims or (), grad.dims or (), strict=False)
-    if made.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
-        own = rules.text(grad.dims or ())
-        text = f"output_grad has the shape {own}, {rules.text(made.dims)} is needed, that of {what}"
+    if operand.ndim >= 0:
+        rules.need_rank(at, grad, operand.ndim, "output_grad")
+    pairs = zip(operand.dims or (), grad.dims or (), strict=False)
+    if operand.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
+        shape = rules.text(grad.dims or ())
+        text = f"output_grad has the shape {shape}, {rules.text(operand.dims)} is needed, that of {what}"
         raise at.fail(codes.DIMS_DIFFER, text, output_grad=f"this is {grad}")

@@ -92,13 +92,13 @@ class PoolBackward(Pool):
             max(x.shape[2] + before_h, 0) + kernel_h * d_h + spans[0],
             max(x.shape[3] + before_w, 0) + kernel_w * d_w + spans[1],
         )
-        made = np.zeros((*x.shape[:2], *room), x.dtype)
+        spread_grad = np.zeros((*x.shape[:2], *room), x.dtype)
         for a in range(kernel_h):
             for b in range(kernel_w):
                 rows = slice(a * d_h, a * d_h + spans[0], steps[0])
                 columns = slice(b * d_w, b * d_w + spans[1], steps[1])
-                made[:, :, rows, columns] += grad * share(a, b)
-        return made[:, :, before_h : before_h + x.shape[2], before_w : before_w + x.shape[3]]
+                spread_grad[:, :, rows, columns] += grad * share(a, b)
+        return spread_grad[:, :, before_h : before_h + x.shape[2], before_w : before_w + x.shape[3]]
 
     @staticmethod
     def gathered(
@@ -233,8 +233,8 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
 
 def _in_axes(te: Te, x: Tensor, layout: str) -> Tensor:
     """A tensor with its axes in the order NCHW."""
-    found, own = plain_stage(te, x, layout, _AXES)
-    if own == _AXES:
-        return found
-    shape = ordered(_AXES, by_axis(own, found.shape))
-    return te.compute("T_layout_trans", shape, lambda *i: found[ordered(own, by_axis(_AXES, i))])
+    stage, stage_layout = plain_stage(te, x, layout, _AXES)
+    if stage_layout == _AXES:
+        return stage
+    shape = ordered(_AXES, by_axis(stage_layout, stage.shape))
+    return te.compute("T_layout_trans", shape, lambda *i: stage[ordered(stage_layout, by_axis(_AXES, i))])

@@ -72,7 +72,7 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
     def evaluate(data: Array, size: tuple[int, ...], align_corners: bool) -> Array:
         """The last column plus the other columns times the points."""
         maps, rank = wide(data), len(size)
-        made = np.broadcast_to(
+        grid = np.broadcast_to(
             maps[:, :, rank].reshape(*maps.shape[:2], *[1] * rank), (*maps.shape[:2], *size)
         )
         for n, length in enumerate(size):
@@ -81,19 +81,19 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
                 step, maps.dtype
             )
             column = maps[:, :, rank - 1 - n].reshape(*maps.shape[:2], *[1] * rank)
-            made = made + column * points.reshape([-1 if other == n else 1 for other in range(rank)])
-        return made.astype(data.dtype)
+            grid = grid + column * points.reshape([-1 if other == n else 1 for other in range(rank)])
+        return grid.astype(data.dtype)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, size: Sequence[p.PrimExpr], align_corners: bool) -> Tensor:
         """One coordinate at a time."""
-        rank, kind = len(size), data.dtype
+        rank, dtype = len(size), data.dtype
 
         def element(n: p.PrimExpr, row: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
             value: p.PrimExpr = data[n, row, rank]
             for place, (index, length) in enumerate(zip(i, size, strict=True)):
-                first, step = _point_steps(length, align_corners, kind)
-                point = p.Add(cast(first, kind), p.Mul(cast(index, kind), cast(step, kind)))
+                first, step = _point_steps(length, align_corners, dtype)
+                point = p.Add(cast(first, dtype), p.Mul(cast(index, dtype), cast(step, dtype)))
                 value = p.Add(value, p.Mul(data[n, row, rank - 1 - place], point))
             return value
 
@@ -107,15 +107,15 @@ def _points(length: int, align_corners: bool) -> tuple[float, float]:
     return (-1.0, _WAY / (length - 1)) if length > 1 else (0.0, 0.0)
 
 
-def _point_steps(length: p.PrimExpr, align_corners: bool, kind: DType) -> tuple[p.PrimExpr, p.PrimExpr]:
+def _point_steps(length: p.PrimExpr, align_corners: bool, dtype: DType) -> tuple[p.PrimExpr, p.PrimExpr]:
     """Like `_points`, for any length, at least in float32."""
-    kind = kind if kind is FLOAT64 else FLOAT32
+    dtype = dtype if dtype is FLOAT64 else FLOAT32
     if isinstance(length, p.IntImm):
         first, step = _points(length.value, align_corners)
-        return p.FloatImm(first, kind), p.FloatImm(step, kind)
-    count, one = cast(length, kind), p.FloatImm(1.0, kind)
+        return p.FloatImm(first, dtype), p.FloatImm(step, dtype)
+    count, one = cast(length, dtype), p.FloatImm(1.0, dtype)
     if not align_corners:
-        return p.Sub(p.Div(one, count), one), p.Div(p.FloatImm(2.0, kind), count)
-    several, none = p.LT(rules.ONE, length), p.FloatImm(0.0, kind)
-    way = p.Div(p.FloatImm(_WAY, kind), cast(simplify(p.Sub(length, rules.ONE)), kind))
-    return where(several, p.FloatImm(-1.0, kind), none), where(several, way, none)
+        return p.Sub(p.Div(one, count), one), p.Div(p.FloatImm(2.0, dtype), count)
+    several, none = p.LT(rules.ONE, length), p.FloatImm(0.0, dtype)
+    way = p.Div(p.FloatImm(_WAY, dtype), cast(simplify(p.Sub(length, rules.ONE)), dtype))
+    return where(several, p.FloatImm(-1.0, dtype), none), where(several, way, none)

@@ -116,11 +116,11 @@ class Resize(Spatial):
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="1 drops elements outside")
         if coordinate_transformation_mode == "tf_crop_and_resize" and len(roi) != 2 * rank:
             raise at.fail(codes.BAD_ATTRIBUTE, f"roi has {len(roi)} numbers, {2 * rank} are needed")
-        kind = out_dtype or x.dtype
+        dtype = out_dtype or x.dtype
         if x.dims is None or size.values is None:
-            return s.TensorStructInfo(None, kind, rank_of(layout))
-        made = {**lengths_of(layout, x.dims), **by_axis(cls.spatial, size.values)}
-        return s.TensorStructInfo(dims_of(layout, made), kind)
+            return s.TensorStructInfo(None, dtype, rank_of(layout))
+        lengths = {**lengths_of(layout, x.dims), **by_axis(cls.spatial, size.values)}
+        return s.TensorStructInfo(dims_of(layout, lengths), dtype)
 
     @classmethod
     def evaluate(
@@ -130,24 +130,24 @@ class Resize(Spatial):
         """Weighted sums of the elements around each position, one axis after the other."""
         mode, axes = coordinate_transformation_mode, f"NC{cls.spatial}"
         x = plain(data, layout, axes)
-        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        dtype = out_dtype.to_numpy() if out_dtype is not None else data.dtype
         outside = np.zeros((1,) * x.ndim, bool)
         mixed = method.lower() != "nearest_neighbor"
-        made = x.astype(np.float32) if mixed else x
+        result = x.astype(np.float32) if mixed else x
         for n, (name, length) in reversed(list(enumerate(zip(cls.spatial, size, strict=True)))):
             axis, old = n + 2, x.shape[n + 2]
             places = places_of(old, length, mode, *region_ends(roi, cls.spatial, name))
             along = [-1 if other == axis else 1 for other in range(x.ndim)]
             if mixed:
-                made = mixture(made, axis, places, method.lower(), cubic_alpha, bool(cubic_exclude))
+                result = mixture(result, axis, places, method.lower(), cubic_alpha, bool(cubic_exclude))
             else:
-                found = rounded(places, old, length, mode, rounding_method)
-                made = np.take(made, np.clip(found, 0, max(old - 1, 0)), axis)
+                indices = rounded(places, old, length, mode, rounding_method)
+                result = np.take(result, np.clip(indices, 0, max(old - 1, 0)), axis)
             if mode == "tf_crop_and_resize":
                 outside = outside | ((places < 0) | (places > old - 1)).reshape(along)
         if mode == "tf_crop_and_resize":
-            made = np.where(outside, np.asarray(extrapolation_value).astype(made.dtype), made)
-        return tiled(made, axes, layout).astype(kind)
+            result = np.where(outside, np.asarray(extrapolation_value).astype(result.dtype), result)
+        return tiled(result, axes, layout).astype(dtype)
 
     @classmethod
     def legalize(
@@ -166,21 +166,21 @@ class Resize(Spatial):
         out_dtype: DType | None,
     ) -> Tensor:
         """The nearest element, or a weighted sum of the elements around the position."""
-        mode, wanted, kind = coordinate_transformation_mode, layout, out_dtype or data.dtype
+        mode, result_layout, dtype = coordinate_transformation_mode, layout, out_dtype or data.dtype
         data, layout = plain_stage(te, data, layout, f"NC{cls.spatial}")
         at = _Target(
-            cls.spatial, layout, by_axis(layout, data.shape), by_axis(cls.spatial, size), mode, roi, kind
+            cls.spatial, layout, by_axis(layout, data.shape), by_axis(cls.spatial, size), mode, roi, dtype
         )
         if method.lower() == "nearest_neighbor":
             return tiled_stage(
-                te, _nearest_stage(te, data, at, rounding_method, extrapolation_value), layout, wanted
+                te, _nearest_stage(te, data, at, rounding_method, extrapolation_value), layout, result_layout
             )
         exclude = bool(cubic_exclude) and method.lower() == "cubic"
-        made = data
+        stage = data
         for axis in reversed(cls.spatial):  # the last first, into a tensor of float32
             last = extrapolation_value if axis == cls.spatial[0] else None
-            made = _mixed_stage(te, made, at, axis, method.lower(), cubic_alpha, exclude, last)
-        return tiled_stage(te, made, layout, wanted)
+            stage = _mixed_stage(te, stage, at, axis, method.lower(), cubic_alpha, exclude, last)
+        return tiled_stage(te, stage, layout, result_layout)
 
 
 @dataclass(frozen=True)
@@ -206,11 +206,11 @@ class _Target:
             return cast(value, self.dtype)
         tests: list[p.PrimExpr] = []
         for axis in self.spatial:
-            found, end = (
+            position, end = (
                 self.exact(axis, place[axis]),
                 cast(simplify(p.Sub(self.old[axis], rules.ONE)), FLOAT32),
             )
-            tests += [p.LE(p.FloatImm(0.0), found), p.LE(found, end)]
+            tests += [p.LE(p.FloatImm(0.0), position), p.LE(position, end)]
         return where(all_of(tests), cast(value, self.dtype), cast(p.FloatImm(outside), self.dtype))
 
 
@@ -219,12 +219,12 @@ def _nearest_stage(te: Te, x: Tensor, at: _Target, rounding: str, outside: float
 
     def element(*i: p.PrimExpr) -> p.PrimExpr:
         place = by_axis(at.layout, i)
-        found = dict(place)
+        source = dict(place)
         for axis in at.spatial:
             exact = at.exact(axis, place[axis])
             index = rounded_index(place[axis], exact, at.old[axis], at.new[axis], at.mode, rounding)
-            found[axis] = inside(index, at.old[axis])
-        return at.finished(place, x[ordered(at.layout, found)], outside)
+            source[axis] = inside(index, at.old[axis])
+        return at.finished(place, x[ordered(at.layout, source)], outside)
 
     return te.compute("resize", ordered(at.layout, {**at.old, **at.new}), element, at.dtype)
 

@@ -132,7 +132,7 @@ def mixture(x: Array, axis: int, places: Array, method: str, alpha: float, exclu
     """Weighted sums of the elements around the positions of an axis."""
     low = np.floor(places)
     share, index, old = places - low, low.astype(np.int64), x.shape[axis]
-    made: Array = np.zeros((), np.float32)
+    total: Array = np.zeros((), np.float32)
     weights = weights_of(share, method, alpha)
     if exclude and method == "cubic":
         kept = [np.where((index + tap < 0) | (index + tap >= old), 0, w) for tap, w in weights.items()]
@@ -140,8 +140,8 @@ def mixture(x: Array, axis: int, places: Array, method: str, alpha: float, exclu
     for tap, weight in weights.items():
         part = np.take(x, np.clip(index + tap, 0, max(old - 1, 0)), axis)
         along = [-1 if n == axis else 1 for n in range(x.ndim)]
-        made = made + part * weight.astype(np.float32).reshape(along)
-    return made
+        total = total + part * weight.astype(np.float32).reshape(along)
+    return total
 
 
 def excluded(weights: dict[int, p.PrimExpr], index: p.PrimExpr, old: p.PrimExpr) -> dict[int, p.PrimExpr]:

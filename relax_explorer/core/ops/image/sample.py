@@ -110,33 +110,33 @@ class GridSample(Op, name="relax.image.grid_sample"):
         axes, rank = f"NC{spatial}", len(spatial)
         x = plain(data, layout, axes)
         x = x.astype(np.float32) if x.dtype.itemsize < 4 or x.dtype.kind != "f" else x
-        made = np.zeros((*x.shape[:2], *grid.shape[2:]), x.dtype)
+        result = np.zeros((*x.shape[:2], *grid.shape[2:]), x.dtype)
         taps = []
         for n, length in enumerate(x.shape[2:]):
             place = _source(grid[:, rank - 1 - n].astype(x.dtype), length, align_corners)
             taps.append(_taps(place, length, method, padding_mode, align_corners))
         if not x.size:
-            return tiled(made, axes, layout).astype(data.dtype)
+            return tiled(result, axes, layout).astype(data.dtype)
         image = np.arange(x.shape[0]).reshape(-1, *[1] * rank)
         for chosen in product(*taps):
-            found = [np.clip(index, 0, n - 1) for (index, _), n in zip(chosen, x.shape[2:], strict=True)]
+            indices = [np.clip(index, 0, n - 1) for (index, _), n in zip(chosen, x.shape[2:], strict=True)]
             share = reduce(np.multiply, [weight for _, weight in chosen])
             for (index, _), length in zip(chosen, x.shape[2:], strict=True):
                 share = np.where((index >= 0) & (index < length), share, 0)
-            made += np.moveaxis(x[(image, slice(None), *found)], -1, 1) * share[:, None].astype(x.dtype)
-        return tiled(made, axes, layout).astype(data.dtype)
+            result += np.moveaxis(x[(image, slice(None), *indices)], -1, 1) * share[:, None].astype(x.dtype)
+        return tiled(result, axes, layout).astype(data.dtype)
 
     @staticmethod
     def legalize(
         te: Te, data: Tensor, grid: Tensor, method: str, layout: str, padding_mode: str, align_corners: bool
     ) -> Tensor:
         """The positions of the coordinates, then a weighted sum over the elements around each."""
-        spatial, wanted, kind = "HW" if grid.ndim == 4 else "DHW", layout, data.dtype
+        spatial, result_layout, dtype = "HW" if grid.ndim == 4 else "DHW", layout, data.dtype
         data, layout = plain_stage(te, data, layout, f"NC{spatial}")
         size, rank = by_axis(layout, data.shape), len(spatial)
         shape = {**size, **by_axis(spatial, grid.shape[2:])}
 
-        wide = kind if kind is FLOAT64 else FLOAT32
+        wide = dtype if dtype is FLOAT64 else FLOAT32
         taps = {}
         for number, axis in enumerate(spatial):
             place = _position_stage(te, grid, rank - 1 - number, size[axis], align_corners, wide)
@@ -147,12 +147,12 @@ class GridSample(Op, name="relax.image.grid_sample"):
             point = [place[axis] for axis in ("N", *spatial)]
             parts = []
             for chosen in product(*[taps[axis] for axis in spatial]):
-                found = [(index[point], share[point]) for index, share in chosen]
-                parts.append(_part(data, layout, place, size, by_axis(spatial, found)))
+                pairs = [(index[point], share[point]) for index, share in chosen]
+                parts.append(_part(data, layout, place, size, by_axis(spatial, pairs)))
             return reduce(p.Add, parts)
 
         return tiled_stage(
-            te, te.compute("grid_sample", ordered(layout, shape), sampled, kind), layout, wanted
+            te, te.compute("grid_sample", ordered(layout, shape), sampled, dtype), layout, result_layout
         )
 
 
@@ -161,12 +161,12 @@ def _part(
     taps: Mapping[str, tuple[p.PrimExpr, p.PrimExpr]],
 ) -> p.PrimExpr:  # fmt: skip
     """An element times its weight; 0 outside the data."""
-    kind = next(iter(taps.values()))[1].dtype
+    dtype = next(iter(taps.values()))[1].dtype
     tests: list[p.PrimExpr] = []
     for axis, (index, _) in taps.items():
         tests += [p.LE(rules.ZERO, index), p.LT(index, size[axis])]
-    found = {**place, **{axis: index for axis, (index, _) in taps.items()}}
-    element = where(all_of(tests), cast(x[ordered(layout, found)], kind), p.FloatImm(0.0, kind))
+    source = {**place, **{axis: index for axis, (index, _) in taps.items()}}
+    element = where(all_of(tests), cast(x[ordered(layout, source)], dtype), p.FloatImm(0.0, dtype))
     return reduce(p.Mul, [share for _, share in taps.values()], element)
 
 
@@ -211,13 +211,13 @@ def _padded_array(place: Any, length: int, padding: str, align_corners: bool) ->
 
 
 def _position_stage(
-    te: Te, grid: Tensor, number: int, length: p.PrimExpr, align_corners: bool, kind: DType
+    te: Te, grid: Tensor, number: int, length: p.PrimExpr, align_corners: bool, dtype: DType
 ) -> Tensor:
-    """The position in an axis of each coordinate; `number` is the coordinate's index in the grid; computed in `kind`."""
+    """The position in an axis of each coordinate; `number` is the coordinate's index in the grid; computed in `dtype`."""
 
     def element(n: p.PrimExpr, *i: p.PrimExpr) -> p.PrimExpr:
-        found: p.PrimExpr = _source(cast(grid[(n, p.IntImm(number), *i)], kind), length, align_corners)
-        return found
+        position: p.PrimExpr = _source(cast(grid[(n, p.IntImm(number), *i)], dtype), length, align_corners)
+        return position
 
     return te.compute("T_position", (grid.shape[0], *grid.shape[2:]), element)
 
@@ -239,9 +239,9 @@ def _tap_stages(
     if method == "nearest":
         index = te.compute("T_index", low.shape, lambda *i: p.Cast(INT64, low[i]))
         return [(index, te.compute("T_share", low.shape, lambda *i: p.FloatImm(1.0, place.dtype)))]
-    kind = "cubic" if method == "bicubic" else "linear"
-    found = []
-    for tap in weights_of(p.FloatImm(0.0, place.dtype), kind, _CUBIC_ALPHA):
+    method_name = "cubic" if method == "bicubic" else "linear"
+    stages = []
+    for tap in weights_of(p.FloatImm(0.0, place.dtype), method_name, _CUBIC_ALPHA):
         near = moved(low, tap) if method == "bicubic" else low
         step = 0 if method == "bicubic" else tap
 
@@ -249,11 +249,11 @@ def _tap_stages(
             return p.Cast(INT64, _stepped(near[i], step))
 
         def share(*i: p.PrimExpr, tap: int = tap) -> p.PrimExpr:
-            shares: dict[int, p.PrimExpr] = weights_of(p.Sub(place[i], low[i]), kind, _CUBIC_ALPHA)
+            shares: dict[int, p.PrimExpr] = weights_of(p.Sub(place[i], low[i]), method_name, _CUBIC_ALPHA)
             return shares[tap]
 
-        found.append((te.compute("T_index", low.shape, position), te.compute("T_share", low.shape, share)))
-    return found
+        stages.append((te.compute("T_index", low.shape, position), te.compute("T_share", low.shape, share)))
+    return stages
 
 
 def _stepped(x: p.PrimExpr, step: int) -> p.PrimExpr:
@@ -264,13 +264,13 @@ def _padded(place: p.PrimExpr, length: p.PrimExpr, padding: str, align_corners: 
     """Like `_padded_array`, for one position."""
     if padding == "zeros":
         return place
-    kind = place.dtype
-    last = cast(simplify(p.Sub(length, rules.ONE)), kind)
+    dtype = place.dtype
+    last = cast(simplify(p.Sub(length, rules.ONE)), dtype)
     if padding == "reflection":
-        start, span = (0.0, last) if align_corners else (-0.5, cast(length, kind))
-        distance = call("fabs", p.Sub(place, p.FloatImm(start, kind)))
-        turns = call("floor", distance / p.Max(span, p.FloatImm(1.0, kind)))
-        rest = distance - turns * span
+        start, span = (0.0, last) if align_corners else (-0.5, cast(length, dtype))
+        distance = call("fabs", p.Sub(place, p.FloatImm(start, dtype)))
+        turns = call("floor", distance / p.Max(span, p.FloatImm(1.0, dtype)))
+        remainder = distance - turns * span
         even = p.EQ(p.FloorMod(p.Cast(INT64, turns), p.IntImm(2)), rules.ZERO)
-        place = p.Add(where(even, rest, span - rest), p.FloatImm(start, kind))
-    return p.Max(p.Min(place, last), p.FloatImm(0.0, kind))
+        place = p.Add(where(even, remainder, span - remainder), p.FloatImm(start, dtype))
+    return p.Max(p.Min(place, last), p.FloatImm(0.0, dtype))

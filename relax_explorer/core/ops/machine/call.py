@@ -89,7 +89,7 @@ def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
     TVM accepts an output without dtype for a packed function.
     """
     whole = stated(at)
-    found = []
+    outputs = []
     for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
         text = f"out_ty has {info}, and only a tensor of written shape and dtype can be allocated"
         fix = "state both: R.Tensor((…), dtype)"
@@ -102,8 +102,8 @@ def _allocated(at: Site) -> tuple[s.TensorStructInfo, ...]:
         if is_spread(info) and at.op is not None and at.op.name not in _IN_PARTS:
             text = f"out_ty has {info}, which lies on several devices, and the callee fills it on one"
             raise at.fail(codes.ARGUMENT_INFO, text, help="use R.dist.call_tir or R.dist.call_tir_local_view")
-        found.append(info)
-    return tuple(found)
+        outputs.append(info)
+    return tuple(outputs)
 
 
 class InDestination(Stated):
@@ -190,18 +190,18 @@ def _overwritten(
             raise at.fail(codes.ARGUMENT_INFO, text, args=f"argument {number} is {args[number]}", help=fix)
 
 
-def _held(given: s.StructInfo, wanted: s.StructInfo) -> bool:
+def _held(argument: s.StructInfo, output: s.StructInfo) -> bool:
     """True if the argument's StructInfo is at least as precise as the output's."""
-    if isinstance(given, s.TupleStructInfo) and isinstance(wanted, s.TupleStructInfo):
-        same = len(given.fields) == len(wanted.fields)
-        return same and all(map(_held, given.fields, wanted.fields))
-    if not isinstance(given, s.TensorStructInfo) or not isinstance(wanted, s.TensorStructInfo):
-        return wanted is s.OBJECT or given is wanted
-    if wanted.dtype not in (None, given.dtype) or wanted.ndim not in (-1, given.ndim):
+    if isinstance(argument, s.TupleStructInfo) and isinstance(output, s.TupleStructInfo):
+        same = len(argument.fields) == len(output.fields)
+        return same and all(map(_held, argument.fields, output.fields))
+    if not isinstance(argument, s.TensorStructInfo) or not isinstance(output, s.TensorStructInfo):
+        return output is s.OBJECT or argument is output
+    if output.dtype not in (None, argument.dtype) or output.ndim not in (-1, argument.ndim):
         return False
-    if wanted.dims is None or given.dims is None:
-        return wanted.shape is None
-    return shapes_equal(given.dims, wanted.dims) is Answer.YES
+    if output.dims is None or argument.dims is None:
+        return output.shape is None
+    return shapes_equal(argument.dims, output.dims) is Answer.YES
 
 
 def _differ(a: s.StructInfo, b: s.StructInfo) -> bool:

@@ -229,11 +229,11 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
             loops.loop(after, times),
             t.Evaluate(p.PrimCall("ret", (BufferLoad(product, ()),), INT64)),
         )
-        given = loops.seq(
+        stored = loops.seq(
             t.AllocBuffer(strides, "decl_buffer"), *_returned("stride", BufferLoad(strides, (axis,)))
         )
         missing = p.PrimCall("isnullptr", (pointer,), BOOL)
-        return [t.LetStmt(pointer, _field(handle, STRIDES, _LENGTHS)), loops.when(missing, computed, given)]
+        return [t.LetStmt(pointer, _field(handle, STRIDES, _LENGTHS)), loops.when(missing, computed, stored)]
 
 
 class Offset(Inspected):

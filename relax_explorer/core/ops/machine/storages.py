@@ -117,7 +117,7 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
         storage_scope: object,
     ) -> s.StructInfo:
         """The shape and dtype as written, or the StructInfo in ty_args."""
-        kind = need_dtype(at)
+        element_dtype = need_dtype(at)
         need_device(at, runtime_device_index, "runtime_device_index")
         need_text(at, "storage_scope")
         known = need_shape(at, shape, "shape")
@@ -128,7 +128,9 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
                 shape="write R.shape([…])",
             )
         need_lengths(at, known)
-        return at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(known.values, kind)
+        return (
+            at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(known.values, element_dtype)
+        )
 
 
 class AllocStorage(Lowered):
@@ -235,11 +237,11 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
         runtime_device_ind: s.StructInfo,
     ) -> s.StructInfo:
         """The given shape and dtype; a shape held by a variable stays that variable."""
-        lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
+        lengths, element_dtype = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
         return (
-            rules.of_shape(at, "shape", kind)
+            rules.of_shape(at, "shape", element_dtype)
             if lengths.values is None
-            else s.TensorStructInfo(lengths.values, kind)
+            else s.TensorStructInfo(lengths.values, element_dtype)
         )
 
 
@@ -261,8 +263,8 @@ class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
         runtime_device_ind: s.StructInfo,
     ) -> s.StructInfo:
         """The given shape and dtype, as far as the shape is known."""
-        lengths, kind = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)
-        return s.TensorStructInfo(lengths.values, kind, lengths.ndim)
+        lengths, element_dtype = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)
+        return s.TensorStructInfo(lengths.values, element_dtype, lengths.ndim)
 
 
 class Killed(Lowered):

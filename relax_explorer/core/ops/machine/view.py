@@ -60,16 +60,16 @@ class MemoryView(Op, name="relax.memory.view"):
         offset: p.PrimExpr | None = rules.ZERO
         if not _is_left_out(relative_byte_offset):
             offset = need_offset(at, relative_byte_offset, "relative_byte_offset")
-        own = _has_own_dtype(at)
-        kind = whole.dtype if own else _dtype_of_view(at)
+        has_dtype = _has_own_dtype(at)
+        element_dtype = whole.dtype if has_dtype else _dtype_of_view(at)
         if _is_left_out(shape):
-            view = s.TensorStructInfo(whole.shape, kind, whole.ndim)
-            _check_elements(at, whole, view, offset, own)
+            view = s.TensorStructInfo(whole.shape, element_dtype, whole.ndim)
+            _check_elements(at, whole, view, offset, has_dtype)
         else:
             lengths = need_shape(at, shape or s.OBJECT, "shape")
             need_lengths(at, lengths)
-            view = s.TensorStructInfo(lengths.values, kind, lengths.ndim)
-        _check_bounds(at, whole, view, offset, own)
+            view = s.TensorStructInfo(lengths.values, element_dtype, lengths.ndim)
+        _check_bounds(at, whole, view, offset, has_dtype)
         return view
 
     @staticmethod
@@ -101,48 +101,48 @@ def _has_own_dtype(at: Site) -> bool:
 
 def _dtype_of_view(at: Site) -> DType | None:
     """The dtype given by the operand; None if unknown."""
-    given = at.arg("dtype")
-    if type(given) is e.DataTypeImm:
-        return given.value
-    if given is not None and given.struct_info is not s.OBJECT:
-        text = f"dtype is {given.struct_info}, a dtype is needed"
-        raise at.fail(codes.WRONG_KIND, text, dtype=f"this is {given.struct_info}")
+    operand = at.arg("dtype")
+    if type(operand) is e.DataTypeImm:
+        return operand.value
+    if operand is not None and operand.struct_info is not s.OBJECT:
+        text = f"dtype is {operand.struct_info}, a dtype is needed"
+        raise at.fail(codes.WRONG_KIND, text, dtype=f"this is {operand.struct_info}")
     return None
 
 
 def _check_elements(
-    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, own: bool
+    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, has_dtype: bool
 ) -> None:
     """Refuse a view with as many elements as the tensor if they are larger or start later. Serves unknown byte counts."""
-    more = 0 if own else -1  # bytes of an element, if comparable
+    extra_bytes = 0 if has_dtype else -1  # bytes of an element, if comparable
     if whole.dtype is not None and view.dtype is not None:
         if whole.dims is not None:
             return
-        more = _bytes(view.dtype) - _bytes(whole.dtype)
-    later = more == 0 and isinstance(offset, p.IntImm) and offset.value > 0
-    if more > 0 or later:
-        what = f"elements of {view.dtype}" if more > 0 else f"elements from byte {offset} on"
+        extra_bytes = _bytes(view.dtype) - _bytes(whole.dtype)
+    later = extra_bytes == 0 and isinstance(offset, p.IntImm) and offset.value > 0
+    if extra_bytes > 0 or later:
+        what = f"elements of {view.dtype}" if extra_bytes > 0 else f"elements from byte {offset} on"
         of = "" if whole.dtype is None else f" of {whole.dtype}"
         text = f"the view has as many {what} as the tensor has{of}, and ends beyond it"
         raise at.fail(codes.SIZE_MISMATCH, text, data=f"this is {whole}", help="state the shape of the view")
 
 
 def _check_bounds(
-    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, own: bool
+    at: Site, whole: s.TensorStructInfo, view: s.TensorStructInfo, offset: p.PrimExpr | None, has_dtype: bool
 ) -> None:
     """Refuse a view that reaches beyond the tensor for all lengths."""
     if whole.dims is None or view.dims is None or offset is None:
         return
     if whole.dtype is None or view.dtype is None:
-        if not own or offset is not rules.ZERO:
+        if not has_dtype or offset is not rules.ZERO:
             return
-        held, wanted, unit = rules.volume(whole.dims), rules.volume(view.dims), "elements"
+        held, needed, unit = rules.volume(whole.dims), rules.volume(view.dims), "elements"
     else:
         held = p.Mul(rules.volume(whole.dims), p.IntImm(_bytes(whole.dtype)))
-        wanted = p.Add(p.Mul(rules.volume(view.dims), p.IntImm(_bytes(view.dtype))), offset)
+        needed = p.Add(p.Mul(rules.volume(view.dims), p.IntImm(_bytes(view.dtype))), offset)
         unit = "bytes"
-    if at_least(p.Sub(held, wanted), 0) is Answer.NO:
-        text = f"the view ends at {simplify(wanted)} {unit}, the tensor at {simplify(held)}"
+    if at_least(p.Sub(held, needed), 0) is Answer.NO:
+        text = f"the view ends at {simplify(needed)} {unit}, the tensor at {simplify(held)}"
         labels = {"data": f"this is {whole}"}
         if at.arg("shape") is not None:
             labels["shape"] = f"the view has the shape {rules.text(view.dims)}"
@@ -174,12 +174,12 @@ def view_of(data: Array, shape: tuple[int, ...], dtype: np.dtype[Any], start: in
     if start + size > data.nbytes:
         raise BadValue(f"a view ends at byte {start + size}, the tensor at byte {data.nbytes}")
     compact = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-    made = compact[start : start + size].view(dtype).reshape(shape)
+    view = compact[start : start + size].view(dtype).reshape(shape)
     offset = byte_offset(data) + start
     if offset:
-        key = id(made)
-        _OFFSETS[key] = (weakref.ref(made, lambda _: _OFFSETS.pop(key, None)), offset)
-    return made
+        key = id(view)
+        _OFFSETS[key] = (weakref.ref(view, lambda _: _OFFSETS.pop(key, None)), offset)
+    return view
 
 
 class EnsureZeroOffset(Op, name="relax.memory.ensure_zero_offset"):

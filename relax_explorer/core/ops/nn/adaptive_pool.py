@@ -55,20 +55,20 @@ class AdaptiveAvgPool(Windowed):
         cls, at: Site, data: s.StructInfo, output_size: Ints | None, layout: str, out_layout: str | None
     ) -> s.StructInfo:
         """Like data, with the lengths output_size along the axes of space."""
-        x, rank, wanted = rules.tensor(at, data, "data"), len(cls.spatial), out_layout or layout
-        need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
+        x, rank, result_layout = rules.tensor(at, data, "data"), len(cls.spatial), out_layout or layout
+        need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=result_layout)
         need_layout_rank(at, layout, x, "data")
         if output_size is not None and (
             len(each(output_size, rank)) != rank or min(each(output_size, rank)) < 1
         ):
-            wanted = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
-            given = list(output_size) if isinstance(output_size, tuple) else output_size
-            text = f"output_size is {given}, {wanted} needed"
+            needed = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
+            numbers = list(output_size) if isinstance(output_size, tuple) else output_size
+            text = f"output_size is {numbers}, {needed} needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, help="None keeps the lengths of the data")
         if x.dims is None:
-            return s.TensorStructInfo(None, x.dtype, rank_of(wanted))
-        made = _adapted(cls.spatial, lengths_of(layout, x.dims), output_size)
-        return s.TensorStructInfo(dims_of(wanted, made), x.dtype)
+            return s.TensorStructInfo(None, x.dtype, rank_of(result_layout))
+        lengths = _adapted(cls.spatial, lengths_of(layout, x.dims), output_size)
+        return s.TensorStructInfo(dims_of(result_layout, lengths), x.dtype)
 
     @classmethod
     def evaluate(cls, data: Array, output_size: Ints | None, layout: str, out_layout: str | None) -> Array:
@@ -89,38 +89,45 @@ class AdaptiveAvgPool(Windowed):
         cls, te: Te, data: Tensor, output_size: Ints | None, layout: str, out_layout: str | None
     ) -> Tensor:
         """Sums over a region of the largest size, without elements outside the actual region, then divisions."""
-        wanted, axes = out_layout or layout, f"NC{cls.spatial}"
+        result_layout, axes = out_layout or layout, f"NC{cls.spatial}"
         data, layout = plain_stage(te, data, layout, axes)
-        own, size = wanted if is_plain(wanted) else axes, by_axis(layout, data.shape)
-        made = _adapted(cls.spatial, size, output_size)
-        over = {axis: _largest(size[axis], made[axis]) for axis in cls.spatial}
+        work_layout, size = result_layout if is_plain(result_layout) else axes, by_axis(layout, data.shape)
+        lengths = _adapted(cls.spatial, size, output_size)
+        over = {axis: _largest(size[axis], lengths[axis]) for axis in cls.spatial}
         zero = p.as_prim(0, data.dtype)
 
         def region(i: p.PrimExpr, axis: str) -> tuple[p.PrimExpr, p.PrimExpr]:
-            start = p.FloorDiv(p.Mul(i, size[axis]), made[axis])
-            last = p.Sub(p.Add(p.Mul(p.Add(i, rules.ONE), size[axis]), made[axis]), rules.ONE)
-            return simplify(start), simplify(p.FloorDiv(last, made[axis]))
+            start = p.FloorDiv(p.Mul(i, size[axis]), lengths[axis])
+            last = p.Sub(p.Add(p.Mul(p.Add(i, rules.ONE), size[axis]), lengths[axis]), rules.ONE)
+            return simplify(start), simplify(p.FloorDiv(last, lengths[axis]))
 
         def body(*i: p.PrimExpr) -> p.PrimExpr:
             tests: list[p.PrimExpr] = []
-            place = by_axis(own, i[: len(own)])
-            for axis, tap in zip(cls.spatial, i[len(own) :], strict=True):
+            place = by_axis(work_layout, i[: len(work_layout)])
+            for axis, tap in zip(cls.spatial, i[len(work_layout) :], strict=True):
                 start, end = region(place[axis], axis)
-                place[axis] = found = p.Add(start, tap)
-                if not _exact(size[axis], made[axis]):
-                    tests.append(p.LT(found, end))
-                    place[axis] = p.Min(found, simplify(p.Sub(size[axis], rules.ONE)))
+                place[axis] = index = p.Add(start, tap)
+                if not _exact(size[axis], lengths[axis]):
+                    tests.append(p.LT(index, end))
+                    place[axis] = p.Min(index, simplify(p.Sub(size[axis], rules.ONE)))
             element = data[ordered(layout, place)]
             return where(all_of(tests), element, zero) if tests else element
 
-        total = te.sum("adaptive_pool_sum", ordered(own, made), ordered(cls.spatial, over), body, data.dtype)
+        total = te.sum(
+            "adaptive_pool_sum", ordered(work_layout, lengths), ordered(cls.spatial, over), body, data.dtype
+        )
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            ends = [region(by_axis(own, i)[axis], axis) for axis in cls.spatial]
+            ends = [region(by_axis(work_layout, i)[axis], axis) for axis in cls.spatial]
             counts = reduce(p.Mul, [simplify(p.Sub(end, start)) for start, end in ends])
             return share(total[i], counts)
 
-        return tiled_stage(te, te.compute("adaptive_pool_avg", ordered(own, made), element), own, wanted)
+        return tiled_stage(
+            te,
+            te.compute("adaptive_pool_avg", ordered(work_layout, lengths), element),
+            work_layout,
+            result_layout,
+        )
 
 
 def _adapted(spatial: str, size: dict[str, p.PrimExpr], output_size: Ints | None) -> dict[str, p.PrimExpr]:

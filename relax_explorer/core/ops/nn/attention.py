@@ -201,12 +201,12 @@ def _check_bias(at: Site, bias: s.TensorStructInfo, scores: rules.Dims) -> None:
             f"bias {f'has rank {bias.ndim}' if bias.ndim >= 0 else 'has no known rank'}, 4 is needed: batch, heads, queries, keys",
             bias=f"this is {bias}",
         )
-    for axis, (have, wanted) in enumerate(zip(bias.dims or (), scores, strict=False)):
+    for axis, (have, length) in enumerate(zip(bias.dims or (), scores, strict=False)):
         repeated = have is rules.ONE and axis < 3  # there is a number for each key
-        if not repeated and at.equal(have, wanted, or_one=(have,) if axis < 3 else ()) is Answer.NO:
+        if not repeated and at.equal(have, length, or_one=(have,) if axis < 3 else ()) is Answer.NO:
             raise at.fail(
                 codes.DIMS_DIFFER,
-                f"bias has the length {have} where the scores have {wanted}",
+                f"bias has the length {have} where the scores have {length}",
                 bias=f"this is {bias}",
             )
 
@@ -235,19 +235,19 @@ def weighted(
 
 def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: p.PrimExpr | None) -> Tensor:
     """Products of queries and keys (batch, head, query, key), scaled, with the bias."""
-    (b, n, h, d), m, kind = query.shape, key.shape[1], query.dtype
-    wide_kind = kind if kind is FLOAT64 else FLOAT32
+    (b, n, h, d), m, dtype = query.shape, key.shape[1], query.dtype
+    wide_kind = dtype if dtype is FLOAT64 else FLOAT32
     root = call("sqrt", cast(d, wide_kind))
     factor = p.Div(p.FloatImm(1.0, wide_kind), root) if scale is None else scale
 
     def product(*i: p.PrimExpr) -> p.PrimExpr:
         return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], _head(i[1], h, key), i[4]])
 
-    raw = te.sum("T_batch_matmul", (b, h, n, m), (d,), product, kind)
+    raw = te.sum("T_batch_matmul", (b, h, n, m), (d,), product, dtype)
 
     def score(*i: p.PrimExpr) -> p.PrimExpr:
-        found: p.PrimExpr = p.Mul(raw[i], cast(factor, kind))
-        return found if bias is None else p.Add(found, cast(index(bias, i, raw.shape), kind))
+        scaled: p.PrimExpr = p.Mul(raw[i], cast(factor, dtype))
+        return scaled if bias is None else p.Add(scaled, cast(index(bias, i, raw.shape), dtype))
 
     return te.compute("T_scores", raw.shape, score)
 
@@ -262,22 +262,22 @@ def _head(i: p.PrimExpr, heads: p.PrimExpr, x: Tensor) -> p.PrimExpr:
 
 def weighted_stage(te: Te, scores: Tensor, value: Tensor, seen: Seen | None) -> Tensor:
     """Values weighted by the softmax of the scores."""
-    (b, h, n, m), kind = scores.shape, scores.dtype
-    zero, one = p.as_prim(0, kind), p.as_prim(1, kind)
+    (b, h, n, m), dtype = scores.shape, scores.dtype
+    zero, one = p.as_prim(0, dtype), p.as_prim(1, dtype)
 
-    def visible(i: Sequence[p.PrimExpr], found: p.PrimExpr, hidden: p.PrimExpr) -> p.PrimExpr:
-        return found if seen is None else where(seen(i), found, hidden)
+    def visible(i: Sequence[p.PrimExpr], shown: p.PrimExpr, hidden: p.PrimExpr) -> p.PrimExpr:
+        return shown if seen is None else where(seen(i), shown, hidden)
 
     def score(*i: p.PrimExpr) -> p.PrimExpr:
-        return visible(i, scores[i], lowest(kind))
+        return visible(i, scores[i], lowest(dtype))
 
-    largest = te.reduce("T_softmax_maxelem", (b, h, n), (m,), score, p.Max, lowest(kind))
+    largest = te.reduce("T_softmax_maxelem", (b, h, n), (m,), score, p.Max, lowest(dtype))
 
     def powered(*i: p.PrimExpr) -> p.PrimExpr:
         return visible(i, call("exp", p.Sub(scores[i], largest[i[:3]])), zero)
 
     power = te.compute("T_softmax_exp", scores.shape, powered)
-    total = te.sum("T_softmax_expsum", (b, h, n), (m,), lambda *i: power[i], kind)
+    total = te.sum("T_softmax_expsum", (b, h, n), (m,), lambda *i: power[i], dtype)
 
     def share(*i: p.PrimExpr) -> p.PrimExpr:
         whole = total[i[:3]]
@@ -288,4 +288,4 @@ def weighted_stage(te: Te, scores: Tensor, value: Tensor, seen: Seen | None) -> 
     def product(*i: p.PrimExpr) -> p.PrimExpr:
         return p.Mul(shares[i[0], i[2], i[1], i[4]], value[i[0], i[4], _head(i[2], h, value), i[3]])
 
-    return te.sum("T_attention", (b, n, h, value.shape[3]), (m,), product, kind)
+    return te.sum("T_attention", (b, n, h, value.shape[3]), (m,), product, dtype)

@@ -84,12 +84,12 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
     ) -> s.StructInfo:  # fmt: skip
         """[batch, queries, heads, elements of a value], the dtype of queries."""
         parts = four_axes(at, queries=queries, keys=keys, values=values)
-        given = {"seqstart_q": (seqstart_q, 1), "max_seqlen_q": (max_seqlen_q, 0)}
-        given |= {
+        vectors = {"seqstart_q": (seqstart_q, 1), "max_seqlen_q": (max_seqlen_q, 0)}
+        vectors |= {
             "seqstart_k": (seqstart_k or seqstart_q, 1),
             "max_seqlen_k": (max_seqlen_k or max_seqlen_q, 0),
         }
-        for name, (info, rank) in given.items():
+        for name, (info, rank) in vectors.items():
             part = rules.tensor(at, info, name)
             rules.need_rank(at, part, rank, name)
             if part.dtype is not None and not part.dtype.is_int:
@@ -115,7 +115,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         window_size: int | None,
     ) -> Array:
         """Attention of one sequence after the other; zeros outside the sequences."""
-        made = np.zeros((*queries.shape[:3], values.shape[3]), queries.dtype)
+        result = np.zeros((*queries.shape[:3], values.shape[3]), queries.dtype)
         starts = seqstart_q if seqstart_k is None else seqstart_k
         limits = [
             _checked(name, x, of, n.shape[1])
@@ -126,9 +126,9 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         ]
         for a, b, c, d in zip(limits[0], limits[0][1:], limits[1], limits[1][1:], strict=False):
             if a < b:
-                own = (queries[:, a:b], keys[:, c:d], values[:, c:d])
-                made[:, a:b] = Attention.evaluate(*own, None, scale, causal_mask, window_size)
-        return made
+                operands = (queries[:, a:b], keys[:, c:d], values[:, c:d])
+                result[:, a:b] = Attention.evaluate(*operands, None, scale, causal_mask, window_size)
+        return result
 
     @staticmethod
     def legalize(
@@ -185,20 +185,20 @@ def _checked(name: str, starts: Array, of: str, length: int) -> list[int]:
 
 def _starts(te: Te, starts: Tensor, name: str, length: p.PrimExpr) -> Tensor:
     """The starts of sequences. A start outside the axis, or before the previous start, stops the run."""
-    made = tensor(te, "T_start", starts.shape, INT64)
+    checked = tensor(te, "T_start", starts.shape, INT64)
 
     def start(i: p.PrimExpr) -> t.Stmt:
-        own = cast(starts[i], INT64)
+        current = cast(starts[i], INT64)
         before = where(p.LT(rules.ZERO, i), cast(starts[p.Sub(i, rules.ONE)], INT64), rules.ZERO)
-        inside = p.And(p.LE(rules.ZERO, own), p.LE(own, length))
+        inside = p.And(p.LE(rules.ZERO, current), p.LE(current, length))
         return seq(
             check(inside, f"{name} has a start outside the axis of positions"),
-            check(p.LE(before, own), f"{name} has a start before the previous start"),
-            store(made, (i,), own),
+            check(p.LE(before, current), f"{name} has a start before the previous start"),
+            store(checked, (i,), current),
         )
 
-    ordered(te, starts.shape, (made,), start)
-    return made
+    ordered(te, starts.shape, (checked,), start)
+    return checked
 
 
 def _sequences(te: Te, starts: Tensor, length: p.PrimExpr, count: p.PrimExpr) -> Tensor:

@@ -57,13 +57,13 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         info = rules.tensor(at, data, "data")
         given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
         parts = {name: rules.tensor(at, part, name) for name, part in given.items()}
-        made = check_params(at, info, (rules.axis(at, axis, info.ndim),), parts, epsilon)
-        fits = made is info
+        result = check_params(at, info, (rules.axis(at, axis, info.ndim),), parts, epsilon)
+        fits = result is info
         vectors = [
             s.TensorStructInfo(parts[name].shape if fits else None, info.dtype, 1)
             for name in ("moving_mean", "moving_var")
         ]
-        return s.TupleStructInfo((made, *vectors))
+        return s.TupleStructInfo((result, *vectors))
 
     @staticmethod
     def evaluate(
@@ -112,16 +112,16 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
             value = p.Mul(value, gamma[c]) if scale else value
             return p.Add(value, beta[c]) if center else value
 
-        made = te.compute("T_add", data.shape, element)
-        own, rest = p.FloatImm(momentum, data.dtype), p.FloatImm(1 - momentum, data.dtype)
+        result = te.compute("T_add", data.shape, element)
+        new_share, old_share = p.FloatImm(momentum, data.dtype), p.FloatImm(1 - momentum, data.dtype)
 
         def moved(old: Tensor, new: Tensor, name: str) -> Tensor:
             def mixed(i: p.PrimExpr) -> p.PrimExpr:
-                return p.Add(p.Mul(rest, old[i]), p.Mul(own, new[i])) if training else old[i]
+                return p.Add(p.Mul(old_share, old[i]), p.Mul(new_share, new[i])) if training else old[i]
 
             return te.compute(name, old.shape, mixed)
 
-        return [made, moved(moving_mean, mean, "T_mean"), moved(moving_var, variance, "T_var")]
+        return [result, moved(moving_mean, mean, "T_mean"), moved(moving_var, variance, "T_var")]
 
 
 def _vectors(te: Te, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:

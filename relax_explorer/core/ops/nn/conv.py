@@ -107,11 +107,11 @@ class Product(Windowed):
 
     @classmethod
     def in_axes(
-        cls, data: Array, weight: Array, data_layout: str, kernel_layout: str, kind: np.dtype[Any]
+        cls, data: Array, weight: Array, data_layout: str, kernel_layout: str, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
         """Data and kernels as arrays with channels first, in the dtype of the computation."""
-        x = plain(data, data_layout, f"NC{cls.spatial}").astype(kind)
-        return wide(x), wide(plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(kind))
+        x = plain(data, data_layout, f"NC{cls.spatial}").astype(dtype)
+        return wide(x), wide(plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(dtype))
 
 
 class Convolution(Product):
@@ -132,14 +132,14 @@ class Convolution(Product):
         out_layout = out_layout or data_layout
         window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
         x, w = cls.operands_of(at, data, weight, *window)
-        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        dtype = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
         if x.dims is None or w.dims is None:
-            return s.TensorStructInfo(None, kind, rank_of(out_layout))
+            return s.TensorStructInfo(None, dtype, rank_of(out_layout))
         size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
         _check_channels(at, size["C"], kernel["I"], kernel["O"], groups)
-        made = cls.output(size, kernel, strides, padding, dilation)
-        need_fit(at, cls.spatial, size, made, data=f"this is {x}", weight=f"this is {w}")
-        return s.TensorStructInfo(dims_of(out_layout, made), kind)
+        lengths = cls.output(size, kernel, strides, padding, dilation)
+        need_fit(at, cls.spatial, size, lengths, data=f"this is {x}", weight=f"this is {w}")
+        return s.TensorStructInfo(dims_of(out_layout, lengths), dtype)
 
     @classmethod
     def output(
@@ -163,12 +163,12 @@ class Convolution(Product):
     ) -> Array:  # fmt: skip
         """A product of windows and kernels for each group."""
         rank = len(cls.spatial)
-        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
-        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, kind)
+        dtype = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, dtype)
         x = padded(x, range(2, rank + 2), pads(padding, rank), 0)
         views = windows(x, w.shape[2:], each(strides, rank), each(dilation, rank))
-        made = product(views, w, groups)
-        return tiled(made, f"NC{cls.spatial}", out_layout or data_layout).astype(kind)
+        result = product(views, w, groups)
+        return tiled(result, f"NC{cls.spatial}", out_layout or data_layout).astype(dtype)
 
     @classmethod
     def legalize(
@@ -176,12 +176,12 @@ class Convolution(Product):
         kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Tensor | None:  # fmt: skip
         """Padded images, then a sum over the channels of the group and the window."""
-        rank, wanted, own = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
-        data, data_layout = plain_stage(te, data, data_layout, own)
+        rank, result_layout, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
+        data, data_layout = plain_stage(te, data, data_layout, axes)
         weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"OI{cls.spatial}")
-        out_layout = wanted if is_plain(wanted) else own
+        out_layout = result_layout if is_plain(result_layout) else axes
         size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
-        kind, places = out_dtype or data.dtype, [data_layout.index(axis) for axis in cls.spatial]
+        dtype, places = out_dtype or data.dtype, [data_layout.index(axis) for axis in cls.spatial]
         source = pad_stage(te, data, places, pads(padding, rank), p.as_prim(0, data.dtype))
         shape = ordered(out_layout, cls.output(size, kernel, strides, padding, dilation))
         steps = dict(
@@ -198,21 +198,21 @@ class Convolution(Product):
                 place[axis] = p.Add(moved, over[axis] if d == 1 else p.Mul(over[axis], p.IntImm(d)))
             element = source[ordered(data_layout, place)]
             return p.Mul(
-                cast(element, kind), cast(weight[ordered(kernel_layout, {"O": out["C"], **over})], kind)
+                cast(element, dtype), cast(weight[ordered(kernel_layout, {"O": out["C"], **over})], dtype)
             )
 
         name = f"conv{rank}d_{data_layout.lower()}"
-        made = te.sum(name, shape, ordered(f"I{cls.spatial}", kernel), body, kind)
-        return tiled_stage(te, made, out_layout, wanted)
+        result = te.sum(name, shape, ordered(f"I{cls.spatial}", kernel), body, dtype)
+        return tiled_stage(te, result, out_layout, result_layout)
 
 
-def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, made: p.PrimExpr, groups: int) -> None:
+def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, kernels: p.PrimExpr, groups: int) -> None:
     if at.equal(have, simplify(p.Mul(taken, p.IntImm(groups)))) is Answer.NO:
         text = f"data has {have} channels, and weight takes {taken} in each of {groups} groups"
         raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
-    if isinstance(made, p.IntImm) and made.value % groups:
-        text = f"groups is {groups}, which does not divide the {made} kernels of weight"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{made} kernels")
+    if isinstance(kernels, p.IntImm) and kernels.value % groups:
+        text = f"groups is {groups}, which does not divide the {kernels} kernels of weight"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, weight=f"{kernels} kernels")
 
 
 def product(views: Array, w: Array, groups: int) -> Array:

@@ -70,14 +70,14 @@ class Transposed(Product):
         window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
         x, w = cls.operands_of(at, data, weight, *window)
         _check_output_padding(at, len(cls.spatial), strides, output_padding)
-        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        dtype = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
         if x.dims is None or w.dims is None:
-            return s.TensorStructInfo(None, kind, rank_of(out_layout))
+            return s.TensorStructInfo(None, dtype, rank_of(out_layout))
         size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
         _check_channels(at, size["C"], kernel["I"], groups)
-        made = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
-        need_fit(at, cls.spatial, size, made, data=f"this is {x}", weight=f"this is {w}")
-        return s.TensorStructInfo(dims_of(out_layout, made), kind)
+        lengths = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        need_fit(at, cls.spatial, size, lengths, data=f"this is {x}", weight=f"this is {w}")
+        return s.TensorStructInfo(dims_of(out_layout, lengths), dtype)
 
     @classmethod
     def output(
@@ -87,12 +87,12 @@ class Transposed(Product):
         """The lengths of the result by axis."""
         rank = len(cls.spatial)
         numbers = [each(item, rank) for item in (strides, dilation, output_padding)]
-        made = {"N": size["N"], "C": simplify(p.Mul(kernel["O"], p.IntImm(groups)))}
-        for axis, step, d, more, pad in zip(cls.spatial, *numbers, pads(padding, rank), strict=True):
+        lengths = {"N": size["N"], "C": simplify(p.Mul(kernel["O"], p.IntImm(groups)))}
+        for axis, step, d, extra, pad in zip(cls.spatial, *numbers, pads(padding, rank), strict=True):
             moved = p.Mul(p.Sub(size[axis], rules.ONE), p.IntImm(step))
             span = p.Mul(p.Sub(kernel[axis], rules.ONE), p.IntImm(d))
-            made[axis] = simplify(p.Add(p.Add(moved, span), p.IntImm(more + 1 - sum(pad))))
-        return made
+            lengths[axis] = simplify(p.Add(p.Add(moved, span), p.IntImm(extra + 1 - sum(pad))))
+        return lengths
 
     @classmethod
     def evaluate(
@@ -101,20 +101,20 @@ class Transposed(Product):
     ) -> Array:  # fmt: skip
         """A convolution of the data, spread by the strides, with the kernels flipped."""
         rank = len(cls.spatial)
-        kind = out_dtype.to_numpy() if out_dtype is not None else data.dtype
-        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, kind)
+        dtype = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, dtype)
         spans = [(k - 1) * d for k, d in zip(w.shape[2:], each(dilation, rank), strict=True)]
-        more = each(output_padding, rank)
+        extras = each(output_padding, rank)
         ends = tuple(
             [
                 (span - before, span - after + extra)
-                for span, (before, after), extra in zip(spans, pads(padding, rank), more, strict=True)
+                for span, (before, after), extra in zip(spans, pads(padding, rank), extras, strict=True)
             ]
         )
         spread = _spread(x, each(strides, rank), ends)
         views = windows(spread, w.shape[2:], (1,) * rank, each(dilation, rank))
-        made = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups)
-        return tiled(made, f"NC{cls.spatial}", out_layout or data_layout).astype(kind)
+        result = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups)
+        return tiled(result, f"NC{cls.spatial}", out_layout or data_layout).astype(dtype)
 
     @classmethod
     def legalize(
@@ -122,12 +122,12 @@ class Transposed(Product):
         data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
     ) -> Tensor:  # fmt: skip
         """A sum over the channels of the group and the positions that contribute to the element."""
-        rank, wanted, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
+        rank, result_layout, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
         data, data_layout = plain_stage(te, data, data_layout, axes)
         weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"IO{cls.spatial}")
-        out_layout = wanted if is_plain(wanted) else axes
+        out_layout = result_layout if is_plain(result_layout) else axes
         size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
-        kind = out_dtype or data.dtype
+        dtype = out_dtype or data.dtype
         shape = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
         numbers = list(zip(each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True))
         per_group = simplify(p.FloorDiv(kernel["I"], p.IntImm(groups)))
@@ -144,25 +144,29 @@ class Transposed(Product):
                 place[axis] = p.FloorDiv(came, p.IntImm(step))
                 tests += [p.GE(came, rules.ZERO), p.LT(place[axis], size[axis])]
                 tests += [p.EQ(p.FloorMod(came, p.IntImm(step)), rules.ZERO)] if step > 1 else []
-            taken = cast(data[ordered(data_layout, place)], kind)
-            own = {**over, "I": channel, "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"]}
-            term = p.Mul(taken, cast(weight[ordered(kernel_layout, own)], kind))
-            return where(all_of(tests), term, p.as_prim(0, kind))
+            taken = cast(data[ordered(data_layout, place)], dtype)
+            kernel_place = {
+                **over,
+                "I": channel,
+                "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"],
+            }
+            term = p.Mul(taken, cast(weight[ordered(kernel_layout, kernel_place)], dtype))
+            return where(all_of(tests), term, p.as_prim(0, dtype))
 
         lengths = ordered(f"I{cls.spatial}", {**kernel, "I": per_group})
-        made = te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, kind)
-        return tiled_stage(te, made, out_layout, wanted)
+        result = te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, dtype)
+        return tiled_stage(te, result, out_layout, result_layout)
 
 
 def _check_output_padding(at: Site, rank: int, strides: Ints, output_padding: Ints) -> None:
-    more = output_padding if isinstance(output_padding, tuple) else (output_padding,)
-    if len(more) not in (1, rank):
+    numbers = output_padding if isinstance(output_padding, tuple) else (output_padding,)
+    if len(numbers) not in (1, rank):
         wanted = "1 is" if rank == 1 else f"1 or {rank} are"
-        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(more)} numbers, {wanted} needed")
-    if any(not 0 <= n < step for n, step in zip(each(more, rank), each(strides, rank), strict=True)):
+        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(numbers)} numbers, {wanted} needed")
+    if any(not 0 <= n < step for n, step in zip(each(numbers, rank), each(strides, rank), strict=True)):
         raise at.fail(
             codes.BAD_ATTRIBUTE,
-            f"output_padding is {list(more)}, numbers from 0 on and below the strides are needed",
+            f"output_padding is {list(numbers)}, numbers from 0 on and below the strides are needed",
         )
 
 
@@ -178,11 +182,11 @@ def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) 
 def _spread(x: Array, strides: Sequence[int], ends: Pads) -> Array:
     """Zeros between the elements, and around them where `ends` are positive; negative `ends` remove elements."""
     lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
-    made: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
-    made[(..., *[slice(None, None, step) for step in strides])] = x
+    spaced: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
+    spaced[(..., *[slice(None, None, step) for step in strides])] = x
     # There is one gap fewer than elements; without elements the length would be negative.
     around = tuple([(a, b + min(length, 0)) for (a, b), length in zip(ends, lengths, strict=True)])
-    return padded(made, range(2, made.ndim), around, 0)
+    return padded(spaced, range(2, spaced.ndim), around, 0)
 
 
 def _product(views: Array, w: Array, groups: int) -> Array:

@@ -37,7 +37,7 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
     def infer(at: Site, predictions: s.StructInfo, labels: s.StructInfo) -> s.StructInfo:
         """A tensor of rank 0, the dtype of predictions."""
         x, y = rules.tensor(at, predictions, "predictions"), rules.tensor(at, labels, "labels")
-        kind = rules.common_dtype(at, predictions=x, labels=y)
+        dtype = rules.common_dtype(at, predictions=x, labels=y)
         if x.ndim >= 0:
             rules.need_rank(at, y, x.ndim, "labels")
         for a, b in zip(x.dims or (), y.dims or (), strict=False):
@@ -45,7 +45,7 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
                 labels_by = {"predictions": f"this is {x}", "labels": f"this is {y}"}
                 text = f"predictions has length {a}, and labels {b} at the same axis"
                 raise at.fail(codes.DIMS_DIFFER, text, **labels_by)
-        return s.TensorStructInfo((), kind)
+        return s.TensorStructInfo((), dtype)
 
     @staticmethod
     def evaluate(predictions: Array, labels: Array) -> Array:
@@ -59,11 +59,11 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
     @staticmethod
     def legalize(te: Te, predictions: Tensor, labels: Tensor) -> Tensor:
         """The sum of the products."""
-        x, y, kind = predictions, labels, predictions.dtype
-        need_kind_of_numbers(kind)
-        total = te.sum("T_multiply_red", (), x.shape, lambda *i: p.Mul(x[i], y[i]), kind)
-        rows = cast(x.shape[0] if x.ndim > 1 else rules.ONE, kind)
-        return te.compute("T_divide", (), lambda: p.Div(p.Sub(p.as_prim(0, kind), total[()]), rows))
+        x, y, dtype = predictions, labels, predictions.dtype
+        need_kind_of_numbers(dtype)
+        total = te.sum("T_multiply_red", (), x.shape, lambda *i: p.Mul(x[i], y[i]), dtype)
+        rows = cast(x.shape[0] if x.ndim > 1 else rules.ONE, dtype)
+        return te.compute("T_divide", (), lambda: p.Div(p.Sub(p.as_prim(0, dtype), total[()]), rows))
 
 
 class NllLoss(Op, name="relax.nn.nll_loss"):
@@ -97,7 +97,7 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         """Rank 0, the shape of targets when reduction is none; the dtype of predictions."""
         x, y = rules.tensor(at, predictions, "predictions"), rules.tensor(at, targets, "targets")
         w = None if weights is None else rules.tensor(at, weights, "weights")
-        kind = x.dtype if w is None else rules.common_dtype(at, predictions=x, weights=w)
+        dtype = x.dtype if w is None else rules.common_dtype(at, predictions=x, weights=w)
         if y.dtype is not None and not y.dtype.is_int:
             text = f"targets is {y.dtype}, signed integers are needed"
             raise at.fail(codes.DTYPE_WRONG, text, targets=f"dtype {y.dtype}")
@@ -114,10 +114,10 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
             rules.need_rank(at, w, 1, "weights")
         shape = _checked(at, x, y, w)
         if reduction != "none":
-            return s.TensorStructInfo((), kind)
+            return s.TensorStructInfo((), dtype)
         if shape is not None:
-            return s.TensorStructInfo(shape, kind)
-        return s.TensorStructInfo(None, kind, x.ndim - 1 if x.ndim > 0 else -1)
+            return s.TensorStructInfo(shape, dtype)
+        return s.TensorStructInfo(None, dtype, x.ndim - 1 if x.ndim > 0 else -1)
 
     @staticmethod
     def evaluate(
@@ -152,26 +152,26 @@ class NllLoss(Op, name="relax.nn.nll_loss"):
         ignore_index: int,
     ) -> Tensor:
         """The prediction of each target by the weight of its class, then sums."""
-        x, kind = predictions, predictions.dtype
-        need_kind_of_numbers(kind)
+        x, dtype = predictions, predictions.dtype
+        need_kind_of_numbers(dtype)
         place = min(x.ndim - 1, 1)
 
         def weight(*i: p.PrimExpr) -> p.PrimExpr:
-            own = p.as_prim(1, kind) if weights is None else weights[cast(targets[i], INT64)]
-            return where(is_ignored(targets[i], ignore_index), p.as_prim(0, kind), own)
+            class_weight = p.as_prim(1, dtype) if weights is None else weights[cast(targets[i], INT64)]
+            return where(is_ignored(targets[i], ignore_index), p.as_prim(0, dtype), class_weight)
 
         def loss(*i: p.PrimExpr) -> p.PrimExpr:
             picked = x[(*i[:place], cast(targets[i], INT64), *i[place:])]
-            own = p.Mul(p.Sub(p.as_prim(0, kind), picked), weight(*i))
-            return where(is_ignored(targets[i], ignore_index), p.as_prim(0, kind), own)
+            term = p.Mul(p.Sub(p.as_prim(0, dtype), picked), weight(*i))
+            return where(is_ignored(targets[i], ignore_index), p.as_prim(0, dtype), term)
 
         each = te.compute("nll_loss", targets.shape, loss)
         if reduction == "none":
             return each
-        total = te.sum("nll_loss_red", (), targets.shape, lambda *i: each[i], kind)
+        total = te.sum("nll_loss_red", (), targets.shape, lambda *i: each[i], dtype)
         if reduction == "sum":
             return total
-        weights_sum = te.sum("nll_weight_red", (), targets.shape, weight, kind)
+        weights_sum = te.sum("nll_weight_red", (), targets.shape, weight, dtype)
         return te.compute("T_divide", (), lambda: p.Div(total[()], weights_sum[()]))
 
 
@@ -215,12 +215,12 @@ def _checked(
 ) -> rules.Dims | None:
     """The shape of the losses, from the predictions; None if unknown. Refuses lengths that are known to differ."""
     place = 1 if x.ndim > 1 else 0
-    rest = None if x.dims is None else (*x.dims[:place], *x.dims[place + 1 :])
-    pairs = [(a, b, "targets") for a, b in zip(rest or (), y.dims or (), strict=False)]
+    shape = None if x.dims is None else (*x.dims[:place], *x.dims[place + 1 :])
+    pairs = [(a, b, "targets") for a, b in zip(shape or (), y.dims or (), strict=False)]
     if x.dims is not None and w is not None and w.dims is not None:
         pairs.append((x.dims[place], w.dims[0], "weights"))
     for a, b, name in pairs:
         if at.equal(a, b) is Answer.NO:
             message = f"{name} has length {b} where predictions has {a}"
             raise at.fail(codes.DIMS_DIFFER, message, **{name: f"length {b}"})
-    return rest
+    return shape

@@ -161,14 +161,14 @@ def check_params(
         rules.need_float(at, part, name, known=True)
     rules.same_dtype(at, data=info, **parts)
     first = next((part.dims for part in parts.values() if part.dims is not None), ())
-    wanted = [info.dims[n] for n in places] if info.dims is not None else first
+    lengths = [info.dims[n] for n in places] if info.dims is not None else first
     fits = True
     for name, part in parts.items():
         if part.ndim != len(places):
             has = f"has rank {part.ndim}" if part.ndim >= 0 else "has no known rank"
             text = f"{name} {has}, {len(places)} is needed, as many as axes are named"
             raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
-        for n, length, dim in zip(places, wanted, part.dims or (), strict=False):
+        for n, length, dim in zip(places, lengths, part.dims or (), strict=False):
             answer = at.equal(length, dim)
             if answer is Answer.NO:
                 owner = f"axis {n} of data" if info.dims is not None else next(iter(parts))

@@ -75,15 +75,15 @@ class Pad(Op, name="relax.nn.pad"):
         ends = pads_by_axis(pad_width)
         if pad_mode == "constant":
             return padded(data, range(data.ndim), ends, np.asarray(pad_value or 0).astype(data.dtype)).copy()
-        made = data
+        result = data
         for axis, (length, (before, after)) in enumerate(zip(data.shape, ends, strict=True)):
             index = np.arange(-before, length + after)
             if length:
-                made = np.take(made, _folded_array(index, length, pad_mode), axis)
+                result = np.take(result, _folded_array(index, length, pad_mode), axis)
             elif index.size:
                 text = f"axis {axis} of data has length 0, so there is no element to repeat"
                 raise BadValue(text)
-        return made.copy()
+        return result.copy()
 
     @staticmethod
     def legalize(te: Te, data: Tensor, pad_width: Ints, pad_mode: str, pad_value: float | None) -> Tensor:

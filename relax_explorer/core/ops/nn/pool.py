@@ -106,16 +106,16 @@ class Pool(Windowed):
         """Like data, with, along each axis of space,
         (length + padding before and after - dilation * (pool_size - 1) - 1) / stride + 1, rounded down, with ceil_mode up.
         """
-        x, wanted = rules.tensor(at, data, "data"), out_layout or layout
-        need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=wanted)
+        x, result_layout = rules.tensor(at, data, "data"), out_layout or layout
+        need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=result_layout)
         need_window(at, len(cls.spatial), padding, pool_size=pool_size, strides=strides, dilation=dilation)
         need_layout_rank(at, layout, x, "data")
         if x.dims is None:
-            return s.TensorStructInfo(None, x.dtype, rank_of(wanted))
+            return s.TensorStructInfo(None, x.dtype, rank_of(result_layout))
         size = lengths_of(layout, x.dims)
-        made = pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
-        need_fit(at, cls.spatial, size, made, data=f"this is {x}")
-        return s.TensorStructInfo(dims_of(wanted, made), x.dtype)
+        lengths = pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
+        need_fit(at, cls.spatial, size, lengths, data=f"this is {x}")
+        return s.TensorStructInfo(dims_of(result_layout, lengths), x.dtype)
 
 
 def pooled(
@@ -124,11 +124,11 @@ def pooled(
     """The lengths of the result by axis."""
     rank = len(spatial)
     numbers = (each(pool_size, rank), each(strides, rank), each(dilation, rank), pads(padding, rank))
-    made = {
+    counts = {
         axis: window_count(size[axis], p.IntImm(kernel), step, d, pad, ceil_mode)
         for axis, kernel, step, d, pad in zip(spatial, *numbers, strict=True)
     }
-    return {**size, **made}
+    return {**size, **counts}
 
 
 def extended(rank: int, padding: Ints, strides: Ints, ceil_mode: bool) -> Pads:
@@ -147,9 +147,9 @@ def pool_windows(
     padding: Ints,
     dilation: Ints,
     ceil_mode: bool,
-    own: Sequence[int],
+    shape: Sequence[int],
 ) -> Array:
-    """The windows of data with channels first; `own` is the shape without any border."""
+    """The windows of data with channels first; `shape` is the shape without any border."""
     rank = x.ndim - 2
     views = windows(
         padded(x, range(2, rank + 2), extended(rank, padding, strides, ceil_mode), value),
@@ -157,7 +157,7 @@ def pool_windows(
         each(strides, rank),
         each(dilation, rank),
     )
-    size = by_axis("NCDHW"[: rank + 2], [p.IntImm(n) for n in own])
+    size = by_axis("NCDHW"[: rank + 2], [p.IntImm(n) for n in shape])
     made = pooled("DHW"[:rank], size, pool_size, strides, padding, dilation, ceil_mode)
     counts = [made[axis].value for axis in "DHW"[:rank]]  # type: ignore[attr-defined]  # literals stay literals
     complete: tuple[Any, ...] = (..., *[slice(count) for count in counts], *[slice(None)] * rank)
@@ -166,11 +166,12 @@ def pool_windows(
 
 
 def inside_windows(
-    shape: Sequence[int], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool, kind: np.dtype[Any]
+    shape: Sequence[int], pool_size: Ints, strides: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, count_include_pad: bool,
+    dtype: np.dtype[Any],
 ) -> Array:  # fmt: skip
     """The number of counted elements in each window: those inside the data, or also inside its border; at least 1."""
     rank, axes = len(shape) - 2, range(2, len(shape))
-    ones = np.ones((1, 1, *shape[2:]), kind)
+    ones = np.ones((1, 1, *shape[2:]), dtype)
     inside = padded(ones, axes, pads(padding, rank), 1 if count_include_pad else 0)
     inside = padded(inside, axes, extended(rank, (0,), strides, ceil_mode), 0)
     views = pool_windows(inside, 0, pool_size, strides, (0,), dilation, False, inside.shape)
@@ -202,9 +203,9 @@ class MaxPool(Pool):
         out_layout: str | None, **rest: object,
     ) -> Tensor:  # fmt: skip
         """The data with a border, then a maximum over the window."""
-        rank, wanted, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
+        rank, result_layout, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
         data, layout = plain_stage(te, data, layout, axes)
-        out_layout = wanted if is_plain(wanted) else axes
+        out_layout = result_layout if is_plain(result_layout) else axes
         least, kernel = lowest(data.dtype), [p.IntImm(k) for k in each(pool_size, rank)]
         ends = extended(rank, padding, strides, ceil_mode)
         source = pad_stage(te, data, [layout.index(axis) for axis in cls.spatial], ends, least)
@@ -213,8 +214,8 @@ class MaxPool(Pool):
             out_layout, pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
         )
         body = _taps(source, cls.spatial, layout, out_layout, each(strides, rank), each(dilation, rank))
-        made = te.reduce("pool_max", shape, kernel, body, p.Max, least, data.dtype)
-        return tiled_stage(te, made, out_layout, wanted)
+        result = te.reduce("pool_max", shape, kernel, body, p.Max, least, data.dtype)
+        return tiled_stage(te, result, out_layout, result_layout)
 
 
 def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: Ints, dilation: Ints) -> Any:
@@ -255,24 +256,26 @@ class AvgPool(Pool):
         layout: str, out_layout: str | None,
     ) -> Tensor:  # fmt: skip
         """The data with a border, a sum over the window, a division by the number of counted elements."""
-        rank, wanted, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
+        rank, result_layout, axes = len(cls.spatial), out_layout or layout, f"NC{cls.spatial}"
         data, layout = plain_stage(te, data, layout, axes)
-        own = wanted if is_plain(wanted) else axes
+        work_layout = result_layout if is_plain(result_layout) else axes
         ends, kernel = extended(rank, padding, strides, ceil_mode), each(pool_size, rank)
         places = [layout.index(axis) for axis in cls.spatial]
         source = pad_stage(te, data, places, ends, p.as_prim(0, data.dtype))
         size = by_axis(layout, data.shape)
-        shape = ordered(own, pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode))
-        body = _taps(source, cls.spatial, layout, own, each(strides, rank), each(dilation, rank))
+        shape = ordered(
+            work_layout, pooled(cls.spatial, size, pool_size, strides, padding, dilation, ceil_mode)
+        )
+        body = _taps(source, cls.spatial, layout, work_layout, each(strides, rank), each(dilation, rank))
         total = te.sum("pool_sum", shape, [p.IntImm(k) for k in kernel], body, data.dtype)
         numbers = zip(kernel, each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True)
         steps = dict(zip(cls.spatial, numbers, strict=True))
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            counts = taps_inside(steps, by_axis(own, i), size, count_include_pad)
+            counts = taps_inside(steps, by_axis(work_layout, i), size, count_include_pad)
             return share(total[i], counts)
 
-        return tiled_stage(te, te.compute("pool_avg", shape, element), own, wanted)
+        return tiled_stage(te, te.compute("pool_avg", shape, element), work_layout, result_layout)
 
 
 def shares(total: Array, counted: Array) -> Array:

@@ -103,26 +103,26 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
             x.reshape(-1)[0] for x in (max_output_boxes_per_class, iou_threshold, score_threshold)
         )
         batch, _, count = scores.shape
-        found = order(scores, 2, True)
-        ranked = np.take_along_axis(wide(scores), found, 2)
+        ranks = order(scores, 2, True)
+        ranked = np.take_along_axis(wide(scores), ranks, 2)
         real = boxes.astype(np.float64) if boxes.dtype.kind in "iub" else wide(boxes)
-        corners = np.take_along_axis(real[:, None], found[..., None], 2)
+        corners = np.take_along_axis(real[:, None], ranks[..., None], 2)
         left = (ranked > least) & (near > 0)
         kept = np.zeros(ranked.shape, bool)
         for j in range(count):
-            own = left[..., j] & (kept.sum(-1) < int(most))
-            kept[..., j] = own
+            taken = left[..., j] & (kept.sum(-1) < int(most))
+            kept[..., j] = taken
             share = overlap(corners[:, :, j : j + 1], corners)
-            left &= ~(own[..., None] & (share >= near) & (np.arange(count) > j) & (ranked > 0))
+            left &= ~(taken[..., None] & (share >= near) & (np.arange(count) > j) & (ranked > 0))
         if output_format == "onnx":
             rows = np.stack(np.nonzero(kept), 1).astype(np.int64)
-            rows[:, 2] = found[kept]
+            rows[:, 2] = ranks[kept]
             return rows, np.array([len(rows)], np.int64)
         flat = kept.reshape(batch, -1)
         first = np.argsort(~flat, axis=1, kind="stable")
         there = np.take_along_axis(flat, first, 1)
         numbers = np.stack(
-            [first // max(count, 1), np.take_along_axis(found.reshape(batch, -1), first, 1)], -1
+            [first // max(count, 1), np.take_along_axis(ranks.reshape(batch, -1), first, 1)], -1
         )
         marks = np.take_along_axis(ranked.reshape(batch, -1), first, 1)
         indices = np.where(there[..., None], numbers, 0).astype(np.int64)
@@ -165,12 +165,12 @@ def _end(te: Te, count: Tensor, out: s.TensorStructInfo) -> Tensor:
     )
 
 
-def _ranked(te: Te, boxes: Tensor, scores: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
+def _ranked(te: Te, boxes: Tensor, scores: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor]:
     """The corners and the scores of the boxes in order."""
     corners = te.compute(
-        "T_corners", (*scores.shape, p.IntImm(4)), lambda b, c, j, n: boxes[(b, found[(b, c, j)], n)]
+        "T_corners", (*scores.shape, p.IntImm(4)), lambda b, c, j, n: boxes[(b, ranks[(b, c, j)], n)]
     )
-    ranked = te.compute("T_ranked", scores.shape, lambda b, c, j: scores[(b, c, found[(b, c, j)])])
+    ranked = te.compute("T_ranked", scores.shape, lambda b, c, j: scores[(b, c, ranks[(b, c, j)])])
     return corners, ranked
 
 
@@ -190,26 +190,26 @@ def _selected(
     te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The order of the boxes of each class, and marks for the kept ones."""
-    found = order_stage(te, scores, 2, True)
+    ranks = order_stage(te, scores, 2, True)
     batch, classes, count = scores.shape
-    corners, ranked = _ranked(te, boxes, scores, found)
+    corners, ranked = _ranked(te, boxes, scores, ranks)
     kept = loops.tensor(te, "T_kept", scores.shape, INT64)  # 1: kept, 0: left, -1: dropped
     number = loops.tensor(te, "T_number", (batch, classes), INT64)
     limit, share_limit, score_limit = (x[(rules.ZERO,) * x.ndim] for x in (most, near, least))
 
     start = _start(kept, ranked, score_limit, share_limit)
     # The overlap of integers is a fraction.
-    kind = boxes.dtype if boxes.dtype.is_float else FLOAT64
+    dtype = boxes.dtype if boxes.dtype.is_float else FLOAT64
 
     def one(b: p.PrimExpr, c: p.PrimExpr) -> Stmt:
         def drop(j: p.PrimExpr, k: p.PrimExpr) -> Stmt:
-            one_, other = (lambda n, i=i: cast(corners[(b, c, i, n)], kind) for i in (j, k))
-            share = share_of(one_, other, p.as_prim(0.0, kind))
+            one_, other = (lambda n, i=i: cast(corners[(b, c, i, n)], dtype) for i in (j, k))
+            share = share_of(one_, other, p.as_prim(0.0, dtype))
             rival = p.And(
                 p.And(p.LT(j, k), p.EQ(kept[(b, c, k)], rules.ZERO)),
                 p.LT(p.as_prim(0, scores.dtype), ranked[(b, c, k)]),
             )
-            close = p.LE(cast(share_limit, kind), share)
+            close = p.LE(cast(share_limit, dtype), share)
             return loops.when(rival, loops.when(close, loops.store(kept, (b, c, k), -1)))
 
         def step(j: p.PrimVar) -> Stmt:
@@ -225,20 +225,20 @@ def _selected(
         return loops.seq(zeroed, loops.loop(count, lambda j: start(b, c, j)), loops.loop(count, step))
 
     loops.ordered(te, (batch, classes), (kept, number), one)
-    return found, kept
+    return ranks, kept
 
 
 def _rows(te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any) -> Any:
-    found, kept = _selected(te, boxes, scores, most, near, least)
+    ranks, kept = _selected(te, boxes, scores, most, near, least)
     table = loops.tensor(te, "T_rows", out.fields[0].dims, INT64)
     total = loops.tensor(te, "T_total", (rules.ONE,), INT64)
 
     def collect() -> Stmt:
         def box(b: p.PrimExpr, c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
-            values = (b, c, found[(b, c, j)])
+            values = (b, c, ranks[(b, c, j)])
             row = [loops.store(table, (total[(0,)], n), value) for n, value in enumerate(values)]
-            more = loops.store(total, (0,), p.Add(total[(0,)], rules.ONE))
-            return loops.when(p.EQ(kept[(b, c, j)], rules.ONE), loops.seq(*row, more))
+            count_up = loops.store(total, (0,), p.Add(total[(0,)], rules.ONE))
+            return loops.when(p.EQ(kept[(b, c, j)], rules.ONE), loops.seq(*row, count_up))
 
         blank = loops.grid(table.shape, lambda i, n: loops.store(table, (i, n), 0), "blank")
         return loops.seq(blank, loops.store(total, (0,), 0), loops.grid(scores.shape, box))
@@ -250,7 +250,7 @@ def _rows(te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, lea
 def _padded(
     te: Te, boxes: Tensor, scores: Tensor, most: Tensor, near: Tensor, least: Tensor, out: Any
 ) -> Any:
-    found, kept = _selected(te, boxes, scores, most, near, least)
+    ranks, kept = _selected(te, boxes, scores, most, near, least)
     indices = loops.tensor(te, "T_indices", out.fields[0].dims, INT64)
     marks = loops.tensor(te, "T_scores", out.fields[1].dims, FLOAT32)
     total = loops.tensor(te, "T_total", out.fields[2].dims, INT64)
@@ -263,7 +263,7 @@ def _padded(
             return loops.seq(*pair, loops.store(marks, (b, i), 0))
 
         def box(c: p.PrimExpr, j: p.PrimExpr) -> Stmt:
-            number = found[(b, c, j)]
+            number = ranks[(b, c, j)]
             values = [
                 loops.store(indices, (b, place, 0), c),
                 loops.store(indices, (b, place, 1), number),

@@ -92,7 +92,7 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
         """One box after the other."""
         batch, boxes, columns = data.shape
         counts = loops.tensor(te, "valid_count", (batch,), INT32)
-        made = loops.tensor(te, "out_tensor", data.shape, data.dtype)
+        result = loops.tensor(te, "out_tensor", data.shape, data.dtype)
         numbers = loops.tensor(te, "out_indices", (batch, boxes), INT32)
 
         def image(i: p.PrimExpr) -> Stmt:
@@ -103,19 +103,19 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
                 valid: p.PrimExpr = p.LT(limit, data[(i, j, score_index)])
                 if id_index >= 0:
                     valid = p.And(valid, p.LE(p.as_prim(0, data.dtype), data[(i, j, id_index)]))
-                copy = loops.loop(columns, lambda k: loops.store(made, (i, count, k), data[(i, j, k)]))
+                copy = loops.loop(columns, lambda k: loops.store(result, (i, count, k), data[(i, j, k)]))
                 number = loops.store(numbers, (i, count), j)
-                more = loops.store(counts, (i,), p.Add(count, rules.ONE))
-                return loops.when(valid, loops.seq(copy, number, more))
+                count_up = loops.store(counts, (i,), p.Add(count, rules.ONE))
+                return loops.when(valid, loops.seq(copy, number, count_up))
 
             def drop(j: p.PrimVar) -> Stmt:
-                rest = loops.loop(columns, lambda k: loops.store(made, (i, j, k), -1))
-                return loops.when(p.LE(count, j), loops.seq(rest, loops.store(numbers, (i, j), -1)))
+                blank = loops.loop(columns, lambda k: loops.store(result, (i, j, k), -1))
+                return loops.when(p.LE(count, j), loops.seq(blank, loops.store(numbers, (i, j), -1)))
 
             return loops.seq(loops.store(counts, (i,), 0), loops.loop(boxes, keep), loops.loop(boxes, drop))
 
-        loops.ordered(te, (batch,), (counts, made, numbers), image)
-        return counts, made, numbers
+        loops.ordered(te, (batch,), (counts, result, numbers), image)
+        return counts, result, numbers
 
 
 class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
@@ -148,17 +148,17 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         variances: Numbers, keep_background: bool, apply_softmax: bool,
     ) -> s.StructInfo:  # fmt: skip
         """Boxes [batch, anchors, 4] and scores [batch, classes, anchors], in the dtype of cls_pred."""
-        given = {
+        infos = {
             "cls_pred": rules.tensor(at, cls_pred, "cls_pred"),
             "loc_pred": rules.tensor(at, loc_pred, "loc_pred"),
             "anchor": rules.tensor(at, anchor, "anchor"),
         }
         if not isinstance(variances, tuple) or len(variances) != 4:
             raise at.fail(codes.BAD_ATTRIBUTE, f"variances is {variances}, four numbers are needed")
-        rules.same_dtype(at, **{name: info for name, info in given.items() if info.dtype is not None})
-        for (name, info), rank in zip(given.items(), (3, 2, 3), strict=True):
+        rules.same_dtype(at, **{name: info for name, info in infos.items() if info.dtype is not None})
+        for (name, info), rank in zip(infos.items(), (3, 2, 3), strict=True):
             rules.need_rank(at, info, rank, name)
-        scores, offsets, anchors = given.values()
+        scores, offsets, anchors = infos.values()
         _check_lengths(at, scores.dims, offsets.dims, anchors.dims)
         if scores.dims is None:
             unknown = s.TensorStructInfo(None, scores.dtype, 3)
@@ -172,7 +172,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         apply_softmax: bool,
     ) -> tuple[Array, Array]:  # fmt: skip
         """All anchors at once."""
-        kind = cls_pred.dtype
+        dtype = cls_pred.dtype
         scores, corners = wide(cls_pred), wide(anchor)[0]
         batch, _, count = scores.shape
         offsets = wide(loc_pred).reshape(batch, count, 4) * np.asarray(variances, wide(loc_pred).dtype)
@@ -187,7 +187,7 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         scores = scores * (scores >= np.asarray(threshold, scores.dtype))
         if not keep_background:
             scores[:, :1] = 0
-        return boxes.astype(kind), scores.astype(kind)
+        return boxes.astype(dtype), scores.astype(dtype)
 
     @staticmethod
     def legalize(
@@ -195,17 +195,17 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
         keep_background: bool, apply_softmax: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
         """An expression for each corner; the softmax uses the maximum and the sum."""
-        kind = cls_pred.dtype
-        if not kind.is_float:
-            raise NotLowered(f"the scores are {kind}, no floats")
+        dtype = cls_pred.dtype
+        if not dtype.is_float:
+            raise NotLowered(f"the scores are {dtype}, no floats")
         batch, _, count = cls_pred.shape
-        half, zero, one = (p.as_prim(number, kind) for number in (0.5, 0.0, 1.0))
+        half, zero, one = (p.as_prim(number, dtype) for number in (0.5, 0.0, 1.0))
 
         def corner(b: p.PrimExpr, a: p.PrimExpr, k: p.PrimExpr) -> p.PrimExpr:
             axis = p.FloorMod(p.Sub(rules.ONE, p.FloorMod(k, p.IntImm(2))), p.IntImm(2))  # y before x
             low, high = anchor[(0, a, axis)], anchor[(0, a, p.Add(axis, p.IntImm(2)))]
             first = p.Add(p.Mul(a, p.IntImm(4)), axis)
-            factors = [p.as_prim(float(number), kind) for number in variances]
+            factors = [p.as_prim(float(number), dtype) for number in variances]
             shift = where(p.EQ(axis, rules.ZERO), factors[0], factors[1])
             grow = where(p.EQ(axis, rules.ZERO), factors[2], factors[3])
             size = p.Sub(high, low)
@@ -216,38 +216,38 @@ class MultiboxTransformLoc(Op, name="relax.vision.multibox_transform_loc"):
             value: p.PrimExpr = where(p.LT(k, p.IntImm(2)), p.Sub(middle, reach), p.Add(middle, reach))
             return p.Max(zero, p.Min(one, value)) if clip else value
 
-        boxes = te.compute("multibox_boxes", (batch, count, p.IntImm(4)), corner, kind)
+        boxes = te.compute("multibox_boxes", (batch, count, p.IntImm(4)), corner, dtype)
         scores = _softmax(te, cls_pred) if apply_softmax else cls_pred
 
         def kept(b: p.PrimExpr, c: p.PrimExpr, n: p.PrimExpr) -> p.PrimExpr:
-            own = scores[(b, c, n)]
-            value = where(p.LE(p.as_prim(float(threshold), kind), own), own, zero)
+            score = scores[(b, c, n)]
+            value = where(p.LE(p.as_prim(float(threshold), dtype), score), score, zero)
             return value if keep_background else where(p.EQ(c, rules.ZERO), zero, value)
 
-        return boxes, te.compute("multibox_scores", cls_pred.shape, kept, kind)
+        return boxes, te.compute("multibox_scores", cls_pred.shape, kept, dtype)
 
 
 def _softmax(te: Te, cls_pred: Tensor) -> Tensor:
     """Probabilities of the classes."""
-    kind, (batch, classes, count) = cls_pred.dtype, cls_pred.shape
+    dtype, (batch, classes, count) = cls_pred.dtype, cls_pred.shape
     most = te.reduce(
         "T_max",
         (batch, count),
         (classes,),
         lambda b, n, c: cls_pred[(b, c, n)],
         p.Max,
-        lowest(kind),
-        kind,
+        lowest(dtype),
+        dtype,
     )
     raised = te.compute(
         "T_exp",
         cls_pred.shape,
         lambda b, c, n: call("exp", p.Sub(cls_pred[(b, c, n)], most[(b, n)])),
-        kind,
+        dtype,
     )
-    total = te.sum("T_sum", (batch, count), (classes,), lambda b, n, c: raised[(b, c, n)], kind)
+    total = te.sum("T_sum", (batch, count), (classes,), lambda b, n, c: raised[(b, c, n)], dtype)
     return te.compute(
-        "T_softmax", cls_pred.shape, lambda b, c, n: p.Div(raised[(b, c, n)], total[(b, n)]), kind
+        "T_softmax", cls_pred.shape, lambda b, c, n: p.Div(raised[(b, c, n)], total[(b, n)]), dtype
     )
 
 
@@ -256,8 +256,8 @@ def _check_lengths(
 ) -> None:
     """Refuse literal lengths that don't fit."""
 
-    def fits(name: str, what: str, have: p.PrimExpr, wanted: p.PrimExpr | int, why: str) -> None:
-        value = wanted.value if isinstance(wanted, p.IntImm) else wanted
+    def fits(name: str, what: str, have: p.PrimExpr, expected: p.PrimExpr | int, why: str) -> None:
+        value = expected.value if isinstance(expected, p.IntImm) else expected
         if isinstance(have, p.IntImm) and isinstance(value, int) and have.value != value:
             text = f"{name} has {what} {have}, {value} is needed{why}"
             raise at.fail(codes.DIMS_DIFFER, text, **{name: f"{what} {have}"})

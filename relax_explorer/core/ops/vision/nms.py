@@ -69,22 +69,22 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         info, counts = rules.tensor(at, data, "data"), rules.tensor(at, valid_count, "valid_count")
         names = rules.tensor(at, indices, "indices")
         rules.need_rank(at, info, 3, "data")
-        for name, given, rank in (("valid_count", counts, 1), ("indices", names, 2)):
-            rules.need_rank(at, given, rank, name)
-            if given.dtype not in (None, INT32):
-                text = f"{name} is {given.dtype}, int32 is needed"
-                raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {given.dtype}"})
+        for name, vector, rank in (("valid_count", counts, 1), ("indices", names, 2)):
+            rules.need_rank(at, vector, rank, name)
+            if vector.dtype not in (None, INT32):
+                text = f"{name} is {vector.dtype}, int32 is needed"
+                raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {vector.dtype}"})
         columns = info.dims[2] if info.dims is not None else None
         need_column(at, "score_index", attrs["score_index"], 0, columns)
         need_column(at, "id_index", attrs["id_index"], -1, columns)
         need_column(at, "coord_start", attrs["coord_start"], 0, columns)
         need_column(at, "coord_start + 3", attrs["coord_start"] + 3, 0, columns)
-        for name, given in (("valid_count", counts), ("indices", names)):
-            for own, wanted in zip(given.dims or (), info.dims or (), strict=False):
-                if at.equal(own, wanted) is not Answer.YES:
-                    text = f"{name} has the length {own}, {wanted} is needed, that of data"
+        for name, vector in (("valid_count", counts), ("indices", names)):
+            for have, length in zip(vector.dims or (), info.dims or (), strict=False):
+                if at.equal(have, length) is not Answer.YES:
+                    text = f"{name} has the length {have}, {length} is needed, that of data"
                     raise at.fail(
-                        codes.DIMS_DIFFER, text, data=f"this is {info}", **{name: f"this is {given}"}
+                        codes.DIMS_DIFFER, text, data=f"this is {info}", **{name: f"this is {vector}"}
                     )
         boxes = s.TensorStructInfo(info.shape, info.dtype, 3)
         if not attrs["return_indices"]:
@@ -102,13 +102,13 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
             raise NotDefined(text, "convert it with R.astype to a signed or a floating point dtype")
         score, soft = attrs["score_index"], attrs["soft_nms_sigma"] > 0
         place = np.arange(data.shape[1])
-        found = order(np.where(place < valid_count[:, None], data[..., score], _least(data.dtype)), 1, True)
+        ranks = order(np.where(place < valid_count[:, None], data[..., score], _least(data.dtype)), 1, True)
         keep = np.clip(valid_count.astype(np.int64), 0, data.shape[1])
         keep = np.minimum(keep, attrs["top_k"]) if attrs["top_k"] > 0 else keep
         there = place < keep[:, None]
         minus = np.asarray(-1, data.dtype)
-        boxes = np.where(there[..., None], np.take_along_axis(data, found[..., None], 1), minus)
-        named = np.where(there, found, -1)
+        boxes = np.where(there[..., None], np.take_along_axis(data, ranks[..., None], 1), minus)
+        named = np.where(there, ranks, -1)
         if soft:
             count = _soften(boxes, named, there, attrs)
             boxes = np.where((place < count[:, None])[..., None], boxes, minus)
@@ -187,27 +187,29 @@ def _suppress(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -
 def _soften(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> Array:
     """Move the best remaining box to the front and lower the scores of boxes that overlap it. Returns the number of kept boxes."""
     score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
-    kind = boxes.dtype.type
-    least, scale = kind(attrs["score_threshold"]), kind(-0.5 / attrs["soft_nms_sigma"])
+    element = boxes.dtype.type
+    least, scale = element(attrs["score_threshold"]), element(-0.5 / attrs["soft_nms_sigma"])
     count, rows = np.zeros(len(boxes), np.int64), np.arange(len(boxes))
     place = np.arange(boxes.shape[1])
     for _ in range(boxes.shape[1]):
         left = there & (place >= count[:, None]) & (named >= 0) & (boxes[..., score] > least)
-        more = left.any(axis=1) & ((count < most) | (most <= 0))
-        if not more.any():
+        active = left.any(axis=1) & ((count < most) | (most <= 0))
+        if not active.any():
             break
         at = np.argmax(np.where(left, boxes[..., score], -np.inf), axis=1)
-        r, own, best = rows[more], count[more], at[more]
-        boxes[r, own], boxes[r, best] = boxes[r, best].copy(), boxes[r, own].copy()
-        named[r, own], named[r, best] = named[r, best].copy(), named[r, own].copy()
+        r, slots, best = rows[active], count[active], at[active]
+        boxes[r, slots], boxes[r, best] = boxes[r, best].copy(), boxes[r, slots].copy()
+        named[r, slots], named[r, best] = named[r, best].copy(), named[r, slots].copy()
         top = boxes[rows, np.minimum(count, boxes.shape[1] - 1)][:, None]
         share = overlap(top[..., first : first + 4], boxes[..., first : first + 4]).astype(boxes.dtype)
-        others = more[:, None] & there & (place > count[:, None]) & (named >= 0) & (boxes[..., score] > least)
+        others = (
+            active[:, None] & there & (place > count[:, None]) & (named >= 0) & (boxes[..., score] > least)
+        )
         others &= _same(boxes, top, attrs)
-        near = share >= kind(attrs["iou_threshold"])
+        near = share >= element(attrs["iou_threshold"])
         boxes[..., score] *= np.where(others & ~near, np.exp(scale * share * share), 1).astype(boxes.dtype)
         named[others & (near | (boxes[..., score] <= least))] = -1
-        count += more
+        count += active
     return count
 
 
@@ -267,7 +269,7 @@ class _Stages:
 
         def start(j: p.PrimVar) -> Stmt:
             inside = p.LT(j, looked)
-            own = loops.loop(
+            copy = loops.loop(
                 self.columns,
                 lambda k: loops.store(
                     self.made,
@@ -276,7 +278,7 @@ class _Stages:
                 ),
             )
             return loops.seq(
-                own, loops.store(self.named, (i, j), where(inside, self.found[(i, j)], p.IntImm(-1)))
+                copy, loops.store(self.named, (i, j), where(inside, self.found[(i, j)], p.IntImm(-1)))
             )
 
         step = self.soft_step if self.soft else self.hard_step
@@ -406,17 +408,19 @@ class _Stages:
         )
         return loops.seq(loops.store(self.total, (i, 0), 0), loops.loop(self.boxes, keep), rest)
 
-    def packed(self, i: p.PrimExpr, made: Tensor) -> Stmt:
+    def packed(self, i: p.PrimExpr, packed_boxes: Tensor) -> Stmt:
         """The boxes with a nonnegative score first."""
         count = cast(self.total[(i, 0)], INT64)
 
         def keep(j: p.PrimVar) -> Stmt:
-            copy = loops.loop(self.columns, lambda k: loops.store(made, (i, count, k), self.made[(i, j, k)]))
-            more = loops.store(self.total, (i, 0), p.Add(count, rules.ONE))
-            return loops.when(p.LE(self.literal(0), self.score(i, j)), loops.seq(copy, more))
+            copy = loops.loop(
+                self.columns, lambda k: loops.store(packed_boxes, (i, count, k), self.made[(i, j, k)])
+            )
+            count_up = loops.store(self.total, (i, 0), p.Add(count, rules.ONE))
+            return loops.when(p.LE(self.literal(0), self.score(i, j)), loops.seq(copy, count_up))
 
         def fill(j: p.PrimVar) -> Stmt:
-            row = loops.loop(self.columns, lambda k: loops.store(made, (i, j, k), self.literal(-1)))
+            row = loops.loop(self.columns, lambda k: loops.store(packed_boxes, (i, j, k), self.literal(-1)))
             return loops.when(p.LE(count, j), row)
 
         return loops.seq(

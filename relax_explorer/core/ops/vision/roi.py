@@ -131,11 +131,11 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         values = np.einsum("rpgh,rchw,rqkw->rcpqgk", wy, number, wx, optimize=True)
         there = (sy[:, :, None] & sx[:, None, :])[:, None, None, None]
         if mode == "avg":
-            made = np.sum(np.where(there, values, 0), (-1, -2)) / np.maximum(there.sum((-1, -2)), 1)
+            result = np.sum(np.where(there, values, 0), (-1, -2)) / np.maximum(there.sum((-1, -2)), 1)
         else:
-            made = np.max(np.where(there, values, -np.inf), (-1, -2), initial=-np.inf)
-            made = np.maximum(made, np.finfo(images.dtype).min if images.dtype.kind == "f" else -np.inf)
-        return np.ascontiguousarray(np.transpose(made, ["NCHW".index(axis) for axis in layout])).astype(
+            result = np.max(np.where(there, values, -np.inf), (-1, -2), initial=-np.inf)
+            result = np.maximum(result, np.finfo(images.dtype).min if images.dtype.kind == "f" else -np.inf)
+        return np.ascontiguousarray(np.transpose(result, ["NCHW".index(axis) for axis in layout])).astype(
             data.dtype
         )
 
@@ -147,12 +147,12 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         """A loop over the samples of each bin."""
         if not data.dtype.is_float:
             raise NotLowered(f"the images are {data.dtype}, and values between pixels are not integers")
-        kind, axes = _places(data, rois), {axis: n for n, axis in enumerate(layout)}
+        dtype, axes = _places(data, rois), {axis: n for n, axis in enumerate(layout)}
         bins = (p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
         lengths = dict(zip("NCHW", (rois.shape[0], data.shape[axes["C"]], *bins), strict=True))
-        made = loops.tensor(te, "T_roi_align", [lengths[axis] for axis in layout], data.dtype)
+        result = loops.tensor(te, "T_roi_align", [lengths[axis] for axis in layout], data.dtype)
         # the row and column of a sample
-        spot = loops.tensor(te, "T_spot", (*made.shape, p.IntImm(2)), kind)
+        spot = loops.tensor(te, "T_spot", (*result.shape, p.IntImm(2)), dtype)
         low: p.PrimExpr = p.as_prim(0.0, data.dtype) if mode == "avg" else lowest(data.dtype)
 
         def bin_(*i: p.PrimExpr) -> Stmt:
@@ -160,42 +160,42 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
             region = place["N"]
             image = cast(rois[(region, 0)], INT64)
             left, top, right, bottom = (
-                p.Mul(cast(rois[(region, n)], kind), p.as_prim(spatial_scale, kind)) for n in range(1, 5)
+                p.Mul(cast(rois[(region, n)], dtype), p.as_prim(spatial_scale, dtype)) for n in range(1, 5)
             )
             rows, y_at = _axis(top, bottom, place["H"], pooled_size[0], sample_ratio, aligned)
             columns, x_at = _axis(left, right, place["W"], pooled_size[1], sample_ratio, aligned)
 
             def sample(k: p.PrimExpr, q: p.PrimExpr) -> Stmt:
-                value = _bilinear(data, axes, image, place["C"], spot[(*i, 0)], spot[(*i, 1)], kind)
+                value = _bilinear(data, axes, image, place["C"], spot[(*i, 0)], spot[(*i, 1)], dtype)
                 count = cast(p.Mul(rows, columns), data.dtype)
-                total = p.Max(made[i], value) if mode == "max" else p.Add(made[i], p.Div(value, count))
+                total = p.Max(result[i], value) if mode == "max" else p.Add(result[i], p.Div(value, count))
                 return loops.seq(
                     loops.store(spot, (*i, 0), y_at(k)),
                     loops.store(spot, (*i, 1), x_at(q)),
-                    loops.store(made, i, total),
+                    loops.store(result, i, total),
                 )
 
             good = loops.check_index(image, data.shape[axes["N"]])
-            return loops.seq(good, loops.store(made, i, low), loops.grid((rows, columns), sample))
+            return loops.seq(good, loops.store(result, i, low), loops.grid((rows, columns), sample))
 
-        loops.ordered(te, made.shape, (made, spot), bin_)
-        return made
+        loops.ordered(te, result.shape, (result, spot), bin_)
+        return result
 
 
 def _axis(
     begin: p.PrimExpr, end: p.PrimExpr, place: p.PrimExpr, count: int, sample_ratio: int, aligned: bool
 ) -> tuple[p.PrimExpr, Callable[[p.PrimExpr], p.PrimExpr]]:
     """The number of samples of a bin along an axis, and their positions."""
-    kind = begin.dtype
+    dtype = begin.dtype
     size: p.PrimExpr = p.Sub(end, begin)
-    size = size if aligned else p.Max(size, p.as_prim(1.0, kind))
-    width = p.Div(size, p.as_prim(float(count), kind))
+    size = size if aligned else p.Max(size, p.as_prim(1.0, dtype))
+    width = p.Div(size, p.as_prim(float(count), dtype))
     samples: p.PrimExpr = p.IntImm(sample_ratio) if sample_ratio > 0 else cast(call("ceil", width), INT64)
-    start = p.Add(begin, p.Mul(cast(place, kind), width))
+    start = p.Add(begin, p.Mul(cast(place, dtype), width))
 
     def at(k: p.PrimExpr) -> p.PrimExpr:
-        middle = p.Add(cast(k, kind), p.as_prim(0.5, kind))
-        return p.Add(start, p.Div(p.Mul(middle, width), cast(samples, kind)))
+        middle = p.Add(cast(k, dtype), p.as_prim(0.5, dtype))
+        return p.Add(start, p.Div(p.Mul(middle, width), cast(samples, dtype)))
 
     return samples, at
 
@@ -225,7 +225,7 @@ def _bilinear(
     channel: p.PrimExpr,
     y: p.PrimExpr,
     x: p.PrimExpr,
-    kind: Any,
+    dtype: Any,
 ) -> p.PrimExpr:
     """The image at a position between pixels; 0 more than a pixel outside."""
     corners: list[list[tuple[p.PrimExpr, p.PrimExpr]]] = []
@@ -233,13 +233,13 @@ def _bilinear(
     for axis, place in (("H", y), ("W", x)):
         length = data.shape[axes[axis]]
         last = p.Sub(length, rules.ONE)
-        beyond = p.Or(p.LT(place, p.as_prim(-1.0, kind)), p.LT(cast(length, kind), place))
+        beyond = p.Or(p.LT(place, p.as_prim(-1.0, dtype)), p.LT(cast(length, dtype), place))
         outside = beyond if outside is None else p.Or(outside, beyond)
-        near = p.Min(p.Max(place, p.as_prim(0.0, kind)), cast(last, kind))
+        near = p.Min(p.Max(place, p.as_prim(0.0, dtype)), cast(last, dtype))
         low = call("floor", near)
         part, first = p.Sub(near, low), cast(low, INT64)
         corners.append(
-            [(first, p.Sub(p.as_prim(1.0, kind), part)), (p.Min(p.Add(first, rules.ONE), last), part)]
+            [(first, p.Sub(p.as_prim(1.0, dtype), part)), (p.Min(p.Add(first, rules.ONE), last), part)]
         )
     total: p.PrimExpr | None = None
     for row, down in corners[0]:
@@ -303,50 +303,52 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
         te: Te, data: Tensor, rois: Tensor, pooled_size: Ints, spatial_scale: float, layout: str
     ) -> Tensor:
         """A loop over the pixels of each bin."""
-        kind = _places(data, rois)
+        dtype = _places(data, rois)
         shape = (rois.shape[0], data.shape[1], p.IntImm(pooled_size[0]), p.IntImm(pooled_size[1]))
-        made = loops.tensor(te, "T_roi_pool", shape, data.dtype)
+        result = loops.tensor(te, "T_roi_pool", shape, data.dtype)
 
         edges = loops.tensor(te, "T_edges", (*shape, p.IntImm(4)), INT64)
 
         def bin_(*i: p.PrimExpr) -> Stmt:
             image = cast(rois[(i[0], 0)], INT64)
-            scaled = [p.Mul(cast(rois[(i[0], n)], kind), p.as_prim(spatial_scale, kind)) for n in range(1, 5)]
-            corner = [cast(call("floor", p.Add(x, p.as_prim(0.5, kind))), INT64) for x in scaled]
-            found = (
-                *_ends(corner[1], corner[3], i[2], data.shape[2], pooled_size[0], kind),
-                *_ends(corner[0], corner[2], i[3], data.shape[3], pooled_size[1], kind),
+            scaled = [
+                p.Mul(cast(rois[(i[0], n)], dtype), p.as_prim(spatial_scale, dtype)) for n in range(1, 5)
+            ]
+            corner = [cast(call("floor", p.Add(x, p.as_prim(0.5, dtype))), INT64) for x in scaled]
+            ends = (
+                *_ends(corner[1], corner[3], i[2], data.shape[2], pooled_size[0], dtype),
+                *_ends(corner[0], corner[2], i[3], data.shape[3], pooled_size[1], dtype),
             )
             top, bottom, left, right = (edges[(*i, n)] for n in range(4))
 
             def pixel(k: p.PrimExpr, q: p.PrimExpr) -> Stmt:
                 value = data[(image, i[1], p.Add(top, k), p.Add(left, q))]
-                return loops.store(made, i, p.Max(made[i], value))
+                return loops.store(result, i, p.Max(result[i], value))
 
             empty = p.Or(p.LE(bottom, top), p.LE(right, left))
             low = p.FloatImm(float("-inf"), data.dtype) if data.dtype.is_float else lowest(data.dtype)
             start = where(empty, p.as_prim(0, data.dtype), low)
             area = (p.Max(p.Sub(bottom, top), rules.ZERO), p.Max(p.Sub(right, left), rules.ZERO))
-            known = [loops.store(edges, (*i, n), value) for n, value in enumerate(found)]
+            known = [loops.store(edges, (*i, n), value) for n, value in enumerate(ends)]
             return loops.seq(
                 loops.check_index(image, data.shape[0]),
                 *known,
-                loops.store(made, i, start),
+                loops.store(result, i, start),
                 loops.grid(area, pixel),
             )
 
-        loops.ordered(te, shape, (made, edges), bin_)
-        return made
+        loops.ordered(te, shape, (result, edges), bin_)
+        return result
 
 
 def _ends(
-    begin: p.PrimExpr, end: p.PrimExpr, place: p.PrimExpr, length: p.PrimExpr, count: int, kind: DType
+    begin: p.PrimExpr, end: p.PrimExpr, place: p.PrimExpr, length: p.PrimExpr, count: int, dtype: DType
 ) -> tuple[p.PrimExpr, ...]:
     """The first position of a bin along an axis, and the position after its last."""
     size = p.Max(p.Add(p.Sub(end, begin), rules.ONE), rules.ONE)
-    width = p.Div(cast(size, kind), p.as_prim(float(count), kind))
-    low = cast(call("floor", p.Mul(cast(place, kind), width)), INT64)
-    high = cast(call("ceil", p.Mul(cast(p.Add(place, rules.ONE), kind), width)), INT64)
+    width = p.Div(cast(size, dtype), p.as_prim(float(count), dtype))
+    low = cast(call("floor", p.Mul(cast(place, dtype), width)), INT64)
+    high = cast(call("ceil", p.Mul(cast(p.Add(place, rules.ONE), dtype), width)), INT64)
     return tuple([p.Min(p.Max(p.Add(item, begin), rules.ZERO), length) for item in (low, high)])
 
 

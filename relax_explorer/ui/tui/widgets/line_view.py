@@ -151,12 +151,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         return _CURSOR if selected and self.has_focus_within else Style(bold=True) if selected else _PLAIN
 
     def _strip(self, number: int, selected: bool) -> Strip:
-        hit = self._strips.get((number, selected))
-        if hit is None:
+        strip = self._strips.get((number, selected))
+        if strip is None:
             if len(self._strips) > 4000:
                 self._strips.clear()
-            hit = self._strips[number, selected] = Strip(self._segments(self.rows[number], selected))
-        return hit
+            strip = self._strips[number, selected] = Strip(self._segments(self.rows[number], selected))
+        return strip
 
     def _segments(self, row: Row, selected: bool) -> list[Segment]:
         base = _CURSOR if selected else _PLAIN
