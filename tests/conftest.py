@@ -1,10 +1,10 @@
-"""Fixtures that all tests may use, and the rules of a session."""
+"""Fixtures for all tests, and the setup and summary of a session."""
 
 from __future__ import annotations
 
 import os
 
-# Nodes are frozen only when checks are on, and that is decided when the package is first imported.
+# Nodes are frozen only if checks are on, which the first import of the package decides.
 os.environ["RELAX_EXPLORER_CHECKS"] = "1"
 
 from collections import Counter
@@ -27,7 +27,7 @@ TALLIES = {
     "values": "values of calls of operators",
     "parts": "operators",
 }
-# Names with a reason each, printed by reason.
+# Names, each with a reason, printed by reason.
 REASONS = {"not run": "operators without evaluation", "evaluated only": "operators evaluated but not lowered"}
 
 
@@ -39,8 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     packed_functions.register()
     if config.getoption("--update") and os.environ.get("CI"):
-        raise pytest.UsageError("--update is for people who read the difference; CI may not use it")
-    # The gate tries the same examples each time; at a desk every run looks elsewhere.
+        raise pytest.UsageError("--update is not allowed in CI: someone has to read the difference")
+    # CI tries the same examples each time; local runs try new ones.
     hypothesis.settings.register_profile("gate", derandomize=True)
     if os.environ.get("CI"):
         hypothesis.settings.load_profile("gate")
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _SpecCoverage:
-    """Listens to every test and prints the table at the end."""
+    """Listens to every test and prints the coverage table at the end."""
 
     def __init__(self) -> None:
         self.coverage = Coverage()
@@ -66,13 +66,13 @@ class _SpecCoverage:
 
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
-    """Whether recorded data may be rewritten in place."""
+    """True if recorded data may be rewritten in place."""
     return bool(request.config.getoption("--update"))
 
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest, update: bool) -> Golden:
-    """Texts kept beside the test, in `golden/`."""
+    """Expected texts beside the test, in `golden/`."""
     path = request.path.relative_to(ROOT)
     return Golden(request.path.parent / "golden", update, f"pytest {path} --update")
 
@@ -88,21 +88,21 @@ def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
 
 @pytest.fixture(scope="session")
 def operator_counts(request: pytest.FixtureRequest) -> Counter[str]:
-    """How the questions about operators were answered, by kind; the session prints it."""
+    """Counts of the answers about operators, by kind; the session prints them."""
     counts: Counter[str] = request.config.stash[COUNTS]["operators"]
     return counts
 
 
 @pytest.fixture(scope="session")
 def value_counts(request: pytest.FixtureRequest) -> Counter[str]:
-    """How the values of operators compared, by kind; the session prints it."""
+    """Counts of the compared operator values, by kind; the session prints them."""
     counts: Counter[str] = request.config.stash[COUNTS]["values"]
     return counts
 
 
 @pytest.fixture(scope="session")
 def operator_parts(request: pytest.FixtureRequest) -> dict[str, Counter[str]]:
-    """How many operators have which parts, and which lack one, as `name: reason`; the session prints it."""
+    """How many operators have each part, and which lack one, as `name: reason`; the session prints it."""
     counts: dict[str, Counter[str]] = request.config.stash[COUNTS]
     return counts
 
@@ -114,7 +114,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    # Only a worker of xdist has somewhere to send its counts.
+    # Only workers of xdist send their counts.
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         counts = session.config.stash[COUNTS]
@@ -154,7 +154,7 @@ def _count(config: pytest.Config, asked: int, refused: list[str]) -> None:
 
 
 def _by_reason(names: Counter[str]) -> list[str]:
-    """`name: reason` grouped by reason: how many, which, why."""
+    """`name: reason` grouped by reason: the number, the names, the reason."""
     groups: dict[str, list[str]] = {}
     for item in sorted(names):
         name, _, reason = item.partition(": ")

@@ -1,4 +1,4 @@
-"""Rules about the project's own files: what is long, how files are called, what may not appear in them."""
+"""Rules about the project's own files: their length, their names, and forbidden content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HIDDEN = (".git", ".venv", ".mypy", ".ruff", ".pytest", ".hypothesis", ".import"
 TEXT_SUFFIXES = {".py", ".md", ".toml", ".cfg", ".tcss", ".json", ".yml", ".yaml", ".txt", ""}
 
 KERNEL_SITE = "relax_explorer/core/exec/tir_numba.py"
-"""The one place that executes generated code: kernels printed from a TIR tree, with names of our own."""
+"""The one place that executes generated code: kernels printed from a TIR tree, with generated names only."""
 
 FUNCTION_LIMIT = 40
 """Lines of a function without its docstring."""
@@ -38,14 +38,14 @@ def test_file_names_are_nouns_of_the_subject() -> None:
 
 
 def test_types_are_known() -> None:
-    """Escapes are for the borders to numpy, JSON and numba; the numbers may only fall."""
+    """Unknown types are allowed only at the borders to numpy, JSON and numba; these numbers may only fall."""
     texts = [path.read_text(encoding="utf-8") for path in MODULES]
     assert sum(text.count("# type: ignore[") for text in texts) < 60
     assert sum(_annotated_any(ast.parse(text)) for text in texts) < 400
 
 
 def _annotated_any(tree: ast.AST) -> int:
-    """How many parameters and results of functions are annotated as Any, as ruff's ANN401 counts them."""
+    """The number of parameters and results of functions annotated as Any, as ruff's ANN401 counts them."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     notes = [node.returns for node in functions]
     for node in functions:
@@ -61,7 +61,7 @@ def _annotated_any(tree: ast.AST) -> int:
 
 
 def test_module_names_do_not_repeat() -> None:
-    """So that a file's name alone says which file is meant."""
+    """The name of a file alone identifies it."""
     stems = [path.stem for path in MODULES if path.stem not in ("__init__", "__main__")]
     assert sorted({stem for stem in stems if stems.count(stem) > 1}) == []
 
@@ -111,7 +111,7 @@ def test_harmless_relatives_are_not_reported() -> None:
 
 
 def test_nothing_refers_to_a_place_outside_the_project() -> None:
-    # Spelt in pieces, for this file is searched as well.
+    # Written in pieces, because this file is searched too.
     places = "|".join(["tm" + "p", "wor" + "k", "hom" + "e", "roo" + "t"])
     outside = re.compile(rf"(?<![\w.])/(?:{places})\b")
     shared = ".." + "/shared"
@@ -123,10 +123,10 @@ def test_nothing_refers_to_a_place_outside_the_project() -> None:
 
 
 def project_files() -> Iterator[Path]:
-    """Yield the text files which belong to the project."""
+    """Yield the text files of the project."""
     for path in ROOT.rglob("*"):
         directories = path.relative_to(ROOT).parts[:-1]
-        if directories[:1] == ("build",):  # `core/build` is a room
+        if directories[:1] == ("build",):  # only at the top: `core/build` is a package
             continue
         if any(name in SKIPPED_DIRECTORIES or name.startswith(HIDDEN) for name in directories):
             continue
@@ -150,7 +150,7 @@ BANNED_FUNCTIONS = {"os.system", "os.popen", "tempfile.mktemp", "yaml.load"}
 
 
 def dangers(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of everything that could execute text or trust data."""
+    """Yield line and name of everything that could execute text or trust data."""
     for node in ast.walk(tree):
         look = LOOKS.get(type(node))
         for what in look(node) if look else ():
@@ -185,7 +185,7 @@ LOOKS: dict[type[ast.AST], Callable[..., Iterator[str]]] = {
 
 
 def test_modules_import_each_other_in_no_circle() -> None:
-    """Imports under TYPE_CHECKING and inside functions count; pyproject.toml names the circles that stay, with reasons."""
+    """Imports under TYPE_CHECKING and inside functions count; pyproject.toml lists the accepted circles with reasons."""
     circles = {frozenset(circle) for circle in import_circles(ROOT / "relax_explorer")}
     allowed = set()
     for line in (ROOT / "pyproject.toml").read_text().splitlines():

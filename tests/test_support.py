@@ -1,4 +1,4 @@
-"""What the tests rely on: goldens, values on the wire, removed annotations, the rules of a session."""
+"""The support code of the tests: goldens, values on the wire, removed annotations, the setup of a session."""
 
 from __future__ import annotations
 

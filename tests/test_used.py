@@ -1,4 +1,4 @@
-"""What the core offers is used by the product, or a list says what it is for."""
+"""The product uses every public function of the core, or a list names its purpose."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_functions_that_only_tests_call_have_a_purpose() -> None:
 
 
 def _unused() -> set[str]:
-    """Public functions of the core that nothing in the package reaches, except from one another; by name alone."""
-    names: dict[str, set[str]] = {}  # what may be unused → what it mentions
+    """Public functions of the core that nothing else in the package reaches, judged by name alone."""
+    names: dict[str, set[str]] = {}  # names that may be unused → names that they mention
     public: dict[str, set[str]] = {}
     reached: set[str] = set()
     for path in sorted(ROOT.rglob("*.py")):
@@ -53,7 +53,7 @@ def _unused() -> set[str]:
 
 
 def _name(node: ast.stmt) -> str:
-    """The name of a function or table; nothing for what runs or registers itself when it is imported."""
+    """The name of a function or table; nothing for code that runs or registers itself on import."""
     if isinstance(node, ast.FunctionDef) and not node.decorator_list:
         return node.name
     if any(isinstance(part, ast.Call) for part in ast.walk(node)):
@@ -75,5 +75,5 @@ def _mentions(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.alias) and node.asname:
             found.add(node.name)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)  # the package loads its names by a table
+            found.add(node.value)  # the package loads its names lazily from a table
     return found

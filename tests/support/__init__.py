@@ -1,1 +1,1 @@
-"""What several tests share: goldens, the oracle, and the rules about the project's own files."""
+"""Code shared by several tests: goldens, the oracle, and the rules about the project's own files."""

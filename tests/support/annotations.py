@@ -1,4 +1,4 @@
-"""Removes the annotations of bindings from TVMScript, so that types have to be inferred again."""
+"""Remove the annotations of bindings from TVMScript, so that their types have to be inferred again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 def strip_binding_annotations(text: str) -> str:
     """Return `text` without the annotations on assignments in Relax functions.
 
-    Parameters, results and PrimFuncs keep theirs, and so does a declaration without a value. Raises
-    SyntaxError when the text is not Python.
+    Parameters, results and PrimFuncs keep theirs, and so does a declaration without a value. Raises SyntaxError if the
+    text is not Python.
     """
     lines = [line.encode() for line in text.splitlines(keepends=True)]
     cuts = sorted(_annotation_cuts(ast.parse(text)), reverse=True)
@@ -49,7 +49,7 @@ def _is_relax_function(node: ast.FunctionDef) -> bool:
 
 
 def _line(number: int | None) -> int:
-    assert number is not None  # nodes made by ast.parse always know where they end
+    assert number is not None  # nodes of ast.parse always have an end
     return number - 1
 
 

@@ -1,4 +1,4 @@
-"""Calls of operators made wrong: each operand another kind, rank or dtype, each attribute out of range."""
+"""Wrong calls of operators: each operand of another kind, rank or dtype, each attribute out of range."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _VALUES = {
 
 @dataclass(frozen=True)
 class Bad:
-    """A call that is likely wrong, and the parameter that was changed; `place` is its number among the operands."""
+    """A call that is probably wrong, and its changed parameter; `place` is its number among the operands."""
 
     call: Example
     changed: str
@@ -61,12 +61,12 @@ class Bad:
         return f"{self.call.op.name.removeprefix('relax.')} {' '.join((*self.call.operands, *self.call.attributes))}"
 
     def where(self) -> tuple[int, range]:
-        """The line of the changed argument in the text of the module, and its columns from 0."""
+        """The line of the changed argument in the text of the module, and its columns, counted from 0."""
         text = self.call.module()
         line = next(n for n, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("result = "))
         try:
             call = ast.parse(text.splitlines()[line - 1].strip()).body[0].value  # type: ignore[attr-defined]  # it is an assignment
-        except SyntaxError:  # the argument can't even be read
+        except SyntaxError:  # the argument can't be parsed
             return line, range(1000)
         shift = len(text.splitlines()[line - 1]) - len(text.splitlines()[line - 1].lstrip())
         found = [item.value for item in call.keywords if item.arg == self.changed]
@@ -75,7 +75,7 @@ class Bad:
 
 
 def bad_calls(op: type[Op]) -> Iterator[Bad]:
-    """The first example of an operator with one operand or attribute changed."""
+    """The first example of an operator, each time with one operand or attribute changed."""
     if not op.examples:
         return
     good = read(op, op.examples[0])

@@ -1,4 +1,4 @@
-"""Calls of operators changed at random: another operand, attribute or type of the result."""
+"""Randomly changed calls of operators: another operand, attribute or type of the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLACES = ("", "@llvm:0", "@cuda:0", "@cuda:1", "@R", "@S0", "@S1", "@S0.R", "@R
 
 
 def changed(call: Example, random: Random) -> Example:
-    """A call with one to three of its parts changed."""
+    """A call with one to three parts changed."""
     for _ in range(random.choice((1, 1, 2, 3))):
         stated = [n for n, text in enumerate(call.attributes) if text.startswith(TYPES) and "={" not in text]
         count = len(call.operands)
@@ -47,7 +47,7 @@ def changed(call: Example, random: Random) -> Example:
 
 
 def _changed(text: str, kind: str, random: Random) -> str:
-    """Another operand for a parameter of a kind."""
+    """Another operand for a parameter of some kind."""
     if kind == "Function":
         return random.choice(_FUNCTIONS)
     if text in ("object", "callable", "shape(?,?)") or (text in _OBJECTS and random.random() < 0.3):
@@ -56,7 +56,7 @@ def _changed(text: str, kind: str, random: Random) -> str:
 
 
 def _counted(op: type[Op], operands: tuple[str, ...], random: Random) -> tuple[str, ...]:
-    """At times one operand less, or of those that take any number one more."""
+    """Sometimes one operand less, or one more for operators that take any number."""
     least = sum(operand.required for operand in op.operands)
     which = random.randrange(10)
     if which == 0 and len(operands) > least:
@@ -65,7 +65,7 @@ def _counted(op: type[Op], operands: tuple[str, ...], random: Random) -> tuple[s
 
 
 def _types(call: Example, number: int, random: Random) -> tuple[str, ...]:
-    """The attributes with another type of the result: one of several more, fewer, or another."""
+    """The attributes with another result type: one field more or less, or another type."""
     name, _, text = call.attributes[number].partition("=")
     if text.startswith("["):
         text = _operand(f"({text[1:-1]},)", random)
@@ -104,7 +104,7 @@ def _operand(text: str, random: Random) -> str:
 
 
 def _tensor(dtype: str, lengths: str | None, place: str, random: Random) -> str:
-    """A tensor of another dtype, rank, length or place, or with less known, or no tensor."""
+    """A tensor of another dtype, rank, length or device, a less precise tensor, or no tensor."""
     which = random.randrange(12)
     if place and random.random() < 0.3:
         place = random.choice(_PLACES)
@@ -128,7 +128,7 @@ def _tensor(dtype: str, lengths: str | None, place: str, random: Random) -> str:
 
 
 def _attributes(call: Example, random: Random) -> tuple[str, ...]:
-    """The attributes with one added, changed or left out."""
+    """The attributes with one added, changed or omitted."""
     parameter = random.choice(call.op.attributes)
     others = tuple(text for text in call.attributes if not text.startswith(f"{parameter.name}="))
     values = _values(parameter, call.op)
@@ -137,7 +137,7 @@ def _attributes(call: Example, random: Random) -> tuple[str, ...]:
 
 
 def _values(parameter: Parameter, op: type[Op]) -> tuple[str, ...]:
-    """What an attribute may be given: by its kind, and what the other calls of the operator give it."""
+    """Values for an attribute: from its kind, and from other calls of the operator."""
     kind = parameter.kind.removesuffix(" | None")
     given = [
         text.split("=", 1)[1]

@@ -1,4 +1,4 @@
-"""Counts how many items are copied into new collections, which a count of calls or of steps does not see."""
+"""Count the items copied into new collections; counts of calls or steps do not show them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _COLLECTIONS = (dict, set, frozenset, list, tuple)
 
 
 class Copies:
-    """How many items were copied."""
+    """The number of copied items."""
 
     def __init__(self) -> None:
         self.items = 0
 
     def counting(self, kind: type) -> type:
-        """A collection like `kind` that counts what it is made from."""
+        """A collection like `kind` that counts the items it is built from."""
         copies = self
 
         def make(cls: type, *args: Any, **named: Any) -> Any:
@@ -31,7 +31,7 @@ class Copies:
 
 @contextmanager
 def counted_copies(*modules: ModuleType) -> Iterator[Copies]:
-    """Within it, what `modules` copy by `dict(…)`, `set(…)`, `list(…)` and the like is counted."""
+    """Within this context, items that `modules` copy with `dict(…)`, `set(…)`, `list(…)` and similar calls are counted."""
     copies = Copies()
     with pytest.MonkeyPatch.context() as patch:
         for module in modules:

@@ -1,4 +1,4 @@
-"""The corpus: real models as TVM printed them after each of its passes."""
+"""The corpus: real models, printed by TVM after each of its passes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Model:
 
     @property
     def directory(self) -> Path:
-        """Where the model's files are."""
+        """The folder of the model's files."""
         return CORPUS / self.name
 
     @property
@@ -37,7 +37,7 @@ class Model:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """What `stages.json` says: `entry`, `dims` and `stages`."""
+        """The content of `stages.json`: `entry`, `dims` and `stages`."""
         record: dict[str, Any] = json.loads((self.directory / "stages.json").read_text(encoding="utf-8"))
         return record
 
@@ -63,6 +63,6 @@ def stage_name(path: Path) -> str:
 
 
 def refused_by_tvm() -> dict[str, str]:
-    """Return the stages that TVM does not read back, with the reason it gives."""
+    """Return the stages that TVM does not read back, with TVM's reason."""
     verdicts: dict[str, str] = json.loads(REPARSABLE.read_text(encoding="utf-8"))
     return {name: reason for name, reason in verdicts.items() if reason}

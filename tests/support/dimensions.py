@@ -14,7 +14,7 @@ N, M, K = p.PrimVar("n"), p.PrimVar("m"), p.PrimVar("k")
 VARIABLES = (N, M, K)
 _ARITHMETIC = (p.Add, p.Sub, p.Mul, p.FloorDiv, p.FloorMod, p.Div, p.Mod, p.Min, p.Max)
 _COMPARISONS = (p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE)
-Values = tuple[Any, Any]  # the numbers, and where they are defined
+Values = tuple[Any, Any]  # the numbers, and a mask of defined ones
 
 
 def literals() -> st.SearchStrategy[p.PrimExpr]:

@@ -1,6 +1,6 @@
 """PrimFuncs evaluated node by node on Python integers: every access is checked, every operation wraps at the width of its dtype.
 
-It shares nothing with the kernels but the classes of the tree; kernels are compared with it. What stops is a `Trap`.
+It shares only the node classes with the kernels, which are compared with it. An error is a `Trap`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_BYTES = 4 << 30
 
 
 class Trap(Exception):
-    """The program stops: a kind of problem, and a sentence with its numbers (empty where none are compared)."""
+    """The program stops: the kind of problem, and a sentence with its numbers (empty if they are not compared)."""
 
     def __init__(self, code: str, text: str = "") -> None:
         super().__init__(text)
@@ -29,17 +29,17 @@ class Trap(Exception):
 
 
 class TooLong(Exception):
-    """The program takes more steps than anyone wants to wait for."""
+    """The program takes too many steps."""
 
 
 def wrap(value: int, dtype: DType) -> int:
-    """A number brought into an integer dtype."""
+    """A number wrapped to an integer dtype."""
     value &= (1 << dtype.bits) - 1
     return value - (1 << dtype.bits) if dtype.kind == "int" and value >> (dtype.bits - 1) else value
 
 
 def whole(value: float, dtype: DType) -> int:
-    """A float as an integer, as x86 converts it: through int32 where that is wide enough, else through int64."""
+    """A float converted to an integer as on x86: through int32 if that is wide enough, else through int64."""
     if dtype.name == "uint64" and 2.0**63 <= value < 2.0**64:
         return int(value)
     bits = 32 if dtype.bits < 32 or dtype.name == "int32" else 64
@@ -48,14 +48,14 @@ def whole(value: float, dtype: DType) -> int:
 
 
 def poison(dtype: DType) -> Any:
-    """What fresh memory holds."""
+    """The content of fresh memory."""
     if dtype.is_float:
         return math.nan
     return -(1 << (dtype.bits - 1)) if dtype.kind == "int" else (1 << dtype.bits) - 1
 
 
 class Interpreter:
-    """One run; `values` are of the variables and the arrays of buffers."""
+    """One run; `values` holds the variables and the arrays of the buffers."""
 
     def __init__(self, values: dict[Any, Any], fuel: int) -> None:
         self.values, self.fuel = dict(values), fuel
@@ -64,12 +64,12 @@ class Interpreter:
     # -- statements -----------------------------------------------------------------------------------------------
 
     def run(self, node: t.Stmt) -> None:
-        """One statement."""
+        """Run one statement."""
         self.spend()
         getattr(self, f"run_{type(node).__name__}")(node)
 
     def spend(self, steps: int = 1) -> None:
-        """Count steps."""
+        """Count steps; TooLong beyond the limit."""
         self.fuel -= steps
         if self.fuel < 0:
             raise TooLong
@@ -133,14 +133,14 @@ class Interpreter:
         self.values[node.buffer][place] = value
 
     def where(self) -> str:
-        """Where the loops stand."""
+        """The values of the loop variables, as text."""
         found = ", ".join(f"{var.name} = {signed(self.values[var])}" for var in self.loops)
         return f"where {found}" if found else ""
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def place(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> tuple[int, ...]:
-        """Where an element is; each index is checked."""
+        """The position of an element; each index is checked."""
         found = []
         for axis, (index, length) in enumerate(zip(indices, self.values[buffer].shape, strict=True)):
             value = self.expr(index)
@@ -207,7 +207,7 @@ class Interpreter:
 
 
 def signed(value: int) -> int:
-    """A number as a kernel's note has it: in 64 bits, signed."""
+    """A number as in a kernel's note: signed, with 64 bits."""
     return value - (1 << 64) if value >> 63 and value > 0 else value
 
 

@@ -1,4 +1,4 @@
-"""Goldens: expected texts kept in files, rewritten by `--update` and by nothing else."""
+"""Goldens: expected texts kept in files; only `--update` rewrites them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Golden:
-    """Compares texts with files; `command` is what a reader runs to accept the new text."""
+    """Compares texts with files; `command` is the command that accepts the new text."""
 
     directory: Path
     update: bool
     command: str
 
     def check(self, name: str, text: str) -> None:
-        """Fail unless `text` is what the file `name` beside the test holds, or write it under `--update`."""
+        """Fail unless `text` equals the file `name` beside the test, or write the file under `--update`."""
         path = self.directory / name
         if self.update:
             path.parent.mkdir(parents=True, exist_ok=True)

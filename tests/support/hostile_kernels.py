@@ -1,6 +1,6 @@
-"""Random PrimFuncs that are up to no good: indices that wrap, divisors that become 0, loops and memory of odd lengths.
+"""Random hostile PrimFuncs: indices that wrap, divisors that become 0, loops and memory of odd lengths.
 
-One PrimFunc holds many cases; its scalar `which` chooses. The seed decides everything.
+One PrimFunc holds many cases; its scalar `which` selects one. The seed determines everything.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COMPARISONS: list[type[p.Binary]] = [p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE]
 
 
 class Maker:
-    """Makes cases; `expressions` counts those made as an index, a value, a length or a bound."""
+    """Builds cases; `expressions` counts the expressions used as an index, a value, a length or a bound."""
 
     def __init__(self, random: Random, symbolic: bool) -> None:
         self.random, self.expressions = random, 0
@@ -55,10 +55,10 @@ class Maker:
             ]
         self.known: list[p.PrimVar] = []
         self.readable: list[Buffer] = []
-        self.is_narrow = False  # only of loop variables and literals: what the analysis has hopes for
+        self.is_narrow = False  # only loop variables and literals, which the analysis can bound
 
     def function(self, cases: int) -> t.PrimFunc:
-        """A PrimFunc of so many cases."""
+        """A PrimFunc with a number of cases."""
         body = [
             t.IfThenElse(p.EQ(self.which, p.IntImm(number, INT32)), self.case()) for number in range(cases)
         ]
@@ -149,7 +149,7 @@ class Maker:
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def indices(self, buffer: Buffer, depth: int) -> tuple[p.PrimExpr, ...]:
-        """Indices that often lie inside."""
+        """Indices that are often in range."""
         return tuple([self.index(length, depth) for length in buffer.shape])
 
     def index(self, length: p.PrimExpr, depth: int) -> p.PrimExpr:
@@ -172,7 +172,7 @@ class Maker:
         return p.Select(inner, found, p.IntImm(0, kind))
 
     def counted(self, kind: DType, depth: int) -> p.PrimExpr:
-        """An expression, counted."""
+        """An expression, added to the count."""
         self.expressions += 1
         return self.expr(kind, depth)
 
@@ -204,7 +204,7 @@ class Maker:
         low, high = limits(kind)
         edges = (low, low + 1, high, high - 1, 1 << self.random.randrange(kind.bits - 1), high // 3)
         value = self.random.choice(edges) if self.random.random() < 0.3 else self.random.randint(-4, 9)
-        if self.is_narrow and self.random.random() < 0.5:  # so that a few iterations leave a narrow dtype
+        if self.is_narrow and self.random.random() < 0.5:  # so that a few iterations overflow a narrow dtype
             value = self.random.randint(10, 1 << min(kind.bits - 1, self.random.randint(5, 32)))
         return p.IntImm(min(max(value, low), high), kind)
 
@@ -248,7 +248,7 @@ class Maker:
         return p.PrimCall(operator, (value, other), kind)
 
     def condition(self, depth: int) -> p.PrimExpr:
-        """A truth value."""
+        """A Boolean expression."""
         if depth > 1 and self.random.random() < 0.2:
             both: list[type[p.Binary]] = [p.And, p.Or]
             joined = self.random.choice(both)

@@ -1,4 +1,4 @@
-"""Circles among the modules of a package: strongly connected parts of the graph of all its imports, wherever they stand."""
+"""Circles among the modules of a package: strongly connected components of the graph of all imports, also inside functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def import_circles(package: Path) -> list[list[str]]:
-    """The groups of modules that import each other, directly or not, sorted."""
+    """The groups of modules that import each other, directly or indirectly, sorted."""
     files = {_name(path, package): path for path in package.rglob("*.py")}
     graph = {name: _imports(path, name, set(files)) for name, path in files.items()}
     circles: list[list[str]] = []

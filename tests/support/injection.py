@@ -13,13 +13,13 @@ _OTHER = (0xDC9B, 0xDFFF, 0x2028, 0x2029, 0xD800, 0xDBFF, 0xE000, 0xFFFE, 0xFFFF
 PAYLOADS: tuple[str, ...] = tuple(
     chr(code) for code in (*range(9), *range(11, 0x20), *range(0x7F, 0xA0), *_FORMAT, *_OTHER)
 )
-"""C0 without tab and line feed, DEL, C1, BOM, separators, directions, tags, lone surrogates, private, no characters."""
+"""C0 without tab and line feed, DEL, C1, BOM, separators, directions, tags, lone surrogates, private use, noncharacters."""
 
 LATER = "\x85\x9b]5\u202e\u2066\u2028\u2029\ufeff\U000e0041"
-"""What a source may hold as it is: no C0, no DEL."""
+"""Unsafe characters that a source may contain literally: no C0, no DEL."""
 
 SHORT = "\x1b]5\x07\x9b\x7f\u202e\u2028\ufeff\ud800"
-"""One of each kind, short enough to be in every label whole."""
+"""One of each kind, short enough to fit uncut into every label."""
 
 _HEAD = 'x: R.Tensor((2,), "float32")'
 
@@ -39,7 +39,7 @@ _NO_TEXT = {
     "\f",
     *map(chr, range(0xD800, 0xE000)),
 }  # a source can't hold them, or they end its line
-# In QUOTED places `§` is inside a string literal and is escaped by Python's rules; in RAW ones it stands as it is.
+# In QUOTED places `§` is inside a string literal and is escaped by Python's rules; in RAW ones it is inserted literally.
 QUOTED = {
     "operator": _body('y = R.op("§", x)', "return y"),
     "print format": _body('R.print(x, format="§")', "return x"),
@@ -94,7 +94,7 @@ def program(place: str, payload: str) -> bytes:
 
 
 def unsafe(text: str) -> str:
-    """The characters of a text that no terminal may get, as escapes; empty when it is safe."""
+    """The characters of a text that must not reach a terminal, as escapes; empty if the text is safe."""
     kinds = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     found = {c for c in text if c not in "\n\t" and unicodedata.category(c) in kinds}
     return " ".join(sorted(f"U+{ord(c):04X}" for c in found))

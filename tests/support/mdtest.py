@@ -1,13 +1,13 @@
-"""Literate tests: Markdown whose `relax` blocks say in comments what is derived and what is wrong.
+"""Literate tests: Markdown whose `relax` blocks state in comments the inferred StructInfo and the problems.
 
-    # revealed: R.Tensor((n, 8), dtype="float32")    the StructInfo of the variable that this line binds
-    # error: [RX0203] "text"                         a problem on this line, its message containing the text
+    # revealed: R.Tensor((n, 8), dtype="float32")    the StructInfo of the variable bound in this line
+    # error: [RX0203] "text"                         a problem in this line; its message contains the text
     # warning: [RX0110]                              likewise
 
-A block without `def` is the body of a function of the parameters in the last `params:` line above it. A `python` block
-holds assertions about the `relax` block before it under the same heading, or stands alone; it sees the names of
-`tests/support/spec_names.py`. A heading names the test; identifiers of the specification in it (such as `SI-67`) mark the
-items that it covers.
+A block without `def` is the body of a function; its parameters are in the last `params:` line above it. A `python`
+block holds assertions about the `relax` block before it under the same heading, or stands alone; it sees the names of
+`tests/support/spec_names.py`. A heading names the test. Identifiers of the specification in it (such as `SI-67`) mark
+the requirements that it covers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EXPECT = re.compile(
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a line says of itself: `kind`, the code of a problem, the text."""
+    """An expectation of one line: `kind`, the code of a problem, the text."""
 
     line: int
     kind: str
@@ -33,7 +33,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Case:
-    """One program with what is expected of it; `program` is empty where only `assertions` are made."""
+    """One program with its expectations; `program` is empty for `assertions` alone."""
 
     name: str
     program: str

@@ -1,4 +1,4 @@
-"""How long the modules are; `python -m tests.support.module_sizes` prints the table."""
+"""The lengths of the modules; `python -m tests.support.module_sizes` prints the table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ModuleSize:
 
     @property
     def problem(self) -> str:
-        """Return what is wrong with this length, or an empty text."""
+        """Return the problem with this length, or an empty text."""
         known = EXCEPTIONS.get(self.path)
         if known is None:
             return f"over {LIMIT} lines: split it by noun" if self.lines > LIMIT else ""
@@ -45,7 +45,7 @@ def module_sizes() -> list[ModuleSize]:
 
 
 def table(sizes: list[ModuleSize]) -> str:
-    """Render the modules over the aim, and one line about the rest."""
+    """Render the modules over the aim, and one line about the others."""
     long = [size for size in sizes if size.lines > AIM]
     rows = [f"{size.lines:5}  {size.path}  {size.problem}".rstrip() for size in long]
     total = sum(size.lines for size in sizes)
@@ -55,7 +55,7 @@ def table(sizes: list[ModuleSize]) -> str:
 
 
 def stale_exceptions(sizes: list[ModuleSize]) -> list[str]:
-    """Return the entries of the list whose module is gone."""
+    """Return the entries of the list whose module no longer exists."""
     return sorted(EXCEPTIONS.keys() - {size.path for size in sizes})
 
 

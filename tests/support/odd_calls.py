@@ -1,4 +1,4 @@
-"""Odd programs, files and calls of the command line, each with the exit status that it deserves."""
+"""Odd programs, files and command lines, each with its expected exit status."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ PROGRAMS: dict[str, str] = {
     "latin": _main("größe = R.add(x, x)\n名 = R.exp(größe)\nreturn 名"),
     "endless": _in_class(_main("y = M.main(x)\nreturn y") .replace("):", ') -> R.Tensor((2,), "float32"):', 1)),
 }  # fmt: skip
-"""Programs by name; those that hold what a program may not are there because nothing may come of them but a diagnostic."""
+"""Programs by name; some contain forbidden things, which must lead to a diagnostic and nothing else."""
 
 
 def write_files(folder: Path) -> dict[str, str]:
-    """Every program, and files that are none, in a folder; their paths by name."""
+    """Write every program, and files that are no programs, into a folder; return their paths by name."""
     for name, text in PROGRAMS.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     (folder / "binary.py").write_bytes(bytes(range(256)) * 4)
@@ -109,14 +109,14 @@ def write_files(folder: Path) -> dict[str, str]:
 
 
 def _bomb(path: Path, elements: int) -> None:
-    """An archive whose header promises `elements` float32, of which a few MB of zeros are there, packed."""
+    """An archive whose header promises `elements` float32, with only a few compressed MB of zeros in it."""
     head = io.BytesIO()
     np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (elements,)})
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", head.getvalue() + bytes(4 << 20))
 
 
-# The status, then the words; {name} is the path of a program or file, ∅ an empty word.
+# The exit status, then the words; {name} is the path of a program or file, ∅ an empty word.
 CALLS = tuple(
     (int(line.partition(" ")[0]), line.partition(" ")[2])
     for line in r"""
@@ -404,6 +404,6 @@ CALLS = tuple(
 
 
 def words(call: str, files: dict[str, str]) -> list[str]:
-    """The words of a call, with the paths of the files that it names."""
+    """The words of a command line, with the paths of its files."""
     parts = [re.sub(r"\{(\w+)\}", lambda hit: files.get(hit[1], hit[0]), word) for word in call.split(" ")]
     return ["" if part == "∅" else part for part in parts]

@@ -1,14 +1,13 @@
-"""Calls of operators about which TVM is asked, picked by hand (`tests/oracle/op_calls`), and what is known to differ.
+"""Hand-picked calls of operators to compare with TVM (`tests/oracle/op_calls`), and the intended differences.
 
-A file has the calls of one family, in the notation of the examples and divided by ` | `, and rows of this form for what we do
-otherwise on purpose; the pattern is searched in the operands and attributes of a call, `*` stands for all operators:
+A file has the calls of one family, in the notation of the examples, separated by ` | `. It also has rows for intended
+differences. The pattern is searched in the operands and attributes of a call, `*` stands for all operators:
 
     stricter: sort|argsort /axis=1/ TVM does not check the axis of a scalar
 
-`stricter` rows are about calls that only we refuse, `laxer` rows about those that only TVM refuses, `crashes` rows about those that
-end TVM's process, `differs` rows about types, `weaker` rows about types of which TVM's
-say more, `values` rows about what comes out when they run. `instead` rows are `stricter`
-ones about operators whose rules look at little: TVM refuses what it is asked instead (`tests/oracle/instead.py`).
+`stricter`: only we refuse the call. `laxer`: only TVM refuses it. `crashes`: it ends TVM's process. `differs`: the
+types differ. `weaker`: TVM's type is more precise. `values`: the computed values differ. `instead`: a `stricter` row
+for an operator whose rule in TVM checks little; TVM refuses an equivalent call (`tests/oracle/instead.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _KINDS = ("differs:", "weaker:", "stricter:", "laxer:", "crashes:", "instead:", 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference that is meant: its kind, the operators, what their calls look like, why, and in which file it stands."""
+    """An intended difference: its kind, the operators, a pattern of their calls, the reason, and the file of the row."""
 
     kind: str
     names: str
@@ -38,13 +37,13 @@ class Difference:
     family: str
 
     def explains(self, call: Example) -> bool:
-        """Whether the row is about a call."""
+        """True if the row applies to the call."""
         named = self.names == "*" or re.fullmatch(self.names, short(call.op)) is not None
         return named and re.search(self.form, words(call)) is not None
 
 
 def short(op: type[Op]) -> str:
-    """The name that people use."""
+    """The short name of the operator."""
     return op.name.removeprefix("relax.")
 
 
@@ -76,7 +75,7 @@ def picked(family: str) -> tuple[Example, ...]:
 
 @cache
 def differences() -> tuple[Difference, ...]:
-    """Every row of every file."""
+    """All rows of all files."""
     rows = []
     for family in families():
         for line in (FOLDER / f"{family}.txt").read_text().splitlines():
@@ -88,7 +87,7 @@ def differences() -> tuple[Difference, ...]:
 
 
 def calls(op: type[Op]) -> tuple[Example, ...]:
-    """The examples of an operator and the calls that were picked for it."""
+    """The examples of an operator and its hand-picked calls."""
     return _calls(op.name)
 
 

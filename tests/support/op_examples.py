@@ -2,13 +2,13 @@
 
     f32[n,4] f32[4,8] out_dtype="float32" -> f32[n,8]
 
-Tensors are a short dtype and their lengths; `f32` alone has no known rank, `f32[?,?]` no known lengths, `any[n]` no
-known dtype. `(n,4)` is a shape where the operator takes one, else a tuple: of tensors `(f32[2],f32[3])` or of scalars
-`(0,1)`. A bare number is a scalar, `_` leaves an optional operand out. `name=value` is an attribute, written as in
-TVMScript. The result may be a tensor, a tuple of tensors, or `shape(n,4)`. What is in braces is TVMScript as it stands, an
-operand or the value of an attribute; it may name the PrimFunc `cls.kernel` and the function `cls.other`. `object` and `callable`
-are values of which no more, or a signature, is known. `out_ty=` and `ty_args=` take types in this notation, in brackets several.
-`f32[4]@cuda:1` lies on a device of the module, `f32[4,6]@S0.R` is divided over its mesh of two axes.
+Tensors are a short dtype and their lengths. `f32` alone has an unknown rank, `f32[?,?]` unknown lengths, `any[n]` an
+unknown dtype. `(n,4)` is a shape if the operator takes one, else a tuple: of tensors `(f32[2],f32[3])` or of scalars
+`(0,1)`. A bare number is a scalar, `_` omits an optional operand. `name=value` is an attribute, written as in
+TVMScript. The result may be a tensor, a tuple of tensors, or `shape(n,4)`. Text in braces is literal TVMScript, an
+operand or the value of an attribute; it may name the PrimFunc `cls.kernel` and the function `cls.other`. `object` and
+`callable` are values of unknown type and of unknown signature. `out_ty=` and `ty_args=` take types in this notation,
+several in brackets. `f32[4]@cuda:1` lies on a device of the module, `f32[4,6]@S0.R` is divided over its mesh of two axes.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ATTRIBUTE = re.compile(r"[a-z_][a-z_0-9]*=")
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?$")
 
 TYPES = ("out_ty", "ty_args")
-"""What gives a call the type of its result."""
+"""Attributes that give the type of the result."""
 DEVICES = (("llvm", 0), ("cuda", 0), ("cuda", 1))
 MESHES = ("R.device_mesh((2,), I.Range(0, 2))", "R.device_mesh((2, 2), I.Range(0, 4))")
-"""What modules have whose calls are about places; the meshes by the number of their axes."""
+"""The devices and meshes of modules with calls about devices; meshes are indexed by their number of axes."""
 PLACES = f"""    I.module_global_infos({{
         "vdevice": [{", ".join(f'I.vdevice("{kind}", {number}, "global")' for kind, number in DEVICES)}],
         "mesh": [{", ".join(MESHES)}],
@@ -112,7 +112,7 @@ class Example:
 
 
 def _attribute(text: str) -> str:
-    """An attribute as TVMScript."""
+    """An attribute in TVMScript."""
     name, _, value = text.partition("=")
     if value.startswith("{"):
         return f"{name}={value[1:-1]}"
@@ -124,7 +124,7 @@ def _attribute(text: str) -> str:
 
 
 def annotation(text: str, *, inside: bool = False) -> str:
-    """A type as the annotation of a parameter, or as it stands `inside` a function, where symbols are variables."""
+    """A type as the annotation of a parameter, or `inside` a function, where symbols are variables."""
     if text.startswith("shape"):
         if "(" not in text or "?" in text:
             return f"R.Shape(ndim={text.count('?')})" if "(" in text else "R.Shape"
@@ -152,7 +152,7 @@ def annotation(text: str, *, inside: bool = False) -> str:
 
 
 def dims(text: str, inside: bool = False) -> list[str]:
-    """Lengths as annotations have them: symbols in quotes, unless `inside` the function."""
+    """Lengths as in annotations: symbols in quotes, unless `inside` the function."""
     return [item if inside or NUMBER.match(item) else f'"{item}"' for item in split(text)]
 
 

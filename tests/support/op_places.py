@@ -1,4 +1,4 @@
-"""Which operands of operators are places in another one, so that values can be chosen that lie inside."""
+"""Operands of operators that index into another operand, so that values in range can be chosen."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Places:
-    """`operand` has places in axes of the tensor `of`; `axis(attrs, rank, n)` is the axis of field or column n.
+    """`operand` holds indices into axes of the tensor `of`; `axis(attrs, rank, n)` is the axis of field or column n.
 
-    With `columns` they stand in the last axis, one column for each axis; with `first_only` in its first column alone.
+    With `columns` the indices are in the last axis, one column for each axis; with `first_only` only in its first column.
     """
 
     operand: str

@@ -1,4 +1,4 @@
-"""Values for operator examples: random operands, what an operator makes of them, and whether that is what its type says."""
+"""Values for operator examples: random operands, the computed results, and a check that a result has its inferred type."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ LOOSE = {
     "float32": 2e-5,
     "float64": 1e-12,
 }
-"""How far results of a dtype may be apart, relative to the larger, or absolute below 1."""
+"""The tolerance of results by dtype, relative to the larger one, or absolute below 1."""
 
 
 @dataclass
 class Setting:
-    """One call of an operator with values: `sizes` are those of the symbols by name."""
+    """One call of an operator with values; `sizes` are the values of its symbols by name."""
 
     module: Any
     sizes: Mapping[str, int]
@@ -77,7 +77,7 @@ class Setting:
             info = (
                 arg.struct_info if isinstance(arg.struct_info, s.TensorStructInfo) else s.TensorStructInfo()
             )
-            # of an unknown rank 2 axes, of unknown length 3, of an unknown dtype float32
+            # defaults: 2 axes for an unknown rank, 3 for an unknown length, float32 for an unknown dtype
             known = info.dims if info.dims is not None else (IntImm(3),) * (2 if info.ndim < 0 else info.ndim)
             made = elements(rng, tuple(map(self.length, known)), info.dtype or FLOAT32)
             if self.edges and self._operand(arg) in AT_EDGES:
@@ -96,7 +96,7 @@ class Setting:
         return ""
 
     def _inside(self, rng: np.random.Generator, arg: Any, made: Any) -> Any:
-        """The elements of an operand; those that are places in another one are chosen inside it."""
+        """The elements of an operand; indices into another operand are chosen in range."""
         places = PLACES.get(self.call.op.name)
         if places is None:
             return made
@@ -118,14 +118,14 @@ class Setting:
         return made
 
     def _rising(self, rng: np.random.Generator, arg: Any, made: Any) -> Any:
-        """The elements of an operand; where sequences start never falls, and is inside both queries and keys."""
+        """The elements of an operand; starts of sequences never fall, and stay inside queries and keys."""
         if not self._operand(arg).startswith("seqstart"):
             return made
         rooms = [self.length(x.struct_info.dims[1]) for x in self.call.args[:2]]
         return np.sort(rng.integers(0, min(rooms) + 1, made.shape)).astype(made.dtype)
 
     def has_no_place(self) -> bool:
-        """Whether there are places in an axis that has none, so that no value is right."""
+        """True if indices point into an empty axis, so that no value is right."""
         places = PLACES.get(self.call.op.name)
         names = [q.name for q in table()[self.call.op.name].operands]
         if places is None:
@@ -137,7 +137,7 @@ class Setting:
         )
 
     def inputs(self) -> list[Any]:
-        """The arguments of the function itself."""
+        """The arguments of the function."""
         found = []
         for param in self.module["main"].params:
             shape = isinstance(param.struct_info, s.ShapeStructInfo)
@@ -145,19 +145,19 @@ class Setting:
         return found
 
     def evaluate(self, op: Any) -> Any:
-        """What the operator makes of the operands."""
+        """The result of the operator for the operands."""
         args = [self.value(arg) for arg in self.call.args]
         with np.errstate(all="ignore"):
             return op.evaluate(*args, *[None] * (len(op.operands) - len(args)), **self.call.attrs)
 
 
 def setting(example: Example, sizes: Mapping[str, int], seed: int = 0, edges: bool = False) -> Setting:
-    """The example with values, with `edges` those at the edges of their dtype among them."""
+    """The example with values; with `edges`, some are extreme values of their dtype."""
     return Setting(rxe.normalize(rxe.parse(example.module())), sizes, seed, edges)
 
 
 def elements(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Any:
-    """Random elements: floats between -2 and 3, integers that are small and not 0."""
+    """Random elements: floats between -2 and 3, or small integers other than 0."""
     kind = dtype.to_numpy()
     if dtype.is_bool:
         return rng.integers(0, 2, shape).astype(bool)
@@ -167,10 +167,10 @@ def elements(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> 
 
 
 def at_edges(rng: np.random.Generator, made: Any, name: str, second: bool) -> Any:
-    """About half of the elements replaced by those that operators get wrong: not a number, infinite, least, largest, halves.
+    """Replace about half of the elements by difficult ones: NaN, infinite, least, largest, halves.
 
-    Left out is what the operator `name` has no defined value for: a divisor of 0, numbers so large that a result hangs on
-    the order of a sum, and a NaN where elements are put in order; and where TVM takes NaN for equal to itself.
+    Elements are left out if the operator `name` has no defined value for them: a divisor of 0, numbers so large that a
+    result depends on the order of a sum, and a NaN among sorted elements. So is NaN where TVM takes it for equal to itself.
     """
     kind = made.dtype
     if kind.kind == "b":
@@ -206,16 +206,16 @@ AT_EDGES = frozenset(
         "values",
     )
 )
-"""Operands whose elements may be any number at all; others are indices, lengths, scales."""
+"""Operands whose elements may be any number; others are indices, lengths, scales."""
 EDGED = frozenset(
     (
         "elementwise", "binary", "ternary", "linalg", "reduction", "scan", "sort", "activation", "softmax", "pad",
         "pool", "manipulate", "joining", "create", "index", "gather", "scatter", "collapse", "median",
     )
 )  # fmt: skip
-"""Families whose operators are defined on every number."""
+"""Families of operators that are defined on every number."""
 _DIVISIONS = frozenset({"divide", "floor_divide", "mod", "floor_mod"})
-_SHIFTS = frozenset({"left_shift", "right_shift"})  # by less than the width
+_SHIFTS = frozenset({"left_shift", "right_shift"})  # shifts must be less than the width
 _ORDERS = ("not_equal", "sort", "argsort", "topk", "median", "unique", "bucketize")
 _SUMS = (
     "log_add_exp",
@@ -225,7 +225,7 @@ _SUMS = (
 
 
 def compiled(at: Setting) -> tuple[Any, ...] | None:
-    """The result of the call's PrimFunc, compiled; None when it has no lowering."""
+    """The result of the call's compiled PrimFunc; None if it has no lowering."""
     try:
         low = legalize.lower(at.call, [_INFER.info(arg) for arg in at.call.args])
     except NotLowered:
@@ -237,7 +237,7 @@ def compiled(at: Setting) -> tuple[Any, ...] | None:
 
 
 def mismatch(value: Any, info: Any, at: Setting) -> str:
-    """What keeps a value from having a type; empty when nothing does."""
+    """The reason why a value does not have a type; empty if it does."""
     if isinstance(info, s.TupleStructInfo):
         if not isinstance(value, tuple) or len(value) != len(info.fields):
             return f"{type(value).__name__} is no tuple of {len(info.fields)}"
@@ -250,7 +250,7 @@ def mismatch(value: Any, info: Any, at: Setting) -> str:
         return "" if scalar else f"{value!r} is no scalar of {info.dtype}"
     if not isinstance(value, np.ndarray):
         return f"{type(value).__name__} is no array"
-    if info.dims is None:  # known when it runs
+    if info.dims is None:  # known at run time
         known = value.ndim == info.ndim and value.dtype == info.dtype.to_numpy()
         return "" if known else f"{value.dtype} of rank {value.ndim} instead of {info}"
     shape = tuple(map(at.length, info.dims))
@@ -260,9 +260,9 @@ def mismatch(value: Any, info: Any, at: Setting) -> str:
 
 
 def apart(a: Any, b: Any, *, added_up: bool = False) -> str:
-    """Where two results differ by more than their dtype explains; empty when nowhere.
+    """The place where two results differ by more than their dtype explains; empty if nowhere.
 
-    With `added_up`, elements of narrow floats may be as wrong as the largest one: sums in that dtype lose as much on the way.
+    With `added_up`, elements of narrow floats may be as wrong as the largest one, since sums in that dtype lose as much.
     """
     if len(as_tuple(a)) != len(as_tuple(b)):
         return f"{len(as_tuple(a))} results and {len(as_tuple(b))}"
@@ -279,7 +279,7 @@ def apart(a: Any, b: Any, *, added_up: bool = False) -> str:
 
 
 def _too_far(left: Any, right: Any, limit: float, added_up: bool) -> Any:
-    """Where floats differ by more than `limit`, see LOOSE."""
+    """The places where floats differ by more than `limit`, see LOOSE."""
     largest = np.abs(right[np.isfinite(right)]).max(initial=0) if added_up and limit > 1e-3 else 0.0
     return ~np.isclose(left, right, rtol=limit, atol=limit * max(1.0, largest), equal_nan=True)
 

@@ -1,7 +1,7 @@
 """Asks Apache TVM about TVMScript text, in one child process per test session.
 
-TVM can crash, so it never lives in the process of the tests. A child that died is started again for the next
-question, and its death is an answer like any other.
+TVM can crash, so it never runs in the process of the tests. A dead child is restarted for the next question, and its
+death is an answer like any other.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tests.support import wire
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION_SECONDS = 60.0
-"""How long a question may take, unless it says otherwise; the first one also pays for TVM's import."""
+"""The time limit of a question in seconds, unless the caller sets another; the first one includes TVM's import."""
 STARTUP_SECONDS = 60.0
 
 T = TypeVar("T")
 U = TypeVar("U")
 Pass = str | tuple[str, dict[str, Any]]
-"""A Relax transform by TVM's name, with options or without, or `pipeline:NAME`."""
+"""A Relax transform by TVM's name, with or without options, or `pipeline:NAME`."""
 
 
 @dataclass(frozen=True)
 class Handle:
-    """A module that the child keeps, for text which TVM prints but does not re-read."""
+    """A module kept by the child, for text that TVM prints but does not read again."""
 
     child: int
     name: str
@@ -44,15 +44,15 @@ Program = str | Handle
 
 
 class OracleRefusal(AssertionError):
-    """TVM gave an error, crashed or took too long where the test needed a value."""
+    """TVM gave an error, crashed or took too long, but the test needs a value."""
 
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What came back: a value, or the reason why there is none.
+    """An answer: a value, or the reason why there is none.
 
-    `kind` is "" for a value, "crashed", "timeout", or the name of the exception that TVM raised. `crashed` is
-    the signal which ended the child (a negative number is an exit status).
+    `kind` is "" for a value, "crashed", "timeout", or the name of TVM's exception. `crashed` is the signal that ended the
+    child (a negative number is an exit status).
     """
 
     value: T | None = None
@@ -62,7 +62,7 @@ class Answer(Generic[T]):
 
     @property
     def ok(self) -> bool:
-        """Whether there is a value."""
+        """True if there is a value."""
         return not self.kind
 
     def get(self) -> T:
@@ -73,7 +73,7 @@ class Answer(Generic[T]):
 
 
 class BindingType(NamedTuple):
-    """One binding as TVM sees it; `kind` is an operator, `call:` and a callee class, or a class of value."""
+    """One binding in TVM's view; `kind` is an operator, `call:` and a callee class, or a class of value."""
 
     function: str
     name: str
@@ -82,7 +82,7 @@ class BindingType(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The types of a Relax function's parameters and result, and whether it is pure."""
+    """The types of a Relax function's parameters and result, and its purity."""
 
     function: str
     params: list[str]
@@ -93,7 +93,7 @@ class Signature(NamedTuple):
 class Equality(NamedTuple):
     """Structural equality of two modules, with free variables mapped to one another and without.
 
-    `mismatch` is the path to the first difference that remains when they are mapped.
+    `mismatch` is the path to the first difference that remains with the mapping.
     """
 
     mapped: bool
@@ -109,10 +109,10 @@ class WellFormed(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """How the types of a function's last two parameters are related.
+    """The relation of the types of a function's last two parameters.
 
-    `check` is how the first may stand for the second (PASS, FAIL_L2: perhaps, FAIL_L1: when cast, FAIL_L0: never), `common`
-    their least upper bound; `static` and `erased` are the first without lengths, and without shape variables.
+    `check` tells if the first is accepted for the second (PASS, FAIL_L2: perhaps, FAIL_L1: after a cast, FAIL_L0: never).
+    `common` is their least upper bound; `static` and `erased` are the first without lengths, and without shape variables.
     """
 
     function: str
@@ -131,9 +131,9 @@ class Applied(NamedTuple):
 
 @dataclass
 class Oracle:
-    """The child process and the count of what it was asked.
+    """The child process and the counts of its questions.
 
-    Every method takes text or a handle, except where it says text, and takes `seconds`, the time limit.
+    Every method takes text or a handle (some only text), and `seconds`, the time limit.
     """
 
     asked: int = 0
@@ -146,11 +146,11 @@ class Oracle:
 
     @staticmethod
     def is_installed() -> bool:
-        """Whether TVM can be found, without loading it."""
+        """True if TVM can be found, without loading it."""
         return importlib.util.find_spec("tvm") is not None
 
     def could_not_ask(self, reason: str) -> None:
-        """Count a comparison that was given up because TVM cannot answer; the session prints the count."""
+        """Count a comparison that TVM cannot answer; the session prints the count."""
         self.refused.append(reason)
 
     def version(self) -> str:
@@ -161,7 +161,7 @@ class Oracle:
     def parse(
         self, program: Program, *, check_well_formed: bool = True, seconds: float = QUESTION_SECONDS
     ) -> Answer[Handle]:
-        """Parse text and keep the module; the answer is an error where TVM rejects the text."""
+        """Parse text and keep the module; the answer is an error if TVM rejects the text."""
         answer: Answer[str] = self._ask(
             "parse", seconds, program=self._wire(program), check=check_well_formed
         )
@@ -181,9 +181,8 @@ class Oracle:
     ) -> Answer[list[BindingType]]:
         """List every binding of every Relax function, functions by name and bindings in order.
 
-        The bindings inside an `If` or a local function come before the binding that holds it; a local
-        function is called `outer.inner`. With `strip` (text only) the annotations of bindings are removed
-        first, so that the types are those which TVM infers.
+        The bindings inside an `If` or a local function come before the binding that holds it; a local function is called
+        `outer.inner`. With `strip` (text only) the annotations of bindings are removed first, so that TVM infers the types.
         """
         if strip and isinstance(program, Handle):
             raise ValueError("annotations can be removed from text only")
@@ -198,11 +197,11 @@ class Oracle:
         return _converted(answer, lambda rows: [Signature(*row) for row in rows])
 
     def python_signatures(self, names: Sequence[str]) -> Answer[dict[str, list[list[str]] | None]]:
-        """The parameters of TVM's Python functions by the operators' names: names, and defaults as text; None without function."""
+        """The parameters of TVM's Python functions by the operators' names: names, and defaults as text; None without a function."""
         return self._ask("python_signatures", QUESTION_SECONDS, names=list(names))
 
     def purities(self, names: Sequence[str]) -> Answer[dict[str, bool | None]]:
-        """Whether TVM's operators of these names are pure; None where TVM does not say."""
+        """The purity of TVM's operators of these names; None if TVM does not declare it."""
         return self._ask("purities", QUESTION_SECONDS, names=list(names))
 
     def lattice(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[list[Relation]]:
@@ -211,7 +210,7 @@ class Oracle:
         return _converted(answer, lambda rows: [Relation(**row) for row in rows])
 
     def well_formed(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[WellFormed]:
-        """Ask whether the module is well formed; text is parsed without that check."""
+        """Ask if the module is well formed; text is parsed without that check."""
         answer: Answer[dict[str, Any]] = self._ask("well_formed", seconds, program=self._wire(program))
         return _converted(answer, lambda value: WellFormed(**value))
 
@@ -275,7 +274,7 @@ class Oracle:
         return self._ask("time", seconds, program={"text": text}, what=list(what), repeat=repeat)
 
     def die(self, signal: int) -> Answer[None]:
-        """Make the child end by a signal, as a crash of TVM does."""
+        """Make the child end by a signal, like a crash of TVM."""
         return self._ask("die", QUESTION_SECONDS, signal=signal)
 
     def close(self) -> None:

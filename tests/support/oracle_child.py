@@ -1,6 +1,6 @@
 """The oracle's process: loads Apache TVM and answers questions, one JSON line for each.
 
-Run by `tests.support.oracle`, never imported by a test: TVM can take its process down.
+`tests.support.oracle` starts it, and no test imports it: TVM can take its process down.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KEPT_PARSES = 16
 
 
 class Inspect:
-    """`R.inspect`, which TVM prints and whose names its reader lacks: each makes a call of the operator."""
+    """`R.inspect`: TVM prints these names but does not read them. Each one makes a call of the operator."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         operator = tvm.ir.Op.get(f"relax.inspect.{name}")
@@ -43,7 +43,7 @@ relax_parser.inspect = Inspect()
 
 
 class Programs:
-    """Modules by handle, and the last parsed texts, so that questions about one text parse it once."""
+    """Modules by handle, and the texts parsed last, so that several questions about one text parse it once."""
 
     def __init__(self) -> None:
         self._by_handle: dict[str, Module] = {}
@@ -55,7 +55,7 @@ class Programs:
         return handle
 
     def get(self, program: dict[str, str], *, check: bool = False) -> Module:
-        """Return the module of a handle or a text; `check` makes TVM refuse text that is not well formed."""
+        """Return the module of a handle or a text; with `check` TVM refuses text that is not well formed."""
         if "handle" in program:
             return self._by_handle[program["handle"]]
         key = (program["text"], check)
@@ -67,13 +67,13 @@ class Programs:
 
 
 def parse(text: str, check: bool) -> Module:
-    """Return TVM's module for a text; its imports become comments, which is how TVM prints them."""
+    """Return TVM's module for a text; its imports become comments, as TVM prints them."""
     head, separator, rest = text.partition("@I.ir_module")
     return tvm.script.from_source(REAL_IMPORT.sub("# ", head) + separator + rest, check_well_formed=check)
 
 
 def placed(kind: Any, devices: list[Any]) -> str:
-    """The text of a type that says which device of its kind each tensor is on; TVM itself says -1 outside of a module."""
+    """The text of a type that names the device of each tensor by its number; TVM prints -1 outside of a module."""
     text = str(kind)
     if "vdevice=" not in text:
         return text
@@ -90,7 +90,7 @@ def devices_of(kind: Any) -> Iterator[Any]:
 
 
 def device_name(device: Any, devices: list[Any]) -> str:
-    """A device by its kind and its number among those of its kind; one that the module has not got is so called."""
+    """A device by its kind and its number among those of its kind; `not there` if the module lacks it."""
     same = [other for other in devices if other.target.kind.name == device.target.kind.name]
     numbers = [n for n, other in enumerate(same) if structural_equal(other, device)]
     return f"{device.target.kind.name}:{numbers[0]}" if numbers else f"{device.target.kind.name}: not there"
@@ -118,7 +118,7 @@ def bindings(expr: Any, function: str, devices: list[Any]) -> Iterator[list[str]
 
 
 def kind_of(value: Any) -> str:
-    """Return the operator's name, `call:` and the class of what is called, or the class of the value."""
+    """Return the operator's name, `call:` and the class of the callee, or the class of the value."""
     if not isinstance(value, relax.Call):
         return type(value).__name__
     if isinstance(value.op, tvm.ir.Op):
@@ -212,7 +212,7 @@ def _python_signature(name: str) -> list[list[str | None]] | None:
         found = getattr(found, part, None)
     if (
         found is None or getattr(found, "__module__", "") == __name__
-    ):  # no function, or one that was added here
+    ):  # no function, or one added by this process
         return None
     rows = inspect.signature(found).parameters.values()
     return [
@@ -251,7 +251,7 @@ def ask_run(
 
 
 def ask_run_each(program: dict[str, str], calls: list[list[Any]], passes: PassList) -> list[dict[str, Any]]:
-    """Compile once and call several functions; what one of them raises is its answer."""
+    """Compile once and call several functions; an exception in one of them is its answer."""
     executable = tvm.compile(applied(PROGRAMS.get(program), passes), target="llvm")
     machine = relax.VirtualMachine(executable, tvm.cpu())
     answers = []
@@ -281,7 +281,7 @@ def ask_time(program: dict[str, str], what: list[str], repeat: int) -> dict[str,
 
 
 def ask_lattice(program: dict[str, str]) -> list[dict[str, Any]]:
-    """For each function the types of its last two parameters: base check, what they have in common, and erased."""
+    """For each function, the types of its last two parameters: base check, least upper bound, and erased."""
     rows = []
     for name, function in relax_functions(PROGRAMS.get(program)):
         derived, base = [param.ty for param in function.params][-2:]
@@ -298,7 +298,7 @@ def ask_lattice(program: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def ask_die(signal: int) -> None:
-    """End as a crash of TVM would, so that the tests can see what the other side makes of it."""
+    """End like a crash of TVM, so that the tests can see how the parent reacts."""
     os.kill(os.getpid(), signal)
 
 
@@ -325,7 +325,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Answer one question; whatever TVM raises, and it raises anything, is the answer."""
+    """Answer one question; any exception of TVM is the answer."""
     ask = QUESTIONS[question.pop("ask")]
     try:
         return {"ok": True, "value": ask(**question)}
@@ -334,7 +334,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def serve() -> None:
-    """Answer until the questions end; what TVM or a program prints goes to stderr."""
+    """Answer until the questions end; output of TVM or of a program goes to stderr."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:

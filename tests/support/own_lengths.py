@@ -1,4 +1,4 @@
-"""Examples of operators whose lengths are known only when they run, each axis with a symbol of its own, and one axis changed."""
+"""Examples of operators with lengths known only at run time: each axis has a symbol of its own, and one axis is changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.support.op_examples import TENSOR, Example, read, split
 
 _TENSOR = re.compile(r"\b([a-z]+\d*)\[([^\]]*)\]")
 USUAL = 3
-"""The length of an axis that an example has a symbol for."""
+"""The length of an axis that is a symbol in an example."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """An example with one axis of another length than it should have: `symbolic` with symbols and what they are, and `literal`."""
+    """An example with one axis of a wrong length: `symbolic` with symbols and their values, and `literal`."""
 
     axis: str
     symbolic: Example
@@ -28,7 +28,7 @@ class Changed:
 
 
 def changed(example: Example) -> Iterator[Changed]:
-    """Each axis of each operand one longer, and 1, both with a symbol for every axis and with one for that axis only."""
+    """Each axis of each operand one longer, and of length 1, with a symbol for every axis or for the changed axis only."""
     texts, lengths = _marked(example)
     letters = list(lengths)
     for letter in letters:

@@ -1,4 +1,4 @@
-"""The packed functions that programs of the tests call, registered as users register theirs."""
+"""The packed functions of the tests' programs, registered the way users register theirs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def double(array: Any, out: Any) -> None:
 
 
 def register() -> None:
-    """Make programs of this process find them."""
+    """Register them in this process."""
     packed_function("test.f")(identity)
     packed_function("test.inc_inplace")(increment)
     packed_function("test.dps_double")(double)

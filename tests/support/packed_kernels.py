@@ -1,4 +1,4 @@
-"""Kernels that leave the work to TVM's sorting functions, written as TVM's lowerings print them."""
+"""Kernels that call TVM's sorting functions, written as TVM's lowerings print them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COUNTS = "T.tvm_stack_make_array(N.data, T.tvm_stack_make_shape(2), 0, 1, 0, T.
 
 @dataclass(frozen=True)
 class SortKernel:
-    """One call: the function, the buffers that it fills, what comes after them, the axis, the direction."""
+    """One call: the function, its output buffers, the arguments after them, the axis, the direction."""
 
     function: str
     filled: str
@@ -44,7 +44,7 @@ _BUFFERS = {
 
 
 def outputs(name: str) -> list[Any]:
-    """Arrays for what a kernel fills."""
+    """Arrays for the outputs of a kernel."""
     return [np.zeros(*_BUFFERS[letter]) for letter in KERNELS[name].filled]
 
 

@@ -1,4 +1,4 @@
-"""The examples of operators with one thing made wrong, each next to what was right: a rank, a dtype, a length, a number, an axis."""
+"""The examples of operators with one part made wrong, next to the right value: a rank, a dtype, a length, a number, an axis."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _attributes(good: Example) -> Iterator[Bad]:
 
 
 def _other_values(kind: str, given: str) -> Iterator[str]:
-    """Other values of an attribute than the text `given`."""
+    """Values of an attribute other than the text `given`."""
     yield from ("None", _OTHER.get(kind, '"a"'))
     if kind in ("int", "Axes", "Ints", "int | Ints"):
         yield from ("0", "-1", _FAR, f"-{_FAR}", "True", "1.5")

@@ -1,4 +1,4 @@
-"""Random Relax programs: mostly sensible, now and then wrong, never the same; the seed decides everything."""
+"""Random Relax programs: mostly sensible, sometimes wrong, always different; the seed determines everything."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class _Body:
     count: int = 0
 
     def pick(self) -> _Value:
-        """Any variable, the younger the likelier."""
+        """Any variable; younger ones are likelier."""
         return self.random.choice(self.known[-6:] if self.random.random() < 0.7 else self.known)
 
     def like(self, value: _Value) -> _Value:
-        """A variable of the same shape and dtype if there is one; now and then any."""
+        """A variable of the same shape and dtype if there is one; sometimes any variable."""
         same = [other for other in self.known if (other.dims, other.dtype) == (value.dims, value.dtype)]
         return self.random.choice(same) if same and self.random.random() < 0.85 else self.pick()
 

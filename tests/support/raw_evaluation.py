@@ -1,4 +1,4 @@
-"""Random nested expressions, and what they mean as they stand: an evaluator that knows nothing of normal form."""
+"""Random nested expressions, and an evaluator of them that does not use normal form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Log = list[tuple[str, float]]
 
 
 def random_function(seed: int) -> e.Function:
-    """A function of a bool and a number whose body nests calls, tuples, sequences and branches, some calls being logged."""
+    """A function of a bool and a number; its body nests calls, tuples, sequences and branches, and some calls are logged."""
     random = Random(seed)
     condition, x = var("c", tensor((), "bool")), var("x", tensor(()))
     return function([condition, x], _number(random, [x], condition, 4), pure=False)
@@ -57,7 +57,7 @@ def evaluate(expr: e.Expr, values: dict[e.Expr, Any], log: Log) -> Any:
         inside = dict(values)
         for part in expr.blocks:
             for binding in part.bindings:
-                assert binding.var is not None  # these programs cast nothing
+                assert binding.var is not None  # these programs have no match_cast without a variable
                 inside[binding.var] = evaluate(binding.value, inside, log)
         return evaluate(expr.body, inside, log)
     assert isinstance(expr, e.Call)
@@ -68,6 +68,6 @@ def evaluate(expr: e.Expr, values: dict[e.Expr, Any], log: Log) -> Any:
 
 
 def logged(name: str, value: Any, log: Log) -> Any:
-    """What the packed functions of these programs do: note their argument, and change it."""
+    """The effect of the packed functions of these programs: record their argument, and change it."""
     log.append((name, float(value)))
     return np.float32(value * 2 if name == "spec.one" else value - 1)

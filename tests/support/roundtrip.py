@@ -1,4 +1,4 @@
-"""Small helpers that several tests share: the corpus as modules, and programs from a few lines."""
+"""The corpus as modules, and programs from a few lines, for several tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Children that hear ctrl+c, also when the suite runs in the background, where a shell has it ignored."""
+"""Children that receive ctrl+c even if the suite runs in the background, where the shell makes it ignored."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import signal
 
 
 def hearing() -> None:
-    """What a child does before its program starts: take SIGINT as a program in a terminal does."""
+    """Prepare a child before its program starts: handle SIGINT like a program in a terminal."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

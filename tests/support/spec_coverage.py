@@ -1,4 +1,4 @@
-"""Which requirements of the language have a test, and whether it passes: `pytest --spec-coverage`."""
+"""The requirements of the language, the tests of each, and their outcomes: `pytest --spec-coverage`."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def requirements() -> dict[str, str]:
 
 
 def items_in(text: str) -> list[str]:
-    """The identifiers that a heading or the name of a test mentions."""
+    """The identifiers in a heading or in the name of a test."""
     return _NAME.findall(text)
 
 
 @cache
 def bites() -> dict[str, int]:
-    """Under how many mutants the cases of a requirement fail, as `python -m tests.mutants --write` recorded it."""
+    """For each requirement, the number of mutants that make its cases fail, as `python -m tests.mutants --write` recorded it."""
     lines = BITES.read_text(encoding="utf-8").splitlines() if BITES.exists() else []
     return {name: int(noticed) for name, noticed, *_ in (line.split("\t") for line in lines)}
 
 
 @cache
 def without_mutants() -> dict[str, str]:
-    """The requirements for which a chapter says why no mutant applies, and its reason."""
+    """The requirements to which no mutant applies, with the reason from their chapter."""
     found = {}
     for path in sorted(_CHAPTERS.glob("*.md")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -44,14 +44,14 @@ def without_mutants() -> dict[str, str]:
 
 
 class Coverage:
-    """Collects the outcomes of the tests whose names mention requirements."""
+    """Collects the outcomes of the tests whose names contain requirements."""
 
     def __init__(self) -> None:
         self.passed: set[str] = set()
         self.failed: set[str] = set()
 
     def record(self, name: str, when: str, outcome: str) -> None:
-        """Note how one phase of a test ended."""
+        """Record the outcome of one phase of a test."""
         if outcome == "failed":
             self.failed.update(items_in(name))
         elif when == "call" and outcome == "passed":

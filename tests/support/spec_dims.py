@@ -1,4 +1,4 @@
-"""What the chapter about dimensions calls: simplification, provers, evaluation with its errors."""
+"""Functions for the chapter about dimensions: simplification, provers, evaluation with its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ I = p.IntImm  # noqa: E741  # as short as in the chapter
 
 
 def failure(work: Callable[[], Any]) -> tuple[str, str]:
-    """The code and the sentence of the failure that `work` ends in."""
+    """The code and the sentence of the failure of `work`."""
     try:
         value = work()
     except Failure as problem:

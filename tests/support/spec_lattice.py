@@ -1,4 +1,4 @@
-"""Short ways to write StructInfo and types, and the rules about them, for the literate chapters."""
+"""Short notation for StructInfo and types, and the rules about them, for the literate chapters."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class _Shapes:
 
 
 def function(params: list[s.StructInfo], ret: s.StructInfo, pure: bool = True) -> s.FuncStructInfo:
-    """A function of known parameters."""
+    """A function with known parameters."""
     return s.FuncStructInfo(tuple(params), ret, pure)
 
 
 def opaque(derive: str | None = None, ret: s.StructInfo = s.OBJECT, pure: bool = False) -> s.FuncStructInfo:
-    """A function of which only the derive function is known."""
+    """A function with a derive function only."""
     return s.FuncStructInfo(None, ret, pure, derive)
 
 
@@ -103,12 +103,12 @@ def types_of_depth(depth: int) -> list[t.Type]:
 
 
 def above_both(a: t.Type, b: t.Type) -> list[t.Type]:
-    """The types of `types_of_depth(1)` that are above two types."""
+    """The types of `types_of_depth(1)` above both types."""
     return [other for other in _above(a) if other in _above(b)]
 
 
 def below_both(a: t.Type, b: t.Type) -> list[t.Type]:
-    """The types of `types_of_depth(1)` that are below two types."""
+    """The types of `types_of_depth(1)` below both types."""
     return [other for other in _below(a) if other in _below(b)]
 
 
@@ -152,7 +152,7 @@ def about(module: IRModule | None) -> dict[str, Any]:
     """Ways to run the program above a block."""
 
     def machine(*arguments: Any, function: str = "main") -> Machine:
-        """A machine that has run a function of the program to its end."""
+        """A machine that ran a function of the program to its end."""
         assert module is not None
         made = Machine(rxe.normalize(module), function, list(arguments))
         while not made.done:
@@ -165,7 +165,7 @@ def about(module: IRModule | None) -> dict[str, Any]:
         return Debugger(rxe.normalize(module), function, list(arguments))
 
     def trap(*arguments: Any, function: str = "main") -> Diagnostic:
-        """What a run ends with that goes wrong."""
+        """The error of a run that fails."""
         with pytest.raises(rxe.Failure) as caught:
             machine(*arguments, function=function)
         found: Diagnostic = caught.value.diagnostics[0]

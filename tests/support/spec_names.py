@@ -17,7 +17,7 @@ from tests.support import spec_dims, spec_lattice, spec_trees
 
 
 def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
-    """What a block sees: the classes of the IR, the API, and the program above the block."""
+    """The names for a block: the classes of the IR, the API, and the program above the block."""
     names: dict[str, Any] = {}
     for room in (dtype, prim, struct_info, expr):
         names.update({name: value for name, value in vars(room).items() if not name.startswith("_")})
@@ -45,7 +45,7 @@ _API = {
 
 
 def _about(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
-    """`module` is the program as read, `problems` what is wrong with it."""
+    """`module` is the program as parsed, `problems` its diagnostics."""
 
     def run(function: str, *arguments: Any) -> Any:
         """Run a function of the program on values."""
@@ -53,7 +53,7 @@ def _about(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any
         return rxe.run(rxe.normalize(module), function, list(arguments))
 
     def info(name: str) -> Any:
-        """The derived StructInfo of the first variable of that name, in any function."""
+        """The inferred StructInfo of the first variable of that name, in any function."""
         assert module is not None
         for fn in rxe.normalize(module).relax_functions.values():
             variables = [*fn.params, *(b.var for b in bindings(fn) if b.var is not None)]

@@ -1,4 +1,4 @@
-"""Short ways to build trees that no text says, for the literate chapters."""
+"""Short ways to build trees that no text can express, for the literate chapters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tensor(
 
 
 def var(name: str, info: s.StructInfo | None = None) -> e.Var:
-    """A variable; a tensor of two floats unless said otherwise."""
+    """A variable; by default a tensor of two floats."""
     return e.Var(name, info or tensor((2,)))
 
 
@@ -79,7 +79,7 @@ def normal(fn: e.Function) -> e.Function:
 
 
 def found(*functions: e.Function, profile: str = "spec", normalized: bool = False) -> list[str]:
-    """The codes of the problems of a module of these functions, notes left out."""
+    """The codes of the problems of a module of these functions, without notes."""
     import relax_explorer as rxe
 
     named = {f"f{number}" if number else "main": fn for number, fn in enumerate(functions)}
@@ -92,7 +92,7 @@ def found(*functions: e.Function, profile: str = "spec", normalized: bool = Fals
 
 
 def text_of(fn: e.Function) -> list[str]:
-    """The lines of the body, as printed."""
+    """The printed lines of the body."""
     lines = IRModule({"main": fn}).script().splitlines()
     start = next(number for number, line in enumerate(lines) if line.strip().startswith("def "))
     return [line.strip() for line in lines[start + 1 :]]

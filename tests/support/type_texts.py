@@ -1,4 +1,4 @@
-"""Types as texts, ours and TVM's: one spelling of both, and what kind of difference remains."""
+"""Types as texts, ours and TVM's: one spelling of both, and the kind of difference between them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ KINDS = (OTHER, NEGATIVE, SHARPER, EQUAL)
 
 
 def spelled(text: str) -> str:
-    """TVM's text of a type in the words that we use: literals, fields of tuples, the empty tuple, scalars, strings."""
+    """TVM's text of a type in our spelling: literals, fields of tuples, the empty tuple, scalars, strings."""
     text = re.sub(r"T\.int64\((-?\d+)\)", r"\1", text).replace("T.Tuple(", "R.Tuple(")
     text = re.sub(r"\bNone\b", "R.Tuple", text).replace("(ndim=-1)", "").replace("R.Object", "R.Any")
     text = re.sub(r"(?:\w+\.)*StringType(?:\([^()]*\))?", "R.Any", text)
     text = re.sub(r'vdevice="([\w-]+)"', r'vdevice="\1:0"', text)
     text = re.sub(r'vdevice="([\w-]+:\d+):\w+"', r'vdevice="\1"', text)
     text = re.sub(r"""vdevice="I.vdevice\('([\w-]+)', (\d+), '\w+'\)\"""", r'vdevice="\1:\2"', text)
-    if "DTensor" in text:  # TVM prints I.Range in other words, and meshes of the module as they are
+    if "DTensor" in text:  # TVM spells I.Range differently, and prints meshes of the module in full
         text = re.sub(r'"mesh\[(\d)\]"', lambda match: MESHES[int(match[1])], text)
         text = re.sub(r"[RT]\.Range", "I.Range", text)
         for name in ("device_mesh=", "placement=", "dtype="):
@@ -34,7 +34,7 @@ def spelled(text: str) -> str:
 
 
 def difference(mine: str, theirs: str) -> str:
-    """What kind of difference two texts are, judged by the values of the shape variables that are tried."""
+    """The kind of difference between two texts, judged by several values of the shape variables."""
     pairs = [(_value(mine, seed), _value(theirs, seed)) for seed in range(20)]
     if all(a == b for a, b in pairs):
         return EQUAL
@@ -44,7 +44,7 @@ def difference(mine: str, theirs: str) -> str:
 
 
 def _sharper(mine: Any, theirs: Any) -> bool:
-    """Whether ours is the same with more known: any value for an object, a shape, rank or dtype of a tensor; so in tuples."""
+    """True if our type is at least as precise: theirs may be Object, or lack shape, rank or dtype of a tensor; so in tuples."""
     if mine == theirs or theirs == "any":
         return True
     head, sizes, known = theirs if isinstance(theirs, tuple) and theirs else (theirs, (), [])
@@ -56,13 +56,13 @@ def _sharper(mine: Any, theirs: Any) -> bool:
         return False
     ours, said = dict(mine[2]), dict(known)
     shape = mine[1][0] if mine[1] else None
-    named = isinstance(shape, int)  # a variable that holds a shape: its rank is not in this text
+    named = isinstance(shape, int)  # a variable holds the shape: this text does not tell its rank
     ours.setdefault("ndim", said.get("ndim") if named else -1 if shape is None else len(shape))
     return all(ours.get(name) == value for name, value in said.items())
 
 
 class _Say:
-    """`R` and `T` of a StructInfo whose dimensions are numbers: calls give what they were told."""
+    """`R` and `T` for StructInfo with numbers as dimensions; calls return their arguments."""
 
     Any, Tensor, Shape, Tuple = "any", "tensor", "shape", "tuple"
 
@@ -73,7 +73,7 @@ class _Say:
 
 
 def _value(text: str, seed: int) -> object:
-    """A StructInfo with numbers for its shape variables; the text itself when it holds more than that."""
+    """A StructInfo with numbers for its shape variables; the text itself if it holds anything else."""
     names = set(re.findall(r"\b[a-z]\w*\b", re.sub(r"[RT]\.\w+|\w+=|\"\w+\"", " ", text)))
     numbers = {name: Random(f"{seed} {name}").choice([0, 1, 2, 3, 7, 100]) for name in names}
     lowered = re.sub(r"R\.(Tensor|Shape|Tuple)\(", lambda m: m[0].lower().replace("r.", "R."), text)

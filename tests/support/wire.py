@@ -1,6 +1,6 @@
 """Run-time values as JSON, for the pipe between the tests and the oracle's process.
 
-A tensor travels as its bytes: the .npy format has no name for bfloat16 and the other dtypes of ml_dtypes.
+A tensor is sent as its bytes: the .npy format has no name for bfloat16 and the other dtypes of ml_dtypes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def encode_tensor(value: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 def decode_tensor(wire: dict[str, Any]) -> np.ndarray[Any, Any]:
-    """Return the tensor that `encode_tensor` was given, as an array that may be written to."""
+    """Return the tensor encoded by `encode_tensor`, as a writable array."""
     name = wire["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     return np.frombuffer(base64.b64decode(wire["tensor"]), dtype).reshape(wire["dims"]).copy()
@@ -45,7 +45,7 @@ def decode(
     tensor: Callable[[np.ndarray[Any, Any]], Any] = lambda array: array,
     shape: Callable[[list[int]], Any] = tuple,
 ) -> Any:
-    """Return the value behind its JSON form; `tensor` and `shape` say how the receiver builds these two."""
+    """Return the value of its JSON form; `tensor` and `shape` are the receiver's constructors for these two."""
     if "tensor" in wire:
         return tensor(decode_tensor(wire))
     if "shape" in wire:
