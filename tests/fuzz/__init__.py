@@ -1,1 +1,1 @@
-"""Damaged programs: whatever the text, it is read or refused in good time, and what is read prints and reads back."""
+"""Damaged programs: any text is parsed or refused within a time limit, and a parsed program prints and parses again."""

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz --runs 100000 --seed 1`: many trials; each new fault is kept as a file."""
+"""`python -m tests.fuzz --runs 100000 --seed 1`: many trials; each new fault is saved as a file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COLLECTED_EACH = 200
 
 
 def main() -> int:
-    """Run the trials; 1 when something was found."""
+    """Run the trials; 1 if a fault was found."""
     arguments = _arguments()
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
     mutator = Mutator(arguments.seed, programs())
     counts: Counter[str] = Counter()
     found: Counter[str] = Counter()
     start = time.monotonic()
-    gc.disable()  # a collection would count as time of the text that it happens to meet
+    gc.disable()  # a collection would be charged to the current text
     for run in range(1, arguments.runs + 1):
         outcome = trial(mutator.text(), long=run % arguments.long_each == 0)
         counts.update(parsed=outcome.parsed, clean=outcome.clean, long=outcome.long)
@@ -35,7 +35,7 @@ def main() -> int:
                 _keep(arguments.out, outcome.finding, arguments.seed, run)
         if run % COLLECTED_EACH == 0:
             gc.collect()
-            gc.freeze()  # what stays is what the tables of the process hold
+            gc.freeze()  # the remaining objects belong to tables of the process
         if run % 5000 == 0 or run == arguments.runs:
             _progress(run, counts, found, time.monotonic() - start)
         if arguments.seconds and time.monotonic() - start > arguments.seconds:

@@ -1,4 +1,4 @@
-"""The long way of a text: every pass, what each changed, every view, and a session, as the explorer would open it."""
+"""Take a text through everything: every pass with its changes, every view, and a session like the explorer's."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from relax_explorer.viz.problem import render
 
 OURS = frozenset({internal.WRONG_VALUE, internal.OWN_FAULT, pass_codes.BROKEN_CONTRACT})
 MOST_VIEWED = 40
-"""Bindings of a stage whose details are shown."""
+"""The number of bindings of a stage shown in detail."""
 
 
 class OwnFault(Exception):
-    """A diagnostic that only a fault of this project gives."""
+    """A diagnostic that only a fault of this project causes."""
 
 
 def walk(module: IRModule, clean: bool) -> None:
-    """Take a module the long way; what is wrong with the program is no fault, what is wrong with the project is raised."""
+    """Take a module through everything; problems of the program are no faults, faults of the project are raised."""
     if clean:
         _every_pass(normalized(module)[0])
     _session(module)
 
 
 def is_fault(item: Diagnostic) -> bool:
-    """Whether a diagnostic says that this project, and not the program, is wrong."""
+    """True if a diagnostic blames this project, not the program."""
     return item.code in OURS
 
 
@@ -47,7 +47,7 @@ def _refuse_own(items: object) -> None:
 
 
 def _every_pass(module: IRModule) -> None:
-    """Each pass by itself, the result verified, compared with what it was made of, and drawn."""
+    """Each pass alone: its result is verified, compared with its input, and drawn."""
     held = [q for q in PROPERTIES if q.holds(module)]
     for of in table().values():
         try:

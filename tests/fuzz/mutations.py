@@ -1,4 +1,4 @@
-"""Damages programs: tokens and lines deleted, doubled, swapped, replaced by others, characters corrupted."""
+"""Damage programs: delete, double, swap and replace tokens and lines, and corrupt characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support import mdtest
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_CHARACTERS = 12_000
-"""Longer programs cost time and find nothing that a short one does not."""
+"""Longer programs cost time and find nothing more than short ones."""
 
 _TOKEN = re.compile(r"\w+|\n[ ]*|[ ]+|[^\w\s]")
 _ODD = [
@@ -32,7 +32,7 @@ _ODD = [
 
 
 def programs() -> list[str]:
-    """The programs to start from: samples, recorded modules (long ones function by function), chapters of the language."""
+    """The initial programs: samples, recorded modules (long ones function by function), chapters of the language."""
     paths = [*sorted((ROOT / "samples").glob("*.py")), *sorted((ROOT / "tests/data").glob("**/*.py"))]
     texts = [path.read_text(encoding="utf-8") for path in paths]
     for chapter in sorted((ROOT / "tests/spec").glob("*.md")):
@@ -44,12 +44,12 @@ def programs() -> list[str]:
 
 
 def _functions(text: str) -> list[str]:
-    """Each function of a module as a program of its own."""
+    """Each function of a module as a separate program."""
     return [textwrap.dedent(part).strip() + "\n" for part in re.split(r"\n(?=    @)", text)[1:]]
 
 
 class Mutator:
-    """Makes damaged programs; the same seed makes the same ones."""
+    """Creates damaged programs; the same seed creates the same ones."""
 
     def __init__(self, seed: int, texts: list[str]) -> None:
         self.random = Random(seed)
@@ -101,7 +101,7 @@ class Mutator:
             tokens[self._at(tokens)] = self.random.choice(self.all_tokens)
 
     def odd(self, tokens: list[str]) -> None:
-        """Write something unusual in the place of a token or before it."""
+        """Write unusual text in place of a token or before it."""
         at = self._at(tokens)
         tokens[at : at + self.random.randrange(2)] = [self.random.choice(_ODD)]
 
@@ -123,13 +123,13 @@ class Mutator:
         tokens[:] = _TOKEN.findall("\n".join(lines))
 
     def splice(self, tokens: list[str]) -> None:
-        """Go on with the rest of another program."""
+        """Continue with the end of another program."""
         other = self.random.choice(self.tokens)
         start = self._at(other)
         tokens[self._at(tokens) :] = other[start : start + 400]
 
     def _corrupted(self, text: str) -> str:
-        """The text with one byte changed, as far as it is UTF-8 then."""
+        """The text with one byte changed, decoded as far as it is still UTF-8."""
         data = bytearray(text.encode("utf-8", "surrogatepass"))
         if data:
             data[self.random.randrange(len(data))] = self.random.randrange(256)

@@ -1,4 +1,4 @@
-"""A thousand trials of `python -m tests.fuzz`, and the texts in which it once found a fault."""
+"""A thousand trials of `python -m tests.fuzz`, and the texts that once revealed a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trial: a text goes through everything that reads it, and must come out as a module or as problems."""
+"""One trial: a text goes through everything that reads it, and the result must be a module or diagnostics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TooSlow(BaseException):
 
 @dataclass(frozen=True)
 class Finding:
-    """What went wrong: `what` is the same for texts that show the same fault."""
+    """A fault; `what` is equal for texts that show the same fault."""
 
     what: str
     text: str
@@ -38,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far a text came, and what went wrong."""
+    """How far a text came, and its fault."""
 
     parsed: bool
     clean: bool
@@ -47,7 +47,7 @@ class Outcome:
 
 
 def trial(text: str, long: bool = False) -> Outcome:
-    """Read, check, normalize and print `text`, with a limit of time; the long way, through passes and views as well."""
+    """Parse, check, normalize and print `text`, with a limit of time; with the long way, run passes and views as well."""
     try:
         with _limited(MOST_SECONDS):
             outcome, module = _steps(text)
@@ -72,7 +72,7 @@ def _steps(text: str) -> tuple[Outcome, IRModule | None]:
     if module is None or report.errors:
         problems = check.problems(ParseError(*report.sorted(), module=module))
         for item in problems:
-            render(item)  # a place beyond the text would show here
+            render(item)  # fails for a place beyond the text
         return Outcome(False, False, _own(problems, text)), None
     problems = tuple(rxe.check(module))
     clean = not any(item.is_error for item in problems)
@@ -85,7 +85,7 @@ def _steps(text: str) -> tuple[Outcome, IRModule | None]:
 
 
 def _own(problems: tuple[Diagnostic, ...], text: str) -> Finding | None:
-    """The first problem that only a fault of this project gives."""
+    """The first diagnostic that only a fault of this project causes."""
     for item in problems:
         if long_way.is_fault(item):
             return Finding(f"{item.code.id} {item.message[:60]}", text, item.message)
@@ -93,7 +93,7 @@ def _own(problems: tuple[Diagnostic, ...], text: str) -> Finding | None:
 
 
 def _printed(module: IRModule, text: str, clean: bool) -> Finding | None:
-    """What is wrong with the texts of a module, and of its normal form where there is one: each reads as what it was."""
+    """The fault in the printed text of a module or of its normal form, if any: each must parse to the same module."""
     programs = [module, rxe.normalize(module)] if clean else [module]
     for number, program in enumerate(programs):
         for dialect in DIALECTS:
@@ -104,9 +104,9 @@ def _printed(module: IRModule, text: str, clean: bool) -> Finding | None:
                 messages = "\n".join(f"{item.code.id} {item.message}" for item in second.sorted())
                 code = second.sorted()[0].code.id if second.sorted() else "nothing"
                 return Finding(f"{what} is not read: {code}", text, f"{messages}\n{printed}")
-            if number:  # the types of some bindings are left to be derived
+            if number:  # some bindings have no annotation, their types are inferred
                 again = normalize_with(again)[0]
-            # The text of a scalar's type leaves out its value, so that there the text decides.
+            # The text of a scalar's type omits its value, so equal texts count as well.
             same_text = bool(number) and again.script(dialect) == printed
             if not same_text and not rxe.structural_equal(again, program):
                 return Finding(f"{what} reads as something else", text, printed)
@@ -114,7 +114,7 @@ def _printed(module: IRModule, text: str, clean: bool) -> Finding | None:
 
 
 def _unstable(text: str, program: IRModule) -> Finding | None:
-    """Whether the text of a program, or of what a pass makes of it, is another one when it was read and printed again."""
+    """True if the text of a program, or of the result of a pass on it, changes when it is parsed and printed again."""
     for name in ("", *PASSES):
         made = rxe.apply_pass(program, name) if name else program
         printed = made.script()
@@ -129,7 +129,7 @@ def _unstable(text: str, program: IRModule) -> Finding | None:
 
 @contextlib.contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Raise TooSlow after so many seconds of the processor; at the end where a callback swallowed it."""
+    """Raise TooSlow after this many seconds of processor time; at the end if a callback swallowed it."""
     late = False
 
     def over(number: int, frame: FrameType | None) -> None:

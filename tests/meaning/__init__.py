@@ -1,1 +1,1 @@
-"""Programs with effects, aliases and errors: no pass changes what a run shows (PURE-14)."""
+"""Programs with effects, aliases and errors: no pass changes the observable behaviour of a run (PURE-14)."""

@@ -13,7 +13,7 @@ from tests.meaning.trial import register, trial
 
 
 def main() -> int:
-    """Run the trials; 1 when something was found."""
+    """Run the trials; 1 if a fault was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.meaning", description=__doc__)
     parser.add_argument("-n", type=int, default=1000, help="programs")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
@@ -31,7 +31,7 @@ def main() -> int:
         singles = {item.passes[0] for item in findings if len(item.passes) == 1}
         for item in findings:
             if len(item.passes) > 1 and singles & set(item.passes):
-                continue  # told of the one pass already
+                continue  # the single pass is reported already
             found[item.passes] += 1
             if found[item.passes] <= arguments.show:
                 print(item, flush=True)

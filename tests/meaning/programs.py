@@ -1,4 +1,4 @@
-"""Random programs that overwrite tensors, share memory, print, capture and fail; the seed decides everything."""
+"""Random programs that overwrite tensors, share memory, print, capture and fail; the seed determines everything."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class _Scope:
     values: dict[str, list[str]]
     dataflow: bool = False
     pure: bool = False
-    closures: list[tuple[str, bool]] = field(default_factory=list)  # name, whether pure
+    closures: list[tuple[str, bool]] = field(default_factory=list)  # name, True if pure
     said: list[tuple[str, str]] = field(default_factory=list)  # pure expressions so far, with their types
 
     def inner(self, **changes: object) -> _Scope:
-        """A scope inside this one: what it adds is not seen outside."""
+        """A scope inside this one; the outer scope does not see its additions."""
         copy = _Scope(
             {kind: list(names) for kind, names in self.values.items()},
             self.dataflow,

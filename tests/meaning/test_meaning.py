@@ -1,4 +1,4 @@
-"""A small form of `python -m tests.meaning`: every pass alone, and orders of two drawn for each program."""
+"""A small run of `python -m tests.meaning`: every pass alone, and random orders of two for each program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_no_pass_changes_what_a_run_shows(group: int) -> None:
 
 
 def test_programs_do_what_they_are_for() -> None:
-    """Runs that end, stop in and outside of dataflow blocks, print, overwrite and return aliases all occur."""
+    """The random programs include runs that end, that stop in and outside of dataflow blocks, print, overwrite and return aliases."""
     register()
     seen = []
     for seed in range(60):

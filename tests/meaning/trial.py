@@ -1,4 +1,4 @@
-"""One program: its run before and after passes, compared in everything that a user can see."""
+"""Run one program before and after passes, and compare everything that a user can see."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _seen(name: str, x: Any) -> None:
 
 
 def increment(x: Any) -> None:
-    """Adds 1 to what it is given."""
+    """Add 1 to its argument, in place."""
     _seen("increment", x)
     np.add(x, np.ones((), x.dtype), out=x)
 
 
 def keep(x: Any) -> None:
-    """Remembers what it is given, and adds 1 to what it was given before."""
+    """Keep its argument, and add 1 to the one kept before."""
     _seen("keep", x)
     for array in _KEPT:
         np.add(array, np.ones((), array.dtype), out=array)
@@ -41,34 +41,34 @@ def keep(x: Any) -> None:
 
 
 def log(x: Any) -> None:
-    """Notes what it is given."""
+    """Record its argument."""
     _seen("log", x)
 
 
 def identity(x: Any) -> Any:
-    """What it is given."""
+    """Its argument."""
     return x
 
 
 def register() -> None:
-    """Make programs of this process find them."""
+    """Register these functions in this process."""
     for function in (increment, keep, log, identity):
         packed_function(function.__name__)(function)
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a run shows: values, prints, effects in order, arguments afterwards, and how it ended."""
+    """The observable behaviour of a run: values, prints, effects in order, arguments afterwards, and its end."""
 
     result: Any
     output: tuple[str, ...]
     effects: tuple[tuple[str, bytes], ...]
     arguments: Any
     stopped: str = ""
-    in_dataflow: bool = False  # where it stopped, an error may be forgotten
+    in_dataflow: bool = False  # it stopped in a dataflow block, so passes may drop the error
 
     def allows(self, other: Seen) -> bool:
-        """Whether a run after a pass may show `other`."""
+        """True if a run after a pass may show `other`."""
         if not self.in_dataflow:
             return (self.result, self.output, self.effects, self.arguments, bool(self.stopped)) == (
                 other.result, other.output, other.effects, other.arguments, bool(other.stopped),
@@ -78,7 +78,7 @@ class Seen:
 
 
 def frozen(value: Any) -> Any:
-    """A value that can be compared."""
+    """A value in comparable form."""
     if isinstance(value, np.ndarray):
         return (value.dtype.name, value.shape, value.tobytes())
     return tuple(map(frozen, value)) if isinstance(value, tuple) else value
@@ -134,7 +134,7 @@ def _dataflow_bindings(fn: e.Function) -> set[e.Binding]:
 
 @dataclass(frozen=True)
 class Finding:
-    """A pass, or several, that changed what a run shows."""
+    """One or more passes that changed the behaviour of a run."""
 
     seed: int
     passes: tuple[str, ...]
@@ -146,7 +146,7 @@ class Finding:
 
 
 def trial(seed: int, orders: Sequence[tuple[str, ...]]) -> tuple[int, list[Finding]]:
-    """How many runs were compared, and what differs after each of `orders`; (0, []) for a program that is refused."""
+    """The number of compared runs, and the differences after each of `orders`; (0, []) for a refused program."""
     program = Program(seed)
     try:
         before = rxe.normalize(rxe.parse(program.text))

@@ -1,1 +1,1 @@
-"""Rules of the checker and the passes, broken one at a time: what do the tests notice? `python -m tests.mutants`."""
+"""Break rules of the checker and the passes one at a time, and see which tests fail: `python -m tests.mutants`."""

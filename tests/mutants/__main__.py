@@ -1,4 +1,4 @@
-"""`python -m tests.mutants`: break the rules of the checker and the passes one at a time, and list what no test notices."""
+"""`python -m tests.mutants`: break rules of the checker and the passes one at a time, and list the changes that no test notices."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.mutants.trial import SECONDS, NotApplied, Tests, with_tests
 REASONS = Path(__file__).parent / "equivalent.tsv"
 ROOMS = ("check", "passes")
 TESTS = ("tests/spec", "tests/check", "tests/passes", "tests/mutants/few_programs.py")
-# The cases of `force_pure` notice it.
+# The cases of `force_pure` notice this mutant.
 SELF_TEST = ("check/purity.py:module\twithout `'force_pure'` in `FORCE_PURE`",)
 
 
 def chosen(rooms: tuple[str, ...], count: int, only: str = "") -> list[Mutant]:
-    """Some mutants of some rooms in the order of the text; all of them when `count` is 0.
+    """Some mutants of some packages, in the order of the text; all of them if `count` is 0.
 
-    A mutant is chosen by its key, so that an edit somewhere else does not choose others.
+    A mutant is selected by its key, so that edits elsewhere do not change the selection.
     """
     paths = [path for room in rooms for path in sorted((PACKAGE / room).glob("*.py"))]
     every = [mutant for path in paths for mutant in mutants(path) if only in mutant.key]
@@ -38,13 +38,13 @@ def _rank(mutant: Mutant) -> int:
 
 
 def reasons(path: Path = REASONS) -> dict[str, str]:
-    """Why a mutant survives by right: its key → a sentence."""
+    """The reasons of accepted survivors: the key of a mutant → a sentence."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line]
     return {f"{place}\t{text}": reason for place, text, reason in rows}
 
 
 def try_all(tests: Tests, wanted: list[Mutant], known: dict[str, str]) -> int:
-    """Try the mutants and print the survivors; 1 when one has no reason."""
+    """Try the mutants and print the survivors; 1 if one has no reason."""
     counts: Counter[str] = Counter()
     for number, mutant in enumerate(wanted, 1):
         nodeids = tests.concerned(mutant)
@@ -69,7 +69,7 @@ def try_all(tests: Tests, wanted: list[Mutant], known: dict[str, str]) -> int:
 
 
 def outdated(known: dict[str, str]) -> list[str]:
-    """The reasons whose mutant is no more."""
+    """The reasons whose mutant no longer exists."""
     every = {mutant.key for mutant in chosen(ROOMS, 0)}
     return [key for key in known if key not in every]
 

@@ -1,7 +1,7 @@
-"""Which requirements have a case that fails when a rule is broken: the recorded data behind `pytest --spec-coverage`.
+"""The requirements with a case that fails when a rule is broken: the recorded data behind `pytest --spec-coverage`.
 
-The mutants of a requirement are those of the functions that its cases run, the rarest functions first: a rule that few
-cases run is more likely the one that they tell of.
+The mutants of a requirement are those of the functions that its cases run, rarest functions first: a rule that few
+cases run is more likely the tested one.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from tests.mutants.sites import PACKAGE, Mutant, mutants
 from tests.mutants.trial import Function, NotApplied, Tests
 from tests.support.spec_coverage import BITES, items_in, requirements
 
-TRIED = 30  # mutants at most of one requirement
-WANTED = 1  # the search ends after so many that were noticed
+TRIED = 30  # at most this many mutants per requirement
+WANTED = 1  # the search ends after this many noticed mutants
 PER_FUNCTION = 4
-SECONDS = 60.0  # for one case
+SECONDS = 60.0  # limit for one case
 
 
 def write(tests: Tests) -> int:
-    """Search for every requirement whose record shows nothing yet, and record what was found; an empty file starts anew."""
+    """Search for each requirement without a recorded mutant, and record the results; an empty file starts anew."""
     by_function: dict[Function, list[Mutant]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         for mutant in mutants(path):

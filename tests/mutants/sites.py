@@ -1,6 +1,6 @@
-"""What can be broken in a module: every mutant with the function that it stands in and a description that outlives edits.
+"""The mutants of a module, each with its function and a description that stays valid after edits elsewhere.
 
-A mutant is found by its number among those of its module; `tree` makes the module with that one thing changed.
+A mutant is identified by its number among those of its module; `tree` builds the module with this one change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """How lists name the mutant, whatever line it stands on."""
+        """The name of the mutant in lists, independent of line numbers."""
         return f"{self.path}:{self.function or 'module'}\t{self.text}"
 
 
@@ -47,7 +47,7 @@ def mutants(path: Path) -> list[Mutant]:
 
 
 def tree(mutant: Mutant) -> ast.Module:
-    """The module of a mutant, changed."""
+    """The module with the change of the mutant."""
     module = ast.parse((PACKAGE / mutant.path).read_text(encoding="utf-8"))
     for number, (*_, change) in enumerate(_sites(module)):
         if number == mutant.number:
@@ -71,7 +71,7 @@ def _name(statement: ast.Assign | ast.AnnAssign) -> str:
 
 
 def _is_alias(statement: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether a statement of a module names a type or lists exports, which runs nothing."""
+    """True if a statement of a module names a type or lists exports, so that it runs nothing."""
     return isinstance(statement.value, ast.Subscript | ast.BinOp | None) or _name(statement) == "__all__"
 
 
@@ -97,7 +97,7 @@ def _in_function(function: ast.FunctionDef) -> Iterator[Site]:
 
 
 def _walk(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """The nodes of a function, but `strict=` of a zip left out: what it asserts, every caller keeps."""
+    """The nodes of a function, without `strict=` of a zip: every caller satisfies that assertion."""
     left_out: set[ast.AST] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip":
@@ -148,7 +148,7 @@ def _expressions(node: ast.AST) -> Iterator[Site]:
         yield node, f"and/or in `{_short(node)}`", _set(node, "op", other)
         for number, part in enumerate(node.values):
             rest = [*node.values[:number], *node.values[number + 1 :]]
-            rest = rest if len(rest) > 1 else rest * 2  # an operation has two operands at least
+            rest = rest if len(rest) > 1 else rest * 2  # an operation has at least two operands
             yield node, f"without `{_short(part)}` in `{_short(node)}`", _set(node, "values", rest)
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in _OTHER:
         ops = [_OTHER[type(node.ops[0])](), *node.ops[1:]]

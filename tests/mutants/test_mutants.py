@@ -1,4 +1,4 @@
-"""`python -m tests.mutants` in small: a known mutant is noticed, and the lists are up to date."""
+"""A small run of `python -m tests.mutants`: a known mutant is noticed, and the lists are up to date."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.mutants.__main__ import ROOMS, chosen, outdated, reasons
 from tests.mutants.sites import ROOT, tree
 from tests.support.spec_coverage import bites, requirements, without_mutants
 
-# Rules that an audit once broke without a test failing.
+# Rules that an audit once broke without a failing test.
 AUDITED = (
     ("FunctionNormalizer.cast", "without `self.dims.update"),
     ("_Scopes._binding", "without `self.dims.update"),

@@ -1,6 +1,6 @@
-"""Collects the tests once, learns which of them run which function, and tries each mutant in a child of its own.
+"""Collect the tests once, record the functions that each runs, and try each mutant in a child process.
 
-The parent never runs a test: its caches stay empty, so that no mutant hides behind what an earlier run remembered.
+The parent never runs a test: its caches stay empty, so that no mutant hides behind a cached result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from _pytest.runner import runtestprotocol
 
 from tests.mutants.sites import PACKAGE, ROOT, Mutant, tree
 
-SECONDS = 4  # for one test, unless who asks has more
+SECONDS = 4  # default limit for one test
 BUDGET = 8  # seconds for the tests of one mutant
 BYTES = 6 << 30
 OPTIONS = ("-n0", "-q", "-s", "--no-header", "--timeout=0", "--tb=no", "-p", "no:cacheprovider")
@@ -37,11 +37,11 @@ Function = tuple[str, str]  # path below `core`, qualified name
 
 
 class NotApplied(Exception):
-    """A mutant whose code cannot take the place of a function that exists, such as one with another closure."""
+    """A mutant whose code cannot replace an existing function, for example one with another closure."""
 
 
 class Tests:
-    """The collected tests, their seconds, and the functions of the core that each runs."""
+    """The collected tests, their seconds, and the core functions that each runs."""
 
     def __init__(self, items: list[pytest.Item], limit: float = SECONDS) -> None:
         self.limit = limit
@@ -51,9 +51,9 @@ class Tests:
         self._functions = _loaded()
 
     def learn(self, kept: Path | None = None) -> None:
-        """Run every test once, in a child, or read what an earlier run kept; slow tests and failing ones are left out."""
+        """Run every test once in a child, or read the record of an earlier run; slow and failing tests are omitted."""
         rows = json.loads(kept.read_text(encoding="utf-8")) if kept and kept.exists() else []
-        # What failed may pass today, and an edited test may run something else.
+        # Failed tests may pass now, and edited tests may run other functions.
         rows = [row for row in rows if (row[1] or row[2] >= SECONDS) and row[4:] == [_digest(row[0])]]
         known = {nodeid for nodeid, *_ in rows}
         new = _child(self._profiled([nodeid for nodeid in self.items if nodeid not in known]), 3600)
@@ -69,7 +69,7 @@ class Tests:
             nodeids.sort(key=self.seconds.__getitem__)
 
     def concerned(self, mutant: Mutant) -> list[str]:
-        """The tests that run the function of a mutant, the quick ones first; all that read the module for a table."""
+        """The tests that run the function of a mutant, quick ones first; for a table, all tests that read the module."""
         if mutant.function:
             return self.of.get((mutant.path, mutant.function), [])
         found = {
@@ -78,7 +78,7 @@ class Tests:
         return sorted(found, key=self.seconds.__getitem__)
 
     def failing(self, mutant: Mutant, nodeids: Iterable[str]) -> str:
-        """The first of these tests that fails under a mutant, or nothing; a child that dies or hangs fails too.
+        """The first of these tests that fails under a mutant, or nothing; a child that dies or hangs counts as a failure.
 
         Raises NotApplied.
         """
@@ -108,7 +108,7 @@ class Tests:
         yield "the run itself"
         until = time.monotonic() + BUDGET
         for nodeid in nodeids:
-            yield nodeid  # the one to blame should the child die
+            yield nodeid  # if the child dies, this test is the reason
             if not self._passes(nodeid):
                 return
             if time.monotonic() > until:
@@ -130,7 +130,7 @@ class Tests:
 
 @cache
 def _digest_of(path: Path) -> int:
-    """A number for the text of a test, and of all chapters for theirs."""
+    """A checksum of the text of a test, and for chapters of the text of all of them."""
     return crc32(b"".join(part.read_bytes() for part in (path, *sorted(path.parent.glob("*.md")))))
 
 
@@ -140,7 +140,7 @@ def _digest(nodeid: str) -> int:
 
 
 def apply(mutant: Mutant, functions: dict[Function, list[FunctionType]]) -> None:
-    """Change this process into one that runs the mutant; raises NotApplied when its source is no more what was imported."""
+    """Turn this process into one that runs the mutant; raises NotApplied if its source differs from the imported one."""
     changed = tree(mutant)
     if not mutant.function:
         _table(mutant, changed)
@@ -158,13 +158,13 @@ def apply(mutant: Mutant, functions: dict[Function, list[FunctionType]]) -> None
 
 
 def _takes_the_place(new: CodeType, old: CodeType) -> bool:
-    """Whether code is that of a function that exists, also of one that another made when its module was imported."""
+    """True if code can replace that of an existing function, also of one that another function created during import."""
     same = new.co_qualname == old.co_qualname and new.co_firstlineno == old.co_firstlineno
     return same and new.co_freevars == old.co_freevars and new.co_name != "<lambda>"
 
 
 def _set_defaults(function: FunctionType, changed: ast.Module) -> None:
-    """Give a function the truth values that are its defaults in a changed module; the code has no part in them."""
+    """Set the Boolean defaults of a function to those of the changed module; its code object does not hold them."""
     for node in ast.walk(changed):
         if isinstance(node, ast.FunctionDef) and _first_line(node) == function.__code__.co_firstlineno:
             old = function.__defaults__ or ()
@@ -221,7 +221,7 @@ def _function(code: CodeType) -> Function:
 
 
 def _loaded() -> dict[Function, list[FunctionType]]:
-    import_module("numba")  # a test that is stopped while it imports this makes all others fail
+    import_module("numba")  # imported here: stopping a test during this import would break all others
     for path in sorted(PACKAGE.rglob("*.py")):
         import_module(_module(path.relative_to(PACKAGE).as_posix()))
     found: dict[Function, list[FunctionType]] = {}
@@ -236,7 +236,7 @@ def _late(*_: object) -> None:
 
 
 def _child(work: Iterator[Any], seconds: float) -> Iterator[Any]:
-    """What `work` yields in a child process, as it comes; the end of the child, however it came, ends it."""
+    """The results that `work` yields in a child process, as they come; any end of the child ends them."""
     ours, theirs = os.pipe()
     sys.stdout.flush()
     child = os.fork()
@@ -289,7 +289,7 @@ class _Plugin:
         hypothesis.settings.load_profile("mutants")
         items = [item for item in session.items if "oracle" not in getattr(item, "fixturenames", ())]
         tests = Tests(items, self.limit)
-        gc.freeze()  # children share what is here now
+        gc.freeze()  # children share the objects that exist now
         self.result = self.work(tests)
         return True
 

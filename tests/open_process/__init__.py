@@ -1,1 +1,1 @@
-"""A process that stays open: it reads text after text, and keeps nothing of those that were dropped."""
+"""A long-running process: it opens text after text, and keeps nothing of dropped ones."""

@@ -1,4 +1,4 @@
-"""`python -m tests.open_process -n 20000`: open, run and drop different texts; print how much the process grew."""
+"""`python -m tests.open_process -n 20000`: open, run and drop different texts; print the growth of the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.meaning.trial import register
 from tests.support.random_programs import random_program
 
 WARM = 200
-"""Texts that are read before the first measurement: they load modules and fill what is bounded."""
+"""Texts opened before the first measurement: they load modules and fill bounded tables."""
 
 
 MOST_STEPS = 200
@@ -39,21 +39,21 @@ class Module:
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory."""
+    """Bytes of this process in memory."""
     gc.collect()
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
 
 
 def text(number: int) -> str:
-    """A text that no other number has: ordinary ones, ones with effects, branches and closures, and kernels."""
+    """A unique text for each number: ordinary ones, ones with effects, branches and closures, and kernels."""
     if number % 4 == 1:
         return Program(number).text.replace("main", f"main{number}")
     return _KERNEL.replace("given", f"given{number}") if number % 4 == 3 else random_program(number)
 
 
 def use(number: int) -> bool:
-    """Do with a text what a user does: stages, their text, problems, graph, differences, a run; True if it ran to the end."""
+    """Use a text as a user does: stages, their text, problems, graph, differences, a run; True if it ran to the end."""
     try:
         session = rxe.Session(rxe.parse(text(number), filename=f"{number}.py"))
     except rxe.Failure:
@@ -80,7 +80,7 @@ def use(number: int) -> bool:
 
 
 def main() -> int:
-    """Print the growth after each tenth; 1 when it is more than the limit."""
+    """Print the growth after each tenth; 1 if it exceeds the limit."""
     parser = argparse.ArgumentParser(prog="python -m tests.open_process", description=__doc__)
     parser.add_argument("-n", type=int, default=20_000, help="texts")
     parser.add_argument("--limit", type=float, default=20.0, help="megabytes")

@@ -47,15 +47,14 @@ def _used(sample: Path) -> list[object]:
     for stage in (first, last):
         rxe.structural_hash(stage.module)
         debugger = session.debug(first.entry, make_inputs(main, {}), stage.number)
-        with suppress(rxe.Failure):  # a run that stops is dropped as well
+        with suppress(rxe.Failure):  # a stopped run is dropped as well
             while not debugger.done:
                 debugger.step()
     span = main.span
     assert span is not None
     functions = [fn for stage in session.stages for fn in stage.module.relax_functions.values()]
-    kernels = (
-        first.module.functions.values()
-    )  # those of later stages are templates of LegalizeOps, of which some are kept
+    # only kernels of the first stage: LegalizeOps keeps some of its templates, which later stages use
+    kernels = first.module.functions.values()
     return [*functions, *kernels, *[stage.module for stage in session.stages], span.source]
 
 
@@ -82,7 +81,7 @@ def test_long_expressions_go_without_recursion() -> None:
 
 
 def test_a_key_that_was_taken_again_is_kept() -> None:
-    """The entry of a value that is gone must not take away the one of its successor."""
+    """Removing the entry of a dead value must not remove the entry of its successor."""
 
     class Value:
         pass
@@ -99,7 +98,7 @@ def test_a_key_that_was_taken_again_is_kept() -> None:
 
 
 def test_threads_agree_on_the_one_value() -> None:
-    """The explorer builds types in workers: `is` decides equality there, too."""
+    """The explorer builds types in workers, and `is` decides their equality there too."""
     n = p.PrimVar("n")
     made: list[list[p.PrimExpr]] = []
     start = Barrier(4)

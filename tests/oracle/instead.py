@@ -1,7 +1,7 @@
-"""What TVM is asked instead of a call that only we refuse, where its rule of the operator looks at less than ours.
+"""Equivalent questions to TVM about calls that only we refuse, because TVM's rule of the operator checks less.
 
-Its rules for other operators look at the same things: those that gradients are of, or the operator itself for two of its operands.
-Such a call is explained, by a row `instead`, where TVM refuses one of these. An Object may be any tensor here.
+TVM's rules for other operators make the same checks: the operator of which the call is a gradient, or the operator
+itself on two of the operands. A row `instead` explains such a call if TVM refuses one of these. An Object stands for any tensor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.oracle import Oracle
 
 
 def is_refused_instead(call: Example, oracle: Oracle) -> bool:
-    """Whether TVM refuses what it is asked instead; False where there is nothing to ask."""
+    """True if TVM refuses an equivalent question; False if there is none."""
 
     def taken(text: str) -> bool:
         answer = oracle.well_formed(text)
@@ -33,9 +33,9 @@ def is_refused_instead(call: Example, oracle: Oracle) -> bool:
 
 
 def _is_refused_filled(call: Example, taken: Callable[[str], bool]) -> bool:
-    """Whether TVM refuses the call with variables for the lengths that are not known.
+    """True if TVM refuses the call with variables in place of the unknown lengths.
 
-    A rank that is not known may be 1, 2, or that of another operand.
+    An unknown rank may be 1, 2, or the rank of another operand.
     """
     text = words(call)
     unknown = list(_UNKNOWN.finditer(text))
@@ -56,7 +56,7 @@ def _is_refused_filled(call: Example, taken: Callable[[str], bool]) -> bool:
 
 
 def _forward(name: str, call: Example) -> Iterator[str]:
-    """The operator that a gradient is of, whose result is cast to the gradient's shape."""
+    """The operator of a gradient, with its result cast to the gradient's shape."""
     grad, *operands = [re.sub("^object$", "any", text) for text in call.operands]
     given, wanted = TENSOR.match(grad), TENSOR.match(operands[0])
     if given is not None and wanted is not None and {given[1], wanted[1]} <= DTYPES.keys():
@@ -67,7 +67,7 @@ def _forward(name: str, call: Example) -> Iterator[str]:
 
 
 def _pairs(name: str, call: Example) -> Iterator[str]:
-    """An operator on each two of the operands, the second one repeated where it takes more."""
+    """An operator on each pair of operands; the second one is repeated if it takes more."""
     op = table()[name]
     for first, second in combinations(_shapes(call.operands), 2):
         yield Example(op, "", (first, *[second] * (len(op.operands) - 1)), (), "").module()
@@ -84,7 +84,7 @@ def _axis(call: Example) -> Iterator[str]:
 
 
 def _slopes(call: Example) -> Iterator[str]:
-    """The slopes broadcast to the axis that they are of, whose length is known."""
+    """The slopes broadcast to their axis, if its length is known."""
     data, *slopes = _shapes(call.operands)
     axis = next((int(text[5:]) for text in call.attributes if text.startswith("axis=")), 1)
     lengths = split(data[4:-1])
@@ -93,14 +93,14 @@ def _slopes(call: Example) -> Iterator[str]:
 
 
 def _places(call: Example) -> Iterator[str]:
-    """A sum of each two of the places and the values, which broadcast with each other."""
+    """The sum of each pair among indices and values, which broadcast with each other."""
     _, places, values = call.operands
     for first, second in combinations(_shapes((*split(places[1:-1]), values)), 2):
         yield Example(table()["relax.add"], "", (first, second), (), "").module()
 
 
 def _matrices(call: Example) -> Iterator[str]:
-    """The product without the batch."""
+    """The product without batch axes."""
     lengths = [split(text[4:-1])[-2:] for text in _shapes(call.operands) if "[" in text and "?" not in text]
     if len(lengths) == 2 and all(lengths):
         left, right = [f"f32[{','.join(items)}]" for items in lengths]
@@ -108,13 +108,13 @@ def _matrices(call: Example) -> Iterator[str]:
 
 
 def _shapes(operands: Iterable[str]) -> list[str]:
-    """The tensors among operands, all of one dtype and place."""
+    """The tensors among operands, all with the same dtype and device."""
     found = [match for text in operands if (match := TENSOR.match(text)) and match[1] in DTYPES]
     return ["f32" if match[2] is None else f"f32[{match[2]}]" for match in found]
 
 
 _UNKNOWN = re.compile(rf"(?<![\w\"])({'|'.join(DTYPES)})(\[\?(?:,\?)*\])?(?![\w\[=\"])")
-"""A tensor whose lengths are not known, or not even its rank."""
+"""A tensor with unknown lengths, or even an unknown rank."""
 _LETTERS = "opqrstuvxyij"
 _FILLED = frozenset(
     f"relax.{name}"
@@ -122,7 +122,7 @@ _FILLED = frozenset(
         "nn.softmax", "nn.log_softmax", "scatter_elements", "slice_scatter", "gather_nd", "index_put", "dynamic_strided_slice",
     )
 )  # fmt: skip
-"""Operators whose rules look at some operands only when the others are known as well."""
+"""Operators whose rules in TVM check some operands only if the others are known as well."""
 _QUESTIONS: dict[str, Callable[[Example], Iterator[str]]] = {
     "relax.grad.avg_pool2d_backward": partial(_forward, "relax.nn.avg_pool2d"),
     "relax.grad.max_pool2d_backward": partial(_forward, "relax.nn.max_pool2d"),

@@ -1,7 +1,7 @@
 """Run calls of operators three times: `python -m tests.oracle.operator_values [NAME …] [--dtypes f16,i8,…]`.
 
-What `evaluate` makes of random operands must be what the lowering makes of them, compiled here by numba and by TVM for its
-virtual machine, and what TVM's own lowering makes of them. Each example of an operator runs in every dtype that fits.
+For random operands the following must agree: the result of `evaluate`; our lowering, compiled here by numba and by TVM
+for its virtual machine; and TVM's own lowering. Each example of an operator runs in every dtype that fits.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ SIZES = dict.fromkeys("abcdhkmnstw", 3)
 _LEAVES = ("object", "any")
 _FAULT = "fault"
 Run = tuple[Example, Setting, Any]
-"""A call with values, and what the machine makes of it; None when it is refused."""
+"""A call with values and the machine's result; None if it is refused."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one call; `text` says what differs."""
+    """The outcome of one call; `text` describes the difference."""
 
     call: Example
     kind: str
@@ -54,7 +54,7 @@ class Outcome:
 
 
 def in_dtype(example: Example, dtype: str) -> Example | None:
-    """The example with the dtype of its first tensor, after conditions, replaced wherever it occurs; None when it has no tensor."""
+    """The example with the dtype of its first tensor, after conditions, replaced everywhere; None if it has no tensor."""
     kinds = [m[1] for text in example.operands for m in re.finditer(r"\b([a-z]+\d*)\[", text)]
     found = next((kind for kind in kinds if kind != "bool"), kinds[0] if kinds else None)
     if found is None or found in _LEAVES:
@@ -65,7 +65,7 @@ def in_dtype(example: Example, dtype: str) -> Example | None:
 
 
 def _with_dtype(example: Example, dtype: str) -> Example | None:
-    """The example without tensors with another `dtype=`; None when it has none and is not asked about its own, taken for f32."""
+    """An example without tensors, with another `dtype=`. Without this attribute it is the example itself for f32, else None."""
     if not any(text.startswith("dtype=") for text in example.attributes):
         return example if dtype == "f32" else None
     attributes = tuple(
@@ -113,13 +113,13 @@ def _compared_calls(calls: Sequence[Example], oracle: Oracle, numba: bool) -> It
 
 
 def _twice(at: Setting, numba: bool) -> tuple[Any, Any, str]:
-    """What the machine makes of the call, and its lowering if there is one; None where the run stops, and why the lowering's does."""
+    """The results of the call and of its lowering, each None if it stops or is missing, and the reason why the lowering stops."""
     made = ours = None
     try:
         made = run(at)
-    except rxe.Failure as stop:  # TVM must not compute it either
+    except rxe.Failure as stop:  # then TVM must not compute a value either
         if stop.diagnostics[0].code.id.startswith("RX09"):
-            raise  # a fault of ours is no refusal
+            raise  # RX09 is a fault of this project, not a refusal
     try:
         if numba:
             ours = _with_numba(at)
@@ -129,13 +129,13 @@ def _twice(at: Setting, numba: bool) -> tuple[Any, Any, str]:
 
 
 def _has_edges(call: Example) -> bool:
-    """Whether the operator is defined on every number, so that edges are worth a look."""
+    """True if the operator is defined on every number, so that extreme values are worth trying."""
     family = call.op.__module__.rsplit(".", 1)[-1]
     return family in EDGED and any(q.name in AT_EDGES for q in call.op.operands)
 
 
 def accepted(call: Example, seed: int) -> Setting | None:
-    """The call with values, those at edges among them unless the seed is 0; None when its types are refused."""
+    """The call with values, including extreme ones unless the seed is 0; None if its types are refused."""
     try:
         at = setting(call, SIZES, seed, edges=seed > 0)
     except rxe.Failure:
@@ -144,12 +144,12 @@ def accepted(call: Example, seed: int) -> Setting | None:
 
 
 def run(at: Setting) -> Any:
-    """What the machine makes of the call."""
+    """The machine's result of the call."""
     return rxe.run(at.module, "main", at.inputs())
 
 
 def _with_numba(at: Setting) -> Any:
-    """What the lowering makes of the call here; None when it has none."""
+    """The result of the lowering of the call, computed here; None if it has none."""
     op = table()[at.call.op.name]
     if op.unfold is None:
         return None if op.legalize is None else compiled(at)
@@ -186,7 +186,7 @@ def _lowered(text: str) -> str:
 
 
 def _answers(runs: Sequence[Run], oracle: Oracle, program: Callable[[str], str]) -> list[Answer[Any]]:
-    """What TVM makes of each run in one program; the calls, and then the runs of one, are asked apart where it has none."""
+    """TVM's result of each run, all in one program; if it has no answer, the calls, and then the runs of one, are asked separately."""
     names = {id(call): f"example{n}" for n, (call, _, _) in enumerate(runs)}
     text = module(
         [call.function(names[id(call)]) for call in {id(call): call for call, _, _ in runs}.values()]
@@ -201,7 +201,7 @@ def _answers(runs: Sequence[Run], oracle: Oracle, program: Callable[[str], str])
     parts = [[run for run in runs if id(run[0]) == key] for key in names]
     if len(parts) == 1 and answer.kind in ("crashed", "timeout"):
         parts = [[run] for run in runs]
-    if len(parts) == 1:  # what can't be compiled can't with other values
+    if len(parts) == 1:  # other values do not help a failed compilation
         return [Answer(error=answer.error, kind=answer.kind)] * len(runs)
     return [found for part in parts for found in _answers(part, oracle, program)]
 
@@ -219,14 +219,14 @@ def _compared(name: str, answer: Answer[Any], made: Any) -> str:
 
 
 def _array(item: Any, number: int, made: Any) -> Any:
-    """A result of TVM's; a scalar comes as a Python number, which has no dtype of its own."""
+    """A result of TVM; a scalar comes as a Python number without a dtype."""
     ours = as_tuple(made)[number : number + 1]
     is_scalar = isinstance(item, (int, float)) and ours and isinstance(ours[0], np.generic)
     return np.asarray(item, ours[0].dtype if is_scalar else None)
 
 
 def _breaks_its_type(answer: Answer[Any], made: Any) -> bool:
-    """Whether TVM's value has another dtype or shape than its type says; ours has it, and the types were compared."""
+    """True if TVM's value has another dtype or shape than TVM's type; our value has it, and the types were compared."""
     theirs = as_tuple(answer.get())
     if made is None or len(theirs) != len(as_tuple(made)):
         return made is not None

@@ -1,7 +1,7 @@
 """Ask TVM about calls of operators: `python -m tests.oracle.operators [NAME …] [-n 30] [--seed 0]`.
 
-Each operator is asked about in its examples, the calls picked by hand, and examples changed at random, `-n` at least. The
-table counts: agree (the same type, or both refuse), more precise (ours says the same and more), differ (a row with a reason),
+For each operator TVM is asked about its examples, the hand-picked calls, and randomly changed examples, `-n` at least.
+The table counts: agree (the same type, or both refuse), more precise (our type), differ (a row gives the reason),
 not asked (TVM took too long), unexplained.
 """
 
@@ -28,12 +28,12 @@ AGREE, PRECISE, DIFFER, NOT_ASKED, UNEXPLAINED = "agree", "more precise", "diffe
 OUTCOMES = (AGREE, PRECISE, DIFFER, NOT_ASKED, UNEXPLAINED)
 
 _NEGATIVE = re.compile(r"[(,] ?-\d+[,)]")
-"""A length below 0 in a type."""
+"""A negative length in a type."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one question; `row` is the reason for a difference."""
+    """The outcome of one question; `row` is the reason for a difference."""
 
     call: Example
     kind: str
@@ -59,7 +59,7 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
     theirs = next((type_texts.spelled(row.type) for row in reversed(found) if row.function == "main"), "")
     ours = our_type(text)
     if theirs and not oracle.well_formed(text).get().well_formed:
-        theirs = ""  # what the rule of an operator lets pass may be refused by a later check
+        theirs = ""  # a later check may refuse a call that the operator's rule accepts
     if ours == theirs:
         return Outcome(call, AGREE, ours, theirs)
     kind = type_texts.difference(ours, theirs) if ours and theirs else type_texts.OTHER
@@ -80,12 +80,12 @@ def ask(call: Example, oracle: Oracle) -> Outcome:
 
 
 def _row(call: Example, kind: str) -> Difference | None:
-    """The first row of a kind that is about a call."""
+    """The first row of a kind that applies to a call."""
     return next((row for row in differences() if row.kind == kind and row.explains(call)), None)
 
 
 def our_type(text: str) -> str:
-    """The type of the call in a text, empty when it is refused."""
+    """The type of the call in a text; empty if it is refused."""
     try:
         parsed = rxe.parse(text)
         wrong = any(problem.is_error for problem in rxe.check(parsed, profile="tvm"))
@@ -100,7 +100,7 @@ def our_type(text: str) -> str:
 
 
 def questions(op: type[Op], least: int, random: Random) -> Iterator[Example]:
-    """The calls to ask about: all that are written down, then changed ones until there are `least` different ones."""
+    """The calls to ask about: all written ones, then changed ones until there are `least` different ones."""
     seen = set()
     written = calls(op)
     for call in written:
@@ -115,7 +115,7 @@ def questions(op: type[Op], least: int, random: Random) -> Iterator[Example]:
 
 
 def another(written: Sequence[Example], seen: Collection[str], random: Random) -> Example | None:
-    """A changed call that was not seen; None when a hundred changes give none."""
+    """A new changed call; None if a hundred changes give none."""
     for _ in range(100):
         call = changed(random.choice(written), random)
         if words(call) not in seen:
@@ -124,12 +124,12 @@ def another(written: Sequence[Example], seen: Collection[str], random: Random) -
 
 
 def tally(outcomes: Iterable[Outcome]) -> Counter[str]:
-    """How many there are of each kind."""
+    """The number of outcomes of each kind."""
     return Counter(outcome.kind for outcome in outcomes)
 
 
 def reason(outcome: Outcome) -> str:
-    """Why there is a difference."""
+    """The reason for a difference."""
     if outcome.row is None:
         return "TVM derives a negative length"
     return f"{outcome.row.family}.txt {outcome.row.kind}: {outcome.row.names} {outcome.row.reason}"

@@ -28,17 +28,17 @@ def ours(text: str) -> tuple[list[str], list[tuple[str, str]]]:
     return [], [(var.name, str(var.struct_info)) for var in found]
 
 
-# What TVM refuses and we don't, by a part of its message.
+# Programs that only TVM refuses, by a part of its message.
 _REFUSED = {
     "match_cast": "a cast that always fails (E-15)",
     "has 0 dimensions, so axis should be": "TVM takes an unknown rank for 0",
     "same ndim. Found -1": "TVM takes an unknown rank for one that differs",
     "are not equal": "TVM proves more",
 }
-# What we refuse and TVM doesn't, by the code.
+# Programs that only we refuse, by the code.
 _STRICTER = {
     "RX0203": "we prove more: the inner lengths of a product differ, whatever is known of its other dimensions",
-    "RX0210": "we look at the dtype although the rank is not known",
+    "RX0210": "we check the dtype although the rank is unknown",
 }
 
 
@@ -69,7 +69,7 @@ def compare(oracle: Oracle, text: str) -> tuple[str, str]:
 
 
 def _row(row: tuple[str, str]) -> tuple[str, str]:
-    """Names that the normalizers made up are not compared, nor is the order of branches."""
+    """Generated names and the order of branches are not compared."""
     name, info = row
     return (name if name.startswith("v") else "", info)
 

@@ -1,4 +1,4 @@
-"""Live comparison with Apache TVM 0.27: structure of what we print, StructInfo that we derive, and what our passes make."""
+"""Live comparison with Apache TVM 0.27: the structure of printed programs, the inferred StructInfo, and the results of passes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_stage_has_tvms_struct_info(oracle: Oracle, path: Path) -> None:
 
 
 def derived(text: str) -> list[tuple[str, str]]:
-    """(variable, StructInfo) of every binding, derived without the annotations of the bindings."""
+    """(variable, StructInfo) of every binding, inferred without the annotations of the bindings."""
     head, body = text.split("with R.dataflow():", 1)
     bare = re.sub(r"(?m)^( +\w+): R\..*? = (?=R\.|\w+(?:\[\d+\])?$)", r"\1 = ", body)
     assert ": R." not in bare
@@ -52,7 +52,7 @@ def test_the_struct_info_of_every_binding_is_tvms(oracle: Oracle, model: Model) 
 
 
 def _as_relax(text: str) -> str:
-    """TVM writes the fields of a tuple type as TIR does; the same in Relax's words."""
+    """A field of a tuple type in Relax's notation; TVM prints it in TIR's."""
     return re.sub(r"T\.int64\((\d+)\)", r"\1", text).replace("T.Tuple(", "R.Tuple(")
 
 

@@ -1,4 +1,4 @@
-"""What TVM infers and computes for the questions about a tensor, asked through its builder: its reader has no R.inspect."""
+"""R.inspect: the types and values of TVM, asked through its builder, because its parser lacks R.inspect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import relax_explorer as rxe
 
-pytestmark = pytest.mark.usefixtures("oracle")  # counts as not asked where TVM is not installed
+pytestmark = pytest.mark.usefixtures("oracle")  # counts as not asked without TVM
 DTYPES = ("float32", "float16", "bool", "int8", "uint8", "int64")
 QUESTIONS = (
     "dtype_code",

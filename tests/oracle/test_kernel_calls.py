@@ -1,4 +1,4 @@
-"""Calls of PrimFuncs with destinations: TVM, asked whether the program is well formed, refuses what the profile `tvm` refuses."""
+"""Calls of PrimFuncs with destinations: TVM's well-formedness check refuses the same calls as the profile `tvm`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Module:
         r = {call}
         return r
 """
-# Buffers by the lengths that the PrimFunc writes, scalars by their dtype; the names of variables are n and m.
+# Buffers are given by their lengths, scalars by their dtype; the variables are n and m.
 KERNELS = {
     "fixed": ("2,3", "2,3"),
     "alike": ("n,m", "n,m"),
@@ -61,8 +61,8 @@ IN_PLACE = (
     ("computed", '(x, y), [0, -1], [R.Tensor((2, 3), "float32"), R.Tensor((2, 6), "float32")]'),
     ("computed", '(x, y), [-1, 0], [R.Tensor((2, 6), "float32"), R.Tensor((2, 3), "float32")]'),
 )
-# By the specification a call is wrong where that is provable, else it is checked when it runs; TVM refuses an output that it
-# cannot prove to fit. Those calls get a warning here, and are counted.
+# The specification refuses provably wrong calls, and checks the others at run time. TVM refuses every output that it cannot
+# prove to fit. Such calls get a warning here, and are counted.
 
 
 def text(kernel: str, call: str) -> str:
@@ -80,7 +80,7 @@ def text(kernel: str, call: str) -> str:
 
 
 def programs() -> Iterator[tuple[str, str]]:
-    """Every kernel with every list of arguments and every output, and some calls in place: the call, the text."""
+    """Every kernel with every list of arguments and every output, and some in-place calls: the call, the text."""
     for kernel, args, out in product(KERNELS, ARGUMENTS, OUTPUTS):
         yield f"{kernel}{args} -> {out}", text(kernel, f"R.call_tir(cls.k, {args}, {out})")
     for kernel, call in IN_PLACE:
@@ -91,7 +91,7 @@ def programs() -> Iterator[tuple[str, str]]:
 
 
 def verdict(program: str) -> tuple[bool, bool]:
-    """Whether the profile `tvm` accepts a program, and whether it says that the output may differ."""
+    """The verdict of the profile `tvm`: if it accepts a program, and if it warns that the output may differ."""
     found = rxe.check(rxe.parse(program), profile="tvm")
     return not any(item.is_error for item in found), any(item.code.id == "RX0218" for item in found)
 

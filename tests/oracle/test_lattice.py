@@ -1,7 +1,7 @@
-"""What TVM says of pairs of StructInfo: which may stand for the other, what they have in common, what their types are.
+"""TVM's relations between pairs of StructInfo: compatibility, least upper bound, and types.
 
-TVM has four answers where the language has three (see `differences.md`): each pair gets the one that ours amounts to. What
-differs is named by a rule of DIFFERENCES, all others must agree.
+TVM has four answers where the language has three (see `differences.md`): each pair gets TVM's answer that corresponds
+to ours. DIFFERENCES lists the rules of intended differences; all other answers must agree.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def drawn(pick: random.Random, depth: int = TOP) -> s.StructInfo:
     if kind == 6:
         scalars = (
             [s.PrimStructInfo(INT64), s.PrimStructInfo(BOOL)] if depth == TOP else []
-        )  # TVM reads none inside others
+        )  # TVM does not read scalars inside other types
         return pick.choice([s.OBJECT, s.FuncStructInfo(None, s.OBJECT, False), *scalars])
     fields = tuple([drawn(pick, depth - 1) for _ in range(pick.randrange(3))])
     if kind < 9:
@@ -52,12 +52,12 @@ def drawn(pick: random.Random, depth: int = TOP) -> s.StructInfo:
 
 
 def without_dims(info: s.StructInfo) -> s.StructInfo:
-    """Parameters of functions without shape variables: written in a signature they would be those of the signature."""
+    """Parameters of functions without shape variables: in a signature they would belong to that signature."""
     return erase(info, ())
 
 
 def varied(pick: random.Random, info: s.StructInfo) -> s.StructInfo:
-    """Another StructInfo, often one that is nearly the same."""
+    """Another StructInfo, often nearly the same."""
     if isinstance(info, s.TupleStructInfo) and info.fields:
         return s.TupleStructInfo((*info.fields[:-1], varied(pick, info.fields[-1])))
     if isinstance(info, s.FuncStructInfo) and info.params:
@@ -71,7 +71,7 @@ def varied(pick: random.Random, info: s.StructInfo) -> s.StructInfo:
 
 
 def pairs(seed: int) -> list[tuple[s.StructInfo, s.StructInfo]]:
-    """Some random pairs, one of three of which are nearly alike."""
+    """Some random pairs; every third one is nearly alike."""
     pick, found = random.Random(seed), []
     for number in range(PAIRS):
         first = drawn(pick)
@@ -110,7 +110,7 @@ def verdict(a: s.StructInfo, b: s.StructInfo) -> str:
 
 
 def asked_pairs() -> Iterator[list[tuple[s.StructInfo, s.StructInfo]]]:
-    """All pairs that TVM is asked about, one program after the other: random ones, then functions with one another."""
+    """All pairs in question, one program after the other: random ones, then pairs of functions."""
     yield from map(pairs, range(PROGRAMS))
     tensor, known = s.TensorStructInfo(None, FLOAT32, 1), s.TensorStructInfo((p.IntImm(2),), FLOAT32)
     functions = [
@@ -125,14 +125,14 @@ def asked_pairs() -> Iterator[list[tuple[s.StructInfo, s.StructInfo]]]:
 
 
 def mentions_function(info: s.StructInfo) -> bool:
-    """Whether there is a function of known parameters in it."""
+    """True if it contains a function with known parameters."""
     if isinstance(info, s.TupleStructInfo):
         return any(map(mentions_function, info.fields))
     return isinstance(info, s.FuncStructInfo)
 
 
 def proved(a: s.StructInfo, b: s.StructInfo, row: Relation) -> bool:
-    """The lengths are proved to differ for all values of the shape variables."""
+    """True if the lengths provably differ for all values of the shape variables."""
     return row.check == "FAIL_L2" and verdict(a, b) == "FAIL_L0" and not closed_dims(a, b)
 
 
@@ -140,7 +140,7 @@ def closed_dims(a: s.StructInfo, b: s.StructInfo) -> bool:
     return not (free_dims(a) or free_dims(b))
 
 
-# Question, difference, when it applies; `differences.md` has the reasons.
+# Question, difference, condition; `differences.md` has the reasons.
 DIFFERENCES: tuple[tuple[str, str, Callable[[s.StructInfo, s.StructInfo, Relation], bool]], ...] = (
     ("check", "lengths that differ for every value of the variables", proved),
     (

@@ -1,7 +1,7 @@
-"""What operators compute: `evaluate`, our lowering on TVM's virtual machine, and TVM's own lowering must agree.
+"""The values of operators: `evaluate`, our lowering on TVM's virtual machine, and TVM's own lowering must agree.
 
-That the lowering compiled by numba agrees with `evaluate`, too, is tested in `tests/ops`. Other dtypes than those of the examples
-are compared at a desk, for it takes long: `python -m tests.oracle.operator_values`.
+`tests/ops` tests that the lowering compiled by numba agrees with `evaluate`, too. Other dtypes than in the examples take
+long, so they are compared by hand: `python -m tests.oracle.operator_values`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ def test_tvm_computes_what_we_compute(op: type[Op], oracle: Oracle, value_counts
     ids=lambda row: f"{row.names}:{row.form}",
 )
 def test_every_difference_of_values_is_seen(row: Difference, oracle: Oracle) -> None:
-    """A row about other dtypes than those of the examples has a call of its own in its file."""
+    """A row about other dtypes than in the examples has a call of its own in its file."""
     shown = [call for call in (*examples(), *picked(row.family)) if row.explains(call)]
     assert any(item.kind == DIFFER for item in as_written(shown, oracle)), "TVM computes what we do"

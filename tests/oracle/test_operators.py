@@ -1,4 +1,4 @@
-"""What TVM infers for calls of operators must be what we infer, or there is a row in `op_calls` that says why not."""
+"""Our inferred type of each operator call must equal TVM's, or a row in `op_calls` gives the reason."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.support.oracle import Oracle
 
 OPERATORS = list(table().values())
 LEAST = 30
-"""How many different calls of each operator TVM is asked about, at least."""
+"""The least number of different calls of each operator in question."""
 FINITE = {"relax.null_value": 1}
-"""Operators of which there are no more calls than these: one without operands and attributes has one call."""
+"""Operators with fewer calls: without operands and attributes there is only one."""
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))
@@ -36,12 +36,12 @@ def test_calls_have_the_types_of_tvm(op: type[Op], oracle: Oracle, operator_coun
         max_examples=max(1, LEAST - len(written)),
         deadline=None,
         database=None,
-        phases=(Phase.generate,),  # a smaller seed leads to no smaller call
+        phases=(Phase.generate,),  # shrinking is useless: a smaller seed does not give a smaller call
         suppress_health_check=list(HealthCheck),
     )
     @given(seed=st.integers(0, 2**63 - 1))
     def others(seed: int) -> None:
-        # The calls asked about grow in number, so what a seed led to is kept: it is the same when it is tried again.
+        # The set of known calls grows, so the call of each seed is kept: a repeated seed must give the same call.
         if seed not in led_to:
             led_to[seed] = another(written, set(outcomes), Random(seed))
         call = led_to[seed]
@@ -62,7 +62,7 @@ def test_calls_have_the_types_of_tvm(op: type[Op], oracle: Oracle, operator_coun
 
 
 def answered(outcomes: dict[str, Outcome]) -> list[str]:
-    """The calls about which TVM said something."""
+    """The calls that TVM answered."""
     return [text for text, outcome in outcomes.items() if outcome.kind != NOT_ASKED]
 
 

@@ -1,4 +1,4 @@
-"""The oracle answers, reports what TVM cannot do, and survives TVM's death."""
+"""The oracle answers, reports TVM's limits, and survives TVM's death."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_an_error_of_tvm_is_an_answer(oracle: Oracle) -> None:
 
 @pytest.fixture
 def doomed(oracle: Oracle) -> Iterator[Oracle]:
-    """A second oracle, so that its crashes do not count as questions which the session could not ask."""
+    """A second oracle, so that its crashes do not count as unanswered questions of the session."""
     doomed = Oracle()
     yield doomed
     doomed.close()
@@ -186,13 +186,13 @@ def test_reparsable_lists_every_stage(update: bool, request: pytest.FixtureReque
 
 @pytest.mark.parametrize("path", MODELS[0].stages, ids=stage_name)
 def test_reparsable_says_what_tvm_says(oracle: Oracle, update: bool, path: Path) -> None:
-    # The other models meet TVM in the round-trip tests, which would fail where this file is wrong.
+    # The round-trip tests ask TVM about the other models, and fail if this file is wrong.
     if not update:
         text = path.read_text(encoding="utf-8")
         assert verdict(oracle, text) == refused_by_tvm().get(stage_name(path), "")
 
 
 def verdict(oracle: Oracle, text: str) -> str:
-    """Return "" where TVM reads the text, else the first line of its complaint."""
+    """Return "" if TVM reads the text, else the first line of its error."""
     answer = oracle.parse(text)
     return "" if answer.ok else answer.error.strip().splitlines()[0]

@@ -1,4 +1,4 @@
-"""Which operators are pure, and where calls of impure ones may stand, in the profile `tvm` as in TVM."""
+"""The purity of operators, and the places where impure calls are allowed, in the profile `tvm` as in TVM."""
 
 from __future__ import annotations
 

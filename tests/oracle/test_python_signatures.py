@@ -1,4 +1,4 @@
-"""Names, order and defaults of operands and attributes are those of TVM's Python functions, by which people write calls."""
+"""Names, order and defaults of operands and attributes equal those of TVM's Python functions, with which people write calls."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ OTHERWISE = {
     "assert_op": "any number of values",
     "dist.call_tir_local_view": "as call_tir",
 }
-"""Operators whose signature is meant to differ, with the reason."""
+"""Operators whose signature differs on purpose, with the reason."""
 WITHOUT_FUNCTION = re.compile(r"relax\.inspect\.")
-# What a left-out operand stands for in TVM's function; the operator itself is called without it, or with None.
+# Defaults of TVM's Python functions for omitted operands; the operator itself is called without them, or with None.
 LEFT_OUT = {"True", "False", "0", "1", "None", ""}
 
 
@@ -45,7 +45,7 @@ def functions(oracle: Oracle) -> dict[str, Any]:
 
 
 def same(op: type[Op], theirs: list[list[str]]) -> str:
-    """What differs; a list of equal numbers is the same as one of them, as it is written out for each axis."""
+    """The difference; a list of equal numbers equals the single number, written once per axis."""
     names, given = [q.name for q in op.parameters], [name for name, _ in theirs]
     if names != given:
         return f"{names}, TVM has {given}"

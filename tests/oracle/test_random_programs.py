@@ -1,4 +1,4 @@
-"""A hundred random programs, the same ones each time; `python -m tests.oracle.random_programs` asks about as many as one likes."""
+"""A hundred fixed random programs; `python -m tests.oracle.random_programs` asks about any number."""
 
 from __future__ import annotations
 

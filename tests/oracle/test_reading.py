@@ -1,4 +1,4 @@
-"""What we read and print is for TVM the program that was written, and prints no other program when read again."""
+"""TVM reads our printed text as the original program, and so do we."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ PYTHON = {
 
 
 def module_of(text: str) -> str:
-    """The program as TVM wants it: imports, and a class around functions."""
+    """The program as TVM expects it: imports, and a class around functions."""
     text = textwrap.dedent(text).strip("\n") + "\n"
     if "@I.ir_module" in text:
         return HEAD + text

@@ -1,6 +1,6 @@
-"""A program that TVM has lowered runs here, and computes what the program did before.
+"""A program lowered by TVM runs here and computes the same as before.
 
-One example for each operator; all of them at a desk: `python -m tests.oracle.their_lowering`.
+This tests one example for each operator; `python -m tests.oracle.their_lowering` runs all of them.
 """
 
 from __future__ import annotations

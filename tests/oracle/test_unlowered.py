@@ -1,4 +1,4 @@
-"""Calls that LegalizeOps leaves as they are: each is reported with its reason, and TVM is asked what it does with them."""
+"""Calls that LegalizeOps keeps: each is reported with its reason, and compared with TVM's result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEFT, REFUSED, LOWERED = "left as it is", "ends with an error", "lowered"
 
 @dataclass(frozen=True)
 class Row:
-    """A call, why it has no lowering (a pattern), and what TVM's LegalizeOps makes of it."""
+    """A call, the reason why it has no lowering (a pattern), and the result of TVM's LegalizeOps."""
 
     name: str
     call: str
@@ -59,7 +59,7 @@ ROWS = (
 
 
 def left(call: Example) -> list[str] | None:
-    """Why LegalizeOps leaves a call as it is, nothing where it is lowered; None when the call is refused."""
+    """The reason why LegalizeOps keeps a call; empty if it is lowered, None if the call is refused."""
     try:
         module = rxe.normalize(rxe.parse(call.module()))
         if any(problem.is_error for problem in rxe.check(module, profile="tvm")):
@@ -75,7 +75,7 @@ def left(call: Example) -> list[str] | None:
 
 
 def runs_as_it_stands(op: type[Op]) -> bool:
-    """Whether an operator needs no lowering to be run."""
+    """True if an operator runs without a lowering."""
     return not op.is_lowered() and not op.no_evaluate
 
 

@@ -1,4 +1,4 @@
-"""TVM is asked about every program of the chapters: does it accept what the profile `tvm` accepts?"""
+"""TVM is asked about every program of the chapters: does it accept the same programs as the profile `tvm`?"""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ OTHER_INFO = {
 
 
 def as_module(text: str) -> str:
-    """The program as TVM wants it: a class, and the imports."""
+    """The program as TVM expects it: a class, and the imports."""
     if "@I.ir_module" in text:
         return HEAD + text
     return f"{HEAD}@I.ir_module\nclass Module:\n{textwrap.indent(text, '    ')}"
 
 
 def accepted(text: str) -> bool:
-    """Whether the profile `tvm` finds no error."""
+    """True if the profile `tvm` finds no error."""
     module, report = read_program(text, "chapter.py")
     return module is not None and not report.errors and rxe.well_formed(module, profile="tvm")
 

@@ -1,7 +1,7 @@
-"""Run here what TVM has lowered: `python -m tests.oracle.their_lowering [NAME …]`.
+"""Run programs lowered by TVM: `python -m tests.oracle.their_lowering [NAME …]`.
 
-TVM's LegalizeOps lowers each example of an operator; its text is read, checked and compiled by numba here, and must compute what
-`evaluate` does. So does a model that comes from the middle of TVM's pipeline.
+TVM's LegalizeOps lowers each example of an operator. Its text is parsed, checked and compiled by numba here, and must
+compute the result of `evaluate`. So must a model from the middle of TVM's pipeline.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.support.oracle import Oracle
 
 @dataclass(frozen=True)
 class Reason:
-    """Why TVM's lowerings of some calls of an operator do not run here, or not alike."""
+    """The reason why TVM's lowerings of some calls of an operator do not run here, or compute something else."""
 
     names: str
     calls: str
@@ -42,14 +42,14 @@ class Reason:
     why: str
 
     def is_about(self, call: Example) -> bool:
-        """Whether the reason speaks of a call."""
+        """True if the reason applies to a call."""
         return (
             re.fullmatch(self.names, short(call.op)) is not None
             and re.search(self.calls, str(call)) is not None
         )
 
     def explains(self, call: Example, text: str) -> bool:
-        """Whether it explains what came of a call."""
+        """True if it explains the outcome of a call."""
         return self.is_about(call) and self.words in text
 
 
@@ -79,7 +79,7 @@ REASONS = (
 
 
 def outcome(call: Example, oracle: Oracle) -> Outcome:
-    """What comes of TVM's lowering of a call."""
+    """The outcome of TVM's lowering of a call."""
     at = accepted(call, 0)
     if at is None:
         return Outcome(call, REFUSED)
@@ -107,7 +107,7 @@ def _problem(text: str, inputs: Any, made: Any) -> str:
 
 
 def _printed(text: str, oracle: Oracle) -> str:
-    """What TVM finds different when it reads what we print of its text; nothing if it can't read that text itself."""
+    """The difference that TVM finds in our print of its text; empty if it can't read its own text."""
     ours = rxe.parse(text).script()
     same = oracle.equal(text, ours)
     if same.ok:

@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m tests.perf [NAME…]`, with TVM beside them where it is installed."""
+"""Run benchmarks: `python -m tests.perf [NAME…]`, beside TVM if it is installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW = "{:<24} {:>12} {:>12} {:>8} {:>6}  {}"
 
 
 def main() -> int:
-    """Measure what was asked for, print one row for each, and return 1 if a goal was missed."""
+    """Measure the named benchmarks, print one row for each, and return 1 if a goal was missed."""
     arguments = _arguments()
     chosen = [item for item in BENCHMARKS if item.name in (arguments.names or {item.name})]
     oracle = Oracle() if Oracle.is_installed() and not arguments.no_tvm else None

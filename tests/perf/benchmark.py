@@ -1,4 +1,4 @@
-"""A benchmark, what it measured, and the registry in which the benchmarks are listed."""
+"""A benchmark, its result, and the registry of benchmarks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True)
 class Result:
-    """Medians in seconds; `tvm` is None where TVM was not asked or has nothing like it."""
+    """Medians in seconds; `tvm` is None if TVM was not asked or has no counterpart."""
 
     name: str
     ours: float
@@ -23,12 +23,12 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as fast as TVM we are."""
+        """How many times as fast as TVM this project is."""
         return None if self.tvm is None else self.tvm / self.ours
 
     @property
     def verdict(self) -> str:
-        """Return whether the goal is met, or an empty text where there is nothing to compare."""
+        """Return whether the goal is met, or an empty text if there is nothing to compare."""
         if self.goal is None or self.ratio is None:
             return ""
         return "ok" if self.ratio >= self.goal else "below the goal"
@@ -38,8 +38,8 @@ class Result:
 class Benchmark:
     """One measured piece of work.
 
-    `prepare` makes the text and the work on it, outside of the measured time; `tvm` is what the oracle is
-    asked to time on the same text (see `Oracle.time`); `goal` is the smallest ratio we accept.
+    `prepare` returns the text and the work on it, outside of the measured time. `tvm` names the work that the oracle times
+    on the same text (see `Oracle.time`). `goal` is the smallest accepted ratio.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Writes transformer-like Relax modules of any length, as TVM 0.27 prints them.
+"""Generate transformer-like Relax modules of any length, as TVM 0.27 prints them.
 
-Every layer is 34 bindings: among them a dead one, a duplicated expression, an alias, a tuple that is split
-and projected, and a call_tir of a PrimFunc that all layers share. The text is byte for byte what TVM prints
-for the module that it parses from it, so printing it again can be compared as well.
+Every layer is 34 bindings. Among them are a dead one, a duplicated expression, an alias, a tuple that is split and
+projected, and a call_tir of a PrimFunc that all layers share. The text is byte for byte TVM's print of the parsed
+module, so that printing can be compared as well.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Module:
 
 
 def dataflow_blocks(count: int) -> str:
-    """A function of this many dataflow blocks."""
+    """A function with this many dataflow blocks."""
     one = (
         "        with R.dataflow():\n            a{0} = R.add(b{1}, x)\n            b{0} = R.exp(a{0})\n"
         "            R.output(b{0})\n"
@@ -148,13 +148,13 @@ def dataflow_blocks(count: int) -> str:
 
 
 def branches(count: int) -> str:
-    """A function of this many Ifs."""
+    """A function with this many Ifs."""
     one = "        if c:\n            b{0} = R.add(b{1}, x)\n        else:\n            b{0} = R.exp(b{1})\n"
     return _chain(one, count)
 
 
 def closures(count: int) -> str:
-    """A function of this many local functions that capture a parameter."""
+    """A function with this many local functions that capture a parameter."""
     one = (
         f"        @R.function\n        def f{{0}}(p: {VECTOR}) -> {VECTOR}:\n            q = R.add(p, x)\n"
         "            return q\n        b{0} = f{0}(b{1})\n"
@@ -168,7 +168,7 @@ def _chain(one: str, count: int) -> str:
 
 
 def dimension(terms: int) -> str:
-    """A function over a tensor whose length is a sum of this many terms, nested to the left as Python reads it."""
+    """A function over a tensor whose length is a sum of this many terms, nested to the left as Python parses it."""
     length = " + ".join(["n * 2", "n"] * (terms // 2))
     info = f'R.Tensor(({length},), dtype="float32")'
     head = MAIN[: MAIN.index("    @R.function")]

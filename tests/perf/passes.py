@@ -1,4 +1,4 @@
-"""Inference, inference again after an edit, and lowering of generated transformer modules."""
+"""Inference, inference after an edit, and lowering of generated transformer modules."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def _legalize(bindings: int) -> tuple[str, Work]:
     module = relax_explorer.normalize(relax_explorer.parse(text))
 
     def work() -> object:
-        legalize._TEMPLATES.clear()  # TVM keeps no templates either
+        legalize._TEMPLATES.clear()  # TVM caches no templates either
         return relax_explorer.apply_pass(module, "LegalizeOps")
 
     return text, work
 
 
 def _pass(name: str, bindings: int, before: str = "") -> tuple[str, Work]:
-    """A pass over a module in normal form; TVM's works on the text that `before` leaves."""
+    """A pass over a module in normal form; TVM's pass works on the text that `before` leaves."""
     import relax_explorer
 
     text = transformer(bindings)
@@ -69,8 +69,8 @@ def _normal(bindings: int, fresh: bool) -> tuple[str, Work]:
 
     text = transformer(bindings)
     module = relax_explorer.normalize(relax_explorer.parse(text))
-    # What is known of a module is kept with it, so that every measured round has a module of its own.
-    # What is known of a function, too: with `fresh`, all bindings are looked at each time.
+    # Facts are cached with their module, so every measured round gets a new module.
+    # Functions cache facts, too: `fresh` copies them, so that every round visits all bindings.
 
     def work() -> object:
         functions = {name: copy(fn) if fresh else fn for name, fn in module.functions.items()}
@@ -80,7 +80,7 @@ def _normal(bindings: int, fresh: bool) -> tuple[str, Work]:
 
 
 PASSES = [
-    # Milliseconds for a thousand bindings are microseconds for each; at most 20 are wanted.
+    # Milliseconds for a thousand bindings are microseconds per binding; the goal is at most 20.
     Benchmark("infer-1000", partial(_infer, 1_000)),
     Benchmark("infer-10000", partial(_infer, 10_000), repeat=3),
     Benchmark("edit-10000", partial(_edit, 10_000)),
@@ -97,6 +97,6 @@ PASSES = [
     Benchmark(
         "dead-code-10000", partial(_pass, "DeadCodeElimination", 10_000), tvm="DeadCodeElimination", goal=5
     ),
-    # TVM's reader would need hours for the text; a module built by its BlockBuilder took 75 s.
+    # TVM's parser would need hours for the text; a module built by its BlockBuilder took 75 s.
     Benchmark("dead-code-100000", partial(_pass, "DeadCodeElimination", 100_000), repeat=1),
 ]

@@ -19,7 +19,7 @@ def _print(bindings: int) -> tuple[str, Work]:
     import relax_explorer
 
     text = transformer(bindings)
-    # Printed text may be kept with its module, so that every measured print has a module of its own.
+    # A module may cache its printed text, so every measured print gets a new module.
     fresh = iter([relax_explorer.parse(text) for _ in range(PRINTS + 1)])
     return text, lambda: next(fresh).script()
 
@@ -33,7 +33,7 @@ def _check(bindings: int) -> tuple[str, Work]:
 
 
 def _print_used(bindings: int) -> tuple[str, Work]:
-    """Printing in a process that has worked on a larger module, and still holds it."""
+    """Printing in a process that has worked on a larger module and still holds it."""
     import relax_explorer
 
     large = relax_explorer.normalize(relax_explorer.parse(transformer(20_000)))
@@ -90,16 +90,16 @@ PRINTS = 5
 TEXT = [
     Benchmark("parse-1000", partial(_parse, 1_000), tvm="parse", goal=15),
     Benchmark("parse-10000", partial(_parse, 10_000), tvm="parse", goal=40, repeat=3, tvm_repeat=1),
-    # TVM would need minutes; ours is to be ten times parse-10000.
+    # TVM would need minutes; ours should take ten times as long as parse-10000.
     Benchmark("parse-100000", partial(_parse, 100_000), repeat=1),
-    # Inference from scratch, every rule, and unused values; TVM's checks stop at the first problem and tell no place.
+    # Inference from scratch, every rule, and unused values; TVM's checks stop at the first problem without its place.
     Benchmark("check-10000", partial(_check, 10_000), repeat=3),
     Benchmark("well-formed-10000", partial(_well_formed, 10_000), tvm="well_formed", goal=1),
     Benchmark("print-1000", partial(_print, 1_000), tvm="script", goal=3, repeat=PRINTS),
     Benchmark("print-used-1000", partial(_print_used, 1_000), tvm="script", goal=3, repeat=PRINTS),
     Benchmark("hash-10000", partial(_hash, 10_000), tvm="structural_hash", goal=1),
     Benchmark("diff-renamed-10000", partial(_diff, 10_000)),
-    # Each row is to take twice the time of the row before.
+    # Each row should take twice the time of the row before.
     *[
         Benchmark(f"blocks-{n}", partial(_parse_and_check, dataflow_blocks(n)), repeat=1)
         for n in (8_000, 16_000)

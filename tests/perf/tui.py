@@ -1,4 +1,4 @@
-"""The explorer in a real terminal on the generated module of 1,000 bindings: process start to first text, key to repaint."""
+"""The explorer in a real terminal with the generated module of 1,000 bindings: time to the first text, and from key to repaint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.perf.benchmark import Benchmark, Work
 from tests.perf.generate import transformer
 
 SIZE = (50, 160)
-QUIET = 0.003  # seconds without a byte that end a repaint; they count
+QUIET = 0.003  # this many seconds without output end a repaint; they are part of the time
 TEXT = b"matmul"
 
 
@@ -33,7 +33,7 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
 
     def read_until(self, mark: bytes, seconds: float = 20) -> bytes:
-        """What the process wrote up to `mark`; raises TimeoutError when it doesn't come."""
+        """The output of the process up to `mark`; raises TimeoutError if it doesn't come."""
         seen = b""
         while mark not in seen:
             ready, _, _ = select.select([self.fd], [], [], seconds)
