@@ -122,12 +122,8 @@ class AdaptiveAvgPool(Windowed):
             counts = reduce(p.Mul, [simplify(p.Sub(end, start)) for start, end in ends])
             return share(total[i], counts)
 
-        return tiled_stage(
-            te,
-            te.compute("adaptive_pool_avg", ordered(work_layout, lengths), element),
-            work_layout,
-            result_layout,
-        )
+        average = te.compute("adaptive_pool_avg", ordered(work_layout, lengths), element)
+        return tiled_stage(te, average, work_layout, result_layout)
 
 
 def _adapted(spatial: str, size: dict[str, p.PrimExpr], output_size: Ints | None) -> dict[str, p.PrimExpr]:
