@@ -1,4 +1,4 @@
-"""Problems as data: codes, labels, diagnostics, and the one exception that core raises for a user's program."""
+"""Problems as data: codes, labels, diagnostics, and the exception that core raises for a bad program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_explorer.core.source import Span
 
 
 class Severity(IntEnum):
-    """How bad a problem is; larger is worse."""
+    """The severity of a problem. Larger is worse."""
 
     NOTE = 0
     WARNING = 1
@@ -46,13 +46,13 @@ class Label:
 
     @property
     def span(self) -> Span | None:
-        """Where the place stands in a text, if it stands in one."""
+        """The span of the place, or None if it is in no text."""
         return self.place if isinstance(self.place, Span) else getattr(self.place, "span", None)
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of the text that cures a problem: what `span` covers becomes `text`."""
+    """A change of the text that fixes a problem: replace the text in `span` by `text`."""
 
     span: Span
     text: str
@@ -63,9 +63,9 @@ ONLY_HERE = "the specification says so; TVM has no such rule, and `check --profi
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem: a sentence, the places it speaks of, and what to do about it.
+    """One problem: a sentence, labelled places, and a hint how to fix it.
 
-    `spec_only` marks a rule of the specification that TVM 0.27 does not have; `edits` together are a correction.
+    `spec_only` marks a rule of the specification that TVM 0.27 does not have. All `edits` together are one fix.
     """
 
     code: Code
@@ -85,7 +85,7 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
-        """Whether the program can't be accepted as it is."""
+        """True if the program can't be accepted."""
         return self.level is Severity.ERROR
 
     @property
@@ -97,12 +97,12 @@ class Diagnostic:
 
     @property
     def span(self) -> Span | None:
-        """Where the problem stands, if it stands in a text."""
+        """The span of the primary label, or None if the problem is in no text."""
         return self.primary.span if self.primary else None
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The notes, and whose rule it is when TVM has no such rule."""
+        """The notes, plus one for a rule that TVM does not have."""
         return (*self.notes, ONLY_HERE) if self.spec_only else self.notes
 
     def order(self) -> tuple[str, int, int, str]:
@@ -148,13 +148,13 @@ def _place_json(span: Span) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Report:
-    """Collects diagnostics; a problem said twice of one place is kept once."""
+    """Collects diagnostics. The same problem at the same place is kept once."""
 
     items: list[Diagnostic] = field(default_factory=list)
     _seen: set[tuple[Any, ...]] = field(default_factory=set)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Keep `diagnostic` unless the same was said of the same place."""
+        """Keep `diagnostic` unless the same problem at the same place is already there."""
         place = diagnostic.primary.place if diagnostic.primary else None
         key = (
             diagnostic.code.id,
@@ -166,7 +166,7 @@ class Report:
             self.items.append(diagnostic)
 
     def say(self, code: Code, message: str, place: Any = None, label: str = "", **more: Any) -> Diagnostic:
-        """Make and keep a diagnostic with one primary label; returns it."""
+        """Make a diagnostic with one primary label, keep it and return it."""
         labels = (Label(place, label, primary=True),) if place is not None else ()
         diagnostic = Diagnostic(code, message, labels + tuple(more.pop("labels", ())), **more)
         self.add(diagnostic)
@@ -179,11 +179,11 @@ class Report:
 
     @property
     def errors(self) -> list[Diagnostic]:
-        """The errors among what was collected."""
+        """The collected errors."""
         return [item for item in self.items if item.is_error]
 
     def sorted(self) -> list[Diagnostic]:
-        """Everything collected, by place."""
+        """All collected diagnostics, ordered by place."""
         return sorted(self.items, key=Diagnostic.order)
 
     def __iter__(self) -> Iterator[Diagnostic]:
@@ -194,7 +194,7 @@ class Report:
 
 
 class Failure(Exception):
-    """The user's program can't be processed; `.diagnostics` says why."""
+    """The user's program can't be processed. `.diagnostics` has the reasons."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(str(item) for item in diagnostics))
@@ -202,7 +202,7 @@ class Failure(Exception):
 
 
 class ParseError(Failure):
-    """A text is not a program that can be read; `module` is what could be read of it, None where there is no telling."""
+    """A text can't be read as a program. `module` has the readable part, or None if there is none."""
 
     def __init__(self, *diagnostics: Diagnostic, module: Any = None) -> None:
         super().__init__(*diagnostics)

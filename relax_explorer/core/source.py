@@ -1,4 +1,4 @@
-"""Where text came from: files, lines, columns and spans."""
+"""Source texts and positions in them: lines, columns and spans."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 
 class Source:
-    """One text with its name; columns are code points from 0, lines count from 1."""
+    """One text with its name. Columns are code points from 0, lines count from 1."""
 
     def __init__(self, text: str, filename: str = "<text>") -> None:
         self.text = text
@@ -25,11 +25,11 @@ class Source:
 
     @cached_property
     def is_ascii(self) -> bool:
-        """Whether byte columns and character columns are the same."""
+        """True if byte columns and character columns are the same."""
         return self.text.isascii()
 
     def line(self, number: int) -> str:
-        """Text of line `number` (from 1) without its line end; empty beyond the last line."""
+        """Text of line `number` (from 1) without its line end. Empty beyond the last line."""
         if not 1 <= number <= len(self.line_starts):
             return ""
         start = self.line_starts[number - 1]
@@ -37,7 +37,7 @@ class Source:
         return self.text[start:end]
 
     def column(self, line: int, byte_column: int) -> int:
-        """Character column (from 0) of a UTF-8 byte column, which is what Python's `ast` counts."""
+        """Character column (from 0) of a UTF-8 byte column. Python's `ast` counts bytes."""
         if self.is_ascii:
             return byte_column
         return len(self.line(line).encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "replace"))
@@ -50,7 +50,7 @@ class Source:
     def span(
         self, line: int, column: int, end_line: int | None = None, end_column: int | None = None
     ) -> Span:
-        """Span between two positions given in character columns."""
+        """Span between two positions, in character columns."""
         return Span(
             self,
             line,
@@ -67,7 +67,7 @@ class Source:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Span:
-    """A stretch of a source: lines from 1, columns from 0, the end exclusive."""
+    """A part of a source: lines from 1, columns from 0, the end exclusive."""
 
     source: Source
     line: int

@@ -156,8 +156,8 @@ class BlockBuilder:
         out: s.StructInfo,
     ) -> e.Call:
         """A call of the PrimFunc from `rule(te, *operands, out)`. It is added to the module under a name based on `name`."""
-        fn, given = legalize.kernel(rule, args, infos, out)
-        return self.call_tir(self.editor.add(name, fn), given, out)
+        fn, operands = legalize.kernel(rule, args, infos, out)
+        return self.call_tir(self.editor.add(name, fn), operands, out)
 
     def call_tir(
         self,
@@ -167,8 +167,8 @@ class BlockBuilder:
         known: s.StructInfo | None = None,
     ) -> e.Call:
         """A call_tir of a kernel of the module. `known` may be more precise than the result of the kernel."""
-        op, given = e.op_ref("relax.call_tir"), e.tuple_of(tuple(args))
-        return e.Call(op, (kernel, given), sinfo_args=(out,), struct_info=known or out, span=self.span)
+        op, operands = e.op_ref("relax.call_tir"), e.tuple_of(tuple(args))
+        return e.Call(op, (kernel, operands), sinfo_args=(out,), struct_info=known or out, span=self.span)
 
     def call_function(self, name: str, fn: Member, args: Sequence[e.Expr]) -> e.Call:
         """A call of `fn`, which is added to the module under a name based on `name`."""

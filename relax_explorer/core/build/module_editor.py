@@ -68,10 +68,10 @@ class ModuleEditor:
 
     def replace(self, name: str, fn: Member) -> None:
         """Replace a function. Raises KeyError if there is none."""
-        where = self._added if name in self._added else self._functions
-        if name not in where:
+        functions = self._added if name in self._added else self._functions
+        if name not in functions:
             raise KeyError(name)
-        where[name] = fn
+        functions[name] = fn
 
     def remove(self, name: str) -> None:
         """Remove a function. Raises KeyError if there is none. Its name is not used again."""
@@ -82,10 +82,10 @@ class ModuleEditor:
         """The StructInfo of a function, or None if there is no such function."""
         if name not in self:
             return None
-        fn, known = self[name], self._infos.get(name)
-        if known is None or known[0] is not fn:
-            known = self._infos[name] = fn, _info(fn)
-        return known[1]
+        fn, cached = self[name], self._infos.get(name)
+        if cached is None or cached[0] is not fn:
+            cached = self._infos[name] = fn, _info(fn)
+        return cached[1]
 
     def reference(self, name: str) -> e.GlobalVar:
         """The reference to a function of the module, with its signature."""

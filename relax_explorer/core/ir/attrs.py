@@ -12,19 +12,19 @@ _SIMPLE = (str, int, type(None))
 
 
 def _key(value: Any) -> Any:
-    """A hashable key that tells apart what Python's equality does not: 1, 1.0 and True; 0.0 and -0.0."""
-    kind = type(value)
-    if kind is str or value is None:
+    """A hashable key. Unlike Python's equality, it distinguishes 1, 1.0 and True, and 0.0 and -0.0."""
+    value_type = type(value)
+    if value_type is str or value is None:
         return value
-    if kind is float:
+    if value_type is float:
         return (float, value.hex())
-    if kind is tuple:
+    if value_type is tuple:
         return (tuple, *[_key(item) for item in value])
-    return (kind, value)
+    return (value_type, value)
 
 
 class Attrs(Mapping[str, Any]):
-    """An immutable mapping from names to constants; equal mappings (in the same order) are one object.
+    """An immutable mapping from names to constants. Equal mappings (in the same order) are one object.
 
     Values are None, bool, int, float, str, DType, StructInfo, PrimExpr, IndexMap, Attrs (a nested mapping) and
     tuples of these.
@@ -36,12 +36,12 @@ class Attrs(Mapping[str, Any]):
     def __new__(cls, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> Attrs:
         pairs = tuple(items.items() if isinstance(items, Mapping) else items)
         key = tuple([(name, _key(value)) for name, value in pairs])
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit._dict = dict(pairs)
-            _TABLE.add(key, hit)
-        return hit
+        attrs = _TABLE.find(key)
+        if attrs is None:
+            attrs = object.__new__(cls)
+            attrs._dict = dict(pairs)
+            _TABLE.add(key, attrs)
+        return attrs
 
     def __getitem__(self, name: str) -> Any:
         return self._dict[name]
@@ -59,15 +59,15 @@ class Attrs(Mapping[str, Any]):
     __eq__ = object.__eq__
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The constant called `name`, else `default`."""
+        """The constant called `name`, or `default`."""
         return self._dict.get(name, default)
 
     def having(self, **changes: Any) -> Attrs:
-        """A mapping with some entries set."""
+        """A copy with some entries set."""
         return Attrs({**self._dict, **changes})
 
     def without(self, *names: str) -> Attrs:
-        """A mapping with some entries left out."""
+        """A copy without some entries."""
         return Attrs({name: value for name, value in self._dict.items() if name not in names})
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Attrs(Mapping[str, Any]):
 
 
 def freeze(value: Any) -> Any:
-    """`value` with lists made tuples and dicts made Attrs."""
+    """`value` with lists turned into tuples and dicts into Attrs."""
     if isinstance(value, (list, tuple)):
         return tuple([freeze(item) for item in value])
     if isinstance(value, dict):
@@ -87,6 +87,6 @@ EMPTY = Attrs()
 
 
 class Verbatim(str):
-    """A value kept as the text it was written in, such as `T.target({"kind": "llvm"})`; printed as it is."""
+    """A value kept as its source text, such as `T.target({"kind": "llvm"})`, and printed unchanged."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Element types of tensors and scalars; an unknown element type is None."""
+"""Element types of tensors and scalars. An unknown element type is None."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ _SMALL_FLOATS = (
     "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
 )  # fmt: skip
-# How DLPack numbers the kinds of element types.
+# DLPack's numbers for the kinds of element types.
 _CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
 _SMALL_CODES = {name: 7 + n for n, name in enumerate(_SMALL_FLOATS)}
-UNSPECIFIED_FLOAT = (
-    "float8"  # TVM has the name, and no format for it: nothing holds or computes such elements
-)
+UNSPECIFIED_FLOAT = "float8"  # TVM has this name without a format: no array has such elements
 MOST_LANES = 65535  # DLPack counts them in 16 bits
 _UNKNOWN = frozenset({"", "void", "handle64x0"})
 _TABLE: dict[str, DType] = {}
@@ -45,26 +43,26 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """Whether values are floating point, of any width."""
+        """True for floating point of any width."""
         return self.kind in ("float", "bfloat")
 
     @property
     def is_int(self) -> bool:
-        """Whether values are integers, signed or not, bool excluded."""
+        """True for signed and unsigned integers, but not for bool."""
         return self.kind in ("int", "uint")
 
     @property
     def is_bool(self) -> bool:
-        """Whether values are truth values."""
+        """True for bool."""
         return self.kind == "bool"
 
     @property
     def code(self) -> int:
-        """How DLPack numbers the kind of the elements; elements of 8 bits and less that are floats have a number each."""
+        """DLPack's number for the kind of the elements. Each float type of 8 bits or fewer has its own number."""
         return _SMALL_CODES.get(self.name, _CODES[self.kind])
 
     def to_numpy(self) -> np.dtype[Any]:
-        """The numpy dtype of arrays of this type; raises TypeError for handles and vectors."""
+        """The numpy dtype of arrays of this type. Raises TypeError for handles and vectors."""
         if self._numpy is None:
             self._numpy = _numpy_dtype(self)
         known: np.dtype[Any] = self._numpy
@@ -82,38 +80,38 @@ class DType:
         return dtype, (self.name,)
 
 
-def _numpy_dtype(wanted: DType) -> np.dtype[Any]:
+def _numpy_dtype(element: DType) -> np.dtype[Any]:
     import numpy as np
 
-    if wanted.kind == "handle" or wanted.lanes != 1 or wanted.name == UNSPECIFIED_FLOAT:
-        raise TypeError(f"no array holds elements of type {wanted.name}")
-    if wanted.kind == "bfloat" or wanted.name in _SMALL_FLOATS:
+    if element.kind == "handle" or element.lanes != 1 or element.name == UNSPECIFIED_FLOAT:
+        raise TypeError(f"no array holds elements of type {element.name}")
+    if element.kind == "bfloat" or element.name in _SMALL_FLOATS:
         import ml_dtypes
 
-        narrow: np.dtype[Any] = np.dtype(getattr(ml_dtypes, wanted.name))
+        narrow: np.dtype[Any] = np.dtype(getattr(ml_dtypes, element.name))
         return narrow
-    if wanted.is_int and wanted.bits < 8:
+    if element.is_int and element.bits < 8:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, wanted.name)) if wanted.bits in (2, 4) else np.dtype(np.bool_)
-    return np.dtype(wanted.name)
+        return np.dtype(getattr(ml_dtypes, element.name)) if element.bits in (2, 4) else np.dtype(np.bool_)
+    return np.dtype(element.name)
 
 
-def limits(kind: DType) -> tuple[float, float]:
+def limits(element: DType) -> tuple[float, float]:
     """The least and the largest finite number of a numeric element type."""
-    if kind.is_int:
-        signed = kind.kind == "int"
-        return -(1 << (kind.bits - 1)) * signed, (1 << (kind.bits - signed)) - 1
+    if element.is_int:
+        signed = element.kind == "int"
+        return -(1 << (element.bits - 1)) * signed, (1 << (element.bits - signed)) - 1
     import ml_dtypes
 
-    most = float(ml_dtypes.finfo(kind.to_numpy()).max)  # type: ignore[no-untyped-call]  # ml_dtypes has no types
+    most = float(ml_dtypes.finfo(element.to_numpy()).max)  # type: ignore[no-untyped-call]  # ml_dtypes has no types
     return -most, most
 
 
 def dtype(name: str) -> DType:
-    """The element type called `name`; raises ValueError for a name that is none."""
-    hit = _TABLE.get(name)
-    return hit if hit is not None else _make(name)
+    """The element type called `name`. Raises ValueError if there is none."""
+    cached = _TABLE.get(name)
+    return cached if cached is not None else _make(name)
 
 
 def _make(name: str) -> DType:
@@ -127,29 +125,29 @@ def _make(name: str) -> DType:
     base = f"{kind}{digits}{suffix or ''}"
     if kind in ("bool", "handle"):
         bits = 64 if kind == "handle" else 8
-        known = base in ("bool", "handle", "handle64")
+        exists = base in ("bool", "handle", "handle64")
     elif suffix:
-        bits, known = int(digits or 0), base in _SMALL_FLOATS
+        bits, exists = int(digits or 0), base in _SMALL_FLOATS
     else:
         bits = int(digits or 0)
-        known = bits in _SIZES[kind]
-    if not known:
+        exists = bits in _SIZES[kind]
+    if not exists:
         raise ValueError(f"{name!r} is not an element type")
     if base == "handle64":
         return dtype("handle")
     if base == "uint1":  # the specification's spelling of bool (errata E-57)
         return _TABLE.setdefault(name, dtype("bool").with_lanes(lanes))
-    made = DType(name, kind, bits, lanes)
-    return _TABLE.setdefault(name, made)
+    new_dtype = DType(name, kind, bits, lanes)
+    return _TABLE.setdefault(name, new_dtype)
 
 
 def element_type(name: str) -> DType | None:
-    """The element type that an annotation says; None where it says that it is unknown: empty, `void`, `handle64x0`."""
+    """The element type of an annotation. None for an unknown one: empty, `void` or `handle64x0`."""
     return None if name in _UNKNOWN else dtype(name)
 
 
 def from_numpy(array_dtype: np.dtype[Any]) -> DType:
-    """The element type of a numpy dtype; raises ValueError when Relax has none for it."""
+    """The element type of a numpy dtype. Raises ValueError if Relax has no such type."""
     return dtype(array_dtype.name)
 
 

@@ -1,4 +1,4 @@
-"""From StructInfo to types, which know no shapes, and back."""
+"""Converts StructInfo to types, which have no shapes, and back."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _ERASED: PerNode[t.Type] = PerNode()
 
 
 def erase_struct_info(info: s.StructInfo) -> t.Type:
-    """The type of a StructInfo: what it says without shapes and values."""
-    hit = _ERASED.get(id(info))
-    if hit is None:
-        hit = _ERASED.add(info, _ERASE[type(info)](info))
-    return hit
+    """The type of a StructInfo, without shapes and values."""
+    erased = _ERASED.get(id(info))
+    if erased is None:
+        erased = _ERASED.add(info, _ERASE[type(info)](info))
+    return erased
 
 
 def checked_type(expr: Expr) -> t.Type | None:
-    """The type of an expression of a normalized program; None before it is checked, and of an operator."""
+    """The type of an expression in a normalized program. None before normalization, and for operators."""
     return None if expr.struct_info is None else erase_struct_info(expr.struct_info)
 
 
@@ -43,14 +43,14 @@ _ERASE: dict[type, Callable[[Any], t.Type]] = {
 }
 
 
-def wrap_type(kind: t.Type) -> s.StructInfo:
-    """The StructInfo that says what a type says: shapes are unknown, a packed function is `default_derive`d."""
-    return _WRAP[type(kind)](kind)
+def wrap_type(ty: t.Type) -> s.StructInfo:
+    """The StructInfo of a type. Shapes are unknown; a packed function gets the derive function `default_derive`."""
+    return _WRAP[type(ty)](ty)
 
 
-def _wrap_func(kind: t.FuncType) -> s.StructInfo:
-    params = tuple([wrap_type(argument) for argument in kind.arg_types])
-    return s.FuncStructInfo(params, wrap_type(kind.ret_type), kind.pure)
+def _wrap_func(ty: t.FuncType) -> s.StructInfo:
+    params = tuple([wrap_type(argument) for argument in ty.arg_types])
+    return s.FuncStructInfo(params, wrap_type(ty.ret_type), ty.pure)
 
 
 _WRAP: dict[type, Callable[[Any], s.StructInfo]] = {

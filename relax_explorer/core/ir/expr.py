@@ -1,7 +1,7 @@
 """Expressions, bindings and functions of Relax.
 
-Nodes are equal only to themselves: two equal calls on two lines are two places. `struct_info` is filled by whoever makes
-the node (the builder, the normalizer) and is None on what the parser made and nobody has checked yet.
+A node is equal only to itself: two equal calls on two lines are two places. The parser leaves `struct_info` at None; the
+normalizer and the builder set it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from relax_explorer.core.source import Span
 
 
 class Expr:
-    """Any Relax expression; each has `struct_info` and `span`."""
+    """Any Relax expression. Each has `struct_info` and `span`."""
 
     __slots__ = ()
     struct_info: StructInfo | None
@@ -26,7 +26,7 @@ class Expr:
 
 @node
 class Var(Expr):
-    """A variable is its identity; its name is a hint."""
+    """A variable. Only its identity counts; its name is a hint."""
 
     name: str
     struct_info: StructInfo | None = None
@@ -35,17 +35,17 @@ class Var(Expr):
 
 @node
 class DataflowVar(Var):
-    """A variable that only its dataflow block can see."""
+    """A variable that is visible only inside its dataflow block."""
 
 
 def var_like(var: Var, info: StructInfo | None, kind: type[Var] | None = None) -> Var:
-    """Another variable of the same name and place; of the same kind unless another is given."""
+    """A new variable with the name, span and class of `var`, and other StructInfo. `kind` is another class for it."""
     return (kind or type(var))(var.name, info, var.span)
 
 
 @node
 class GlobalVar(Expr):
-    """The name of a function of the module, used as a value."""
+    """A reference to a function of the module, by name."""
 
     name: str
     struct_info: StructInfo | None = None
@@ -54,7 +54,7 @@ class GlobalVar(Expr):
 
 @node
 class ExternFunc(Expr):
-    """A packed function, known by its global name only."""
+    """A packed function, referred to by its global name."""
 
     name: str
     struct_info: StructInfo | None = None
@@ -63,7 +63,7 @@ class ExternFunc(Expr):
 
 @node
 class OpRef(Expr):
-    """An operator such as `relax.matmul`; made by `op_ref`, so that one name is one object."""
+    """An operator such as `relax.matmul`. `op_ref` makes it, so that each name has one object."""
 
     name: str
     struct_info: StructInfo | None = None
@@ -74,7 +74,7 @@ _OP_REFS: dict[str, OpRef] = {}
 
 
 def op_ref(name: str) -> OpRef:
-    """The one reference to operator `name`, which carries its `relax.` prefix."""
+    """The one reference to operator `name`, such as `relax.matmul`."""
     hit = _OP_REFS.get(name)
     return hit if hit is not None else _OP_REFS.setdefault(name, OpRef(name))
 
@@ -83,8 +83,8 @@ def op_ref(name: str) -> OpRef:
 class Constant(Expr):
     """A tensor known when the program is compiled.
 
-    `data` is a read-only numpy array, or None when the text left the data out ("metadata omitted"); then `key` says which
-    constant it was.
+    `data` is a read-only numpy array. It is None if the text omits the data ("metadata omitted"); then `key` identifies
+    the constant.
     """
 
     data: Any
@@ -95,7 +95,7 @@ class Constant(Expr):
 
 @node
 class ShapeExpr(Expr):
-    """A shape built from scalar expressions of int64: narrower integers are widened, anything else raises TypeError."""
+    """A shape of int64 scalar expressions. Narrower integers are widened; any other dtype raises TypeError."""
 
     values: tuple[PrimExpr, ...]
     struct_info: StructInfo | None = None
@@ -173,7 +173,7 @@ class Call(Expr):
 
 @node
 class If(Expr):
-    """`true_branch` or `false_branch`, by a scalar bool."""
+    """`true_branch` or `false_branch`, chosen by a scalar bool."""
 
     condition: Expr
     true_branch: Expr
@@ -184,7 +184,7 @@ class If(Expr):
 
 @node
 class VarBinding:
-    """`var: annotation = value`; what the user annotated stays apart from what was derived (`var.struct_info`)."""
+    """`var: annotation = value`. The user's annotation is kept apart from the inferred `var.struct_info`."""
 
     var: Var
     value: Expr
@@ -253,13 +253,13 @@ class Function(Expr):
 
     @property
     def is_private(self) -> bool:
-        """Whether only the module itself can call the function."""
+        """True if only the module itself can call the function."""
         return "global_symbol" not in self.attrs
 
 
 @node
 class OpaqueFunction(Expr):
-    """A member of the module that is kept as text: a Python function (`@I.pyfunc`), a macro, an external function."""
+    """A member of the module kept as text: a Python function (`@I.pyfunc`), a macro, or an external function."""
 
     text: str
     decorator: str = ""
@@ -272,15 +272,15 @@ UNREAD = "relax_explorer.unread"
 
 
 def unread(operands: tuple[Expr, ...] = (), span: Span | None = None) -> Call:
-    """What stands for an expression that could not be read, over the variables it mentions: a value of which nothing is known.
+    """A placeholder for an unreadable expression, with the variables in it as operands. Its value is unknown.
 
-    Only the module that a ParseError carries has such values, so that the rest of it can be checked.
+    Only the module of a ParseError contains placeholders, so that the rest of the module can be checked.
     """
     return Call(op_ref(UNREAD), operands, EMPTY, (), None, span)
 
 
 def replace_span(expr: Expr, span: Span | None) -> Expr:
-    """A copy of `expr` that stands at another place."""
+    """A copy of `expr` with another span."""
     return replace(expr, span=span)
 
 

@@ -1,6 +1,6 @@
-"""Derived columns of a function: its bindings numbered in text order, who defines what, who uses what.
+"""Derived columns of a function: numbered bindings, definitions and uses.
 
-Facts are built on demand and kept for as long as the function object lives.
+Facts are built on demand and cached as long as the function object lives.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _FACTS: PerNode[Facts] = PerNode()
 
 
 class Facts:
-    """Columns indexed by binding number; the result of the function counts as one more reader, number `len(bindings)`."""
+    """Columns indexed by binding number, in text order. The result of the function is a reader too: number `len(bindings)`."""
 
     def __init__(self, fn: e.Function) -> None:
         self.bindings: list[e.Binding] = list(bindings(fn))
@@ -25,7 +25,7 @@ class Facts:
         for i, binding in enumerate(self.bindings):
             read = reads(binding)
             self.operands.append(read)
-            if type(binding.value) is e.Function:  # what a function inside returns is read by it
+            if type(binding.value) is e.Function:  # a nested function reads its own result
                 read = list(dict.fromkeys((*read, *variables(binding.value.body.body))))
             for var in read:
                 self.uses.setdefault(var, []).append(i)
@@ -38,38 +38,38 @@ class Facts:
 
 
 def reads(binding: e.Binding) -> list[e.Var]:
-    """Variables that a binding reads: those of its value, and those that hold the shape a match_cast compares with."""
-    found = variables(binding.value)
-    held = info_holders(binding.struct_info) if type(binding) is e.MatchCast else ()
-    return list(dict.fromkeys((*found, *held))) if held else found
+    """Variables that a binding reads: in its value, and as shapes in the StructInfo of a match_cast."""
+    in_value = variables(binding.value)
+    in_info = info_holders(binding.struct_info) if type(binding) is e.MatchCast else ()
+    return list(dict.fromkeys((*in_value, *in_info))) if in_info else in_value
 
 
 def variables(expr: e.Expr) -> list[e.Var]:
-    """Variables that a binding's value reads, in order, each once: operands, and results of its branches."""
-    found: dict[e.Var, None] = {}
+    """Variables that the value of a binding reads, in order, each once: operands, and results of branches."""
+    read: dict[e.Var, None] = {}
     stack = [expr]
     while stack:
-        item = stack.pop()
-        if type(item) is e.Var or type(item) is e.DataflowVar:
-            found[item] = None
+        node = stack.pop()
+        if type(node) is e.Var or type(node) is e.DataflowVar:
+            read[node] = None
             continue
-        if type(item) is e.Call and type(item.op) is e.OpRef:
-            stack.extend([arg for arg in item.args[::-1] if type(arg) not in _NAMELESS])
+        if type(node) is e.Call and type(node.op) is e.OpRef:
+            stack.extend([arg for arg in node.args[::-1] if type(arg) not in _NAMELESS])
             continue
-        if type(item) is e.If:
-            stack.extend([seq.body for seq in sequences(item)])
-        elif type(item) is e.Function:
-            found.update(dict.fromkeys(free_variables(item)))
-        stack.extend(operands(item)[::-1])
-    return list(found)
+        if type(node) is e.If:
+            stack.extend([seq.body for seq in sequences(node)])
+        elif type(node) is e.Function:
+            read.update(dict.fromkeys(free_variables(node)))
+        stack.extend(operands(node)[::-1])
+    return list(read)
 
 
-# What stands among operands and reads no variable.
+# Operands that read no variable.
 _NAMELESS = e.LEAVES - {e.Var, e.DataflowVar}
 
 
 def free_variables(fn: e.Function) -> list[e.Var]:
-    """Variables that a function captures from around it, in order."""
+    """Variables that a function captures from its scope, in order."""
     bound = set(fn.params)
     read: dict[e.Var, None] = dict.fromkeys(_signature_holders(fn))
     for binding in bindings(fn):

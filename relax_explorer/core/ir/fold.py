@@ -1,4 +1,4 @@
-"""Replacing variables in scalar expressions, folding where literals meet."""
+"""Replaces variables in scalar expressions, and folds operators on literals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from relax_explorer.core.ir.node import DEEP, operands_first
 
 
 def substitute(expr: p.PrimExpr, mapping: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
-    """`expr` with variables replaced, and folded where that makes literals of operands; unchanged, the same object."""
+    """`expr` with variables replaced. An operator whose operands became literals is folded. Unchanged, it is the same object."""
     if type(expr) is p.PrimVar:
         return mapping.get(expr, expr)
     if expr.size <= DEEP:
@@ -19,7 +19,7 @@ def substitute(expr: p.PrimExpr, mapping: dict[p.PrimVar, p.PrimExpr]) -> p.Prim
 
 
 def _rebuilt(expr: p.PrimExpr, operands: list[p.PrimExpr]) -> p.PrimExpr:
-    """`expr` over other operands; itself where they are its own."""
+    """`expr` with other operands. The same object if they are unchanged."""
     if all([a is b for a, b in zip(expr.children(), operands, strict=True)]):
         return expr
     folded = expr.fold(*operands) if isinstance(expr, p.Binary) else None

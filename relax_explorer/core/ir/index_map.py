@@ -1,4 +1,4 @@
-"""Index maps: how the elements of one layout are placed in another."""
+"""Index maps: they map the indices of one layout to those of another."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _PLACES: list[p.PrimVar] = []
 
 
 def place(number: int) -> p.PrimVar:
-    """What stands for the index of axis `number` in every map, so that maps which differ in names have equal results."""
+    """The variable for the index of axis `number`. All maps share it, so maps with other names have equal results."""
     while len(_PLACES) <= number:
         _PLACES.append(p.PrimVar(f"i{len(_PLACES)}", INT64))
     return _PLACES[number]
 
 
 class IndexMap:
-    """`lambda names…: results`: the element at `place(0), place(1), …` goes to `results`; equal maps are one object.
+    """`lambda names…: results`: the element at `place(0), place(1), …` moves to `results`. Equal maps are one object.
 
-    `inverse` is the way back, where the program states it.
+    `inverse` is the inverse map, if the program states it.
     """
 
     __slots__ = ("__weakref__", "inverse", "names", "results")
@@ -34,27 +34,27 @@ class IndexMap:
     def __new__(
         cls, names: Sequence[str], results: Sequence[p.PrimExpr], inverse: IndexMap | None = None
     ) -> IndexMap:
-        """The map of these names and results."""
+        """The map with these names and results."""
         key = (tuple(names), tuple(results), inverse)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = _TABLE.add(key, object.__new__(cls))
-            hit.names, hit.results, hit.inverse = key
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = _TABLE.add(key, object.__new__(cls))
+            unique.names, unique.results, unique.inverse = key
+        return unique
 
     @property
     def places(self) -> tuple[p.PrimVar, ...]:
-        """The variables that stand for the indices."""
+        """The variables of the indices."""
         return tuple([place(n) for n in range(len(self.names))])
 
     def at(self, indices: Sequence[p.PrimExpr]) -> tuple[p.PrimExpr, ...]:
-        """Where the element at `indices` goes."""
-        known: dict[p.PrimVar, p.PrimExpr] = dict(zip(self.places, indices, strict=True))
-        return tuple([p.substitute(result, known) for result in self.results])
+        """The new indices of the element at `indices`."""
+        replacements: dict[p.PrimVar, p.PrimExpr] = dict(zip(self.places, indices, strict=True))
+        return tuple([p.substitute(result, replacements) for result in self.results])
 
     @property
     def free(self) -> list[p.PrimVar]:
-        """The shape variables that the map mentions."""
+        """The shape variables in the map."""
         return [var for var in p.free_vars(*self.results) if var not in self.places]
 
     def __repr__(self) -> str:
@@ -64,6 +64,6 @@ class IndexMap:
 def index_map(
     names: Sequence[str], places: Sequence[p.PrimVar], results: Sequence[p.PrimExpr], inverse: IndexMap | None
 ) -> IndexMap:
-    """The map whose results were written with other variables for the indices."""
-    known: dict[p.PrimVar, p.PrimExpr] = {var: place(number) for number, var in enumerate(places)}
-    return IndexMap(names, [p.substitute(result, known) for result in results], inverse)
+    """The map with `results` in terms of `places`, the variables that the program uses for the indices."""
+    replacements: dict[p.PrimVar, p.PrimExpr] = {var: place(number) for number, var in enumerate(places)}
+    return IndexMap(names, [p.substitute(result, replacements) for result in results], inverse)

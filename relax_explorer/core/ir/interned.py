@@ -1,6 +1,6 @@
-"""Tables that keep nothing alive: interned values, and facts about nodes. An entry goes when its value or its node goes.
+"""Tables that keep nothing alive: interned values, and facts about nodes. An entry is dropped with its value or node.
 
-A process that stays open reads many texts. Values that only an old text used must not stay in memory, nor the text with them.
+A long-running process reads many texts. When a text is closed, its values and the text itself must leave memory.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _T = TypeVar("_T", bound=object)
 
 
 class _Entry(ref[_T], Generic[_K, _T]):
-    """A weak reference that knows the key of its value."""
+    """A weak reference with the key of its value."""
 
     __slots__ = ("key",)
     key: _K
 
 
 class InternTable(dict[_K, _Entry[_K, _T]], Generic[_K, _T]):
-    """The one value for each key, as long as somebody uses it.
+    """The one value for each key, as long as it is in use.
 
-    `find` is what `get` and a call of the entry do; hot constructors write that out.
+    Hot constructors write `find` out: `get`, then a call of the entry.
     """
 
     __slots__ = ("_forget",)
@@ -39,24 +39,24 @@ class InternTable(dict[_K, _Entry[_K, _T]], Generic[_K, _T]):
         self._forget = forget
 
     def find(self, key: _K) -> _T | None:
-        """The value for `key`, None when there is none."""
+        """The value for `key`, or None."""
         entry = self.get(key)
         return None if entry is None else entry()
 
     def add(self, key: _K, value: _T) -> _T:
-        """The one for `key`: `value`, unless another thread was faster."""
+        """Add `value` for `key`, and return it. If another thread was faster, return that thread's value."""
         entry = _Entry(value, self._forget)
         entry.key = key
-        while (held := self.setdefault(key, entry)) is not entry:
-            other = held()
-            if other is not None:
-                return other
-            self._forget(held)
+        while (existing := self.setdefault(key, entry)) is not entry:
+            winner = existing()
+            if winner is not None:
+                return winner
+            self._forget(existing)
         return value
 
 
 class PerNode(dict[int, _T], Generic[_T]):
-    """One fact for each node, such as its plan. A fact must not hold its node, or neither ever goes.
+    """One fact for each node, such as its plan. A fact must not refer to its node, or neither is ever freed.
 
     Hot code looks up with `get(id(node))`.
     """
@@ -73,12 +73,12 @@ class PerNode(dict[int, _T], Generic[_T]):
         self._forget = forget
 
     def of(self, node: _N, make: Callable[[_N], _T]) -> _T:
-        """The fact about `node`, made by `make(node)` when it is first asked for."""
+        """The fact about `node`. `make(node)` makes it at the first request."""
         number = id(node)
         return self[number] if number in self else self.add(node, make(node))
 
     def add(self, node: object, fact: _T) -> _T:
-        """Keep a fact as long as `node` lives; gives the fact."""
+        """Keep a fact as long as `node` lives, and return it."""
         number = id(node)
         if number not in self._entries:
             entry = self._entries[number] = _Entry(node, self._forget)

@@ -1,4 +1,4 @@
-"""Arithmetic of literals: what an operator makes of two numbers, and of one number beside any operand."""
+"""Arithmetic of literals: folds an operator on two numbers, or on a number and another operand."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Neutral = Callable[[float | None, float | None], Side | int | None]
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """How an operator folds.
+    """The folding rules of an operator.
 
-    `result` is that of two numbers, `of_integers` that of two integers where it differs; `neutral` gives what remains when
-    one number decides: an operand, or a number. Floats are left alone without `floats`, and without `neutral_floats`.
+    `result` computes with two numbers; `of_integers`, if present, replaces it for two integers. `neutral` handles a single
+    number that decides the result: it returns the remaining operand, or a number. `floats` and `neutral_floats` say whether
+    the two rules apply to floats.
     """
 
     result: Callable[[float, float], float]
@@ -28,7 +29,7 @@ class Folding:
     neutral_floats: bool = True
 
     def decide(self, a: float | None, b: float | None, dtype: DType) -> Side | float | None:
-        """The result as a number, or the operand that remains; None when it is left to run time."""
+        """The result as a number, or the remaining operand. None leaves it to run time."""
         if a is None or b is None:
             if self.neutral is None or (dtype.is_float and not self.neutral_floats):
                 return None
@@ -49,7 +50,7 @@ def rounded(value: float, dtype: DType) -> float:
 
 
 def wrap(value: int, dtype: DType) -> int:
-    """`value` brought into the range of an integer dtype, as two's complement does."""
+    """`value` wrapped into the range of an integer dtype (two's complement)."""
     value &= (1 << dtype.bits) - 1
     return value - (1 << dtype.bits) if dtype.kind == "int" and value >> (dtype.bits - 1) else value
 
@@ -60,26 +61,26 @@ def towards_zero(a: float, b: float) -> int:
     return quotient if (a >= 0) == (b >= 0) else -quotient
 
 
-def _add(one: float | None, two: float | None) -> Side | None:
-    return "b" if one == 0 else "a" if two == 0 else None
+def _add(a: float | None, b: float | None) -> Side | None:
+    return "b" if a == 0 else "a" if b == 0 else None
 
 
-def _sub(one: float | None, two: float | None) -> Side | None:
-    return "a" if two == 0 else None
+def _sub(a: float | None, b: float | None) -> Side | None:
+    return "a" if b == 0 else None
 
 
-def _mul(one: float | None, two: float | None) -> Side | None:
-    if one == 1 or two == 0:
+def _mul(a: float | None, b: float | None) -> Side | None:
+    if a == 1 or b == 0:
         return "b"
-    return "a" if one == 0 or two == 1 else None
+    return "a" if a == 0 or b == 1 else None
 
 
-def _quotient(one: float | None, two: float | None) -> Side | None:
-    return "a" if one == 0 or two == 1 else None
+def _quotient(a: float | None, b: float | None) -> Side | None:
+    return "a" if a == 0 or b == 1 else None
 
 
-def _remainder(one: float | None, two: float | None) -> Side | int | None:
-    return "a" if one == 0 else 0 if two == 1 else None
+def _remainder(a: float | None, b: float | None) -> Side | int | None:
+    return "a" if a == 0 else 0 if b == 1 else None
 
 
 ADD = Folding(lambda a, b: a + b, _add)

@@ -1,4 +1,4 @@
-"""What every IR node has in common: slots, identity equality, children, and replacement that shares."""
+"""The base of all IR nodes: slots, identity equality, children, and copies that share unchanged parts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar, dataclass_transform
 
-# Building a frozen dataclass costs four times a plain one (tests/perf: node), so nodes are frozen only where mistakes are sought.
+# A frozen dataclass takes four times as long to build (tests/perf: node), so nodes are frozen only for checks.
 CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
 
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Within it Python's garbage collector rests.
+    """Pauses Python's garbage collector.
 
-    Work on large programs makes objects by the thousand and hardly any garbage, and the collector would look at all that are
-    alive again and again. Every entry point whose work grows with the program is in it.
+    Work on large programs makes many objects and hardly any garbage. The collector would visit all live objects again and
+    again. Every entry point uses this if its work grows with the program.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -36,20 +36,20 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(cls: type[_T]) -> type[_T]:
-    """Make `cls` an IR node: a slotted record, equal only to itself, not to be changed once made."""
+    """Make `cls` an IR node: a slotted record, equal only to itself and not to be changed."""
     return _made(cls, weak=False)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def owner_node(cls: type[_T]) -> type[_T]:
-    """A node that derived facts are kept of for as long as it lives (functions, modules): it can be weakly referenced."""
+    """Make `cls` a node with weak references (functions, modules). Derived facts are cached as long as it lives."""
     return _made(cls, weak=True)
 
 
 def _made(cls: type[_T], weak: bool) -> type[_T]:
-    made = dataclass(slots=True, eq=False, frozen=CHECKS, repr=False, weakref_slot=weak)(cls)
-    _FIELDS[made] = tuple(f.name for f in fields(made))  # type: ignore[arg-type]  # `made` is a dataclass by now
-    return made
+    node_class = dataclass(slots=True, eq=False, frozen=CHECKS, repr=False, weakref_slot=weak)(cls)
+    _FIELDS[node_class] = tuple(f.name for f in fields(node_class))  # type: ignore[arg-type]  # `made` is a dataclass by now
+    return node_class
 
 
 def field_names(value: object) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def field_names(value: object) -> tuple[str, ...]:
 
 
 def replace(value: _T, /, **changes: Any) -> _T:
-    """A copy of node `value` with some fields changed; `value` itself when nothing would change."""
+    """A copy of node `value` with some fields changed. `value` itself if nothing changes."""
     if all(getattr(value, name) is new for name, new in changes.items()):
         return value
     arguments = {name: getattr(value, name) for name in _FIELDS[type(value)]}
@@ -66,21 +66,21 @@ def replace(value: _T, /, **changes: Any) -> _T:
     return type(value)(**arguments)
 
 
-DEEP = 100  # a tree of more nodes may nest deeper than functions that call themselves can follow
+DEEP = 100  # a tree of more nodes may nest too deep for recursive functions
 
 
 def operands_first(root: _T, operands: Callable[[_T], tuple[_T, ...]], done: Container[_T]) -> Iterator[_T]:
-    """The nodes of a tree that are not in `done`, each after its operands; who takes them puts them there."""
+    """The nodes of a tree that are not in `done`, each after its operands. The caller adds each node to `done`."""
     stack = [root]
     while stack:
-        item = stack[-1]
-        missing = [operand for operand in operands(item) if operand not in done]
+        node_ = stack[-1]
+        missing = [operand for operand in operands(node_) if operand not in done]
         if missing:
             stack.extend(reversed(missing))
             continue
         stack.pop()
-        if item not in done:
-            yield item
+        if node_ not in done:
+            yield node_
 
 
 class Tree(Protocol):
@@ -90,10 +90,10 @@ class Tree(Protocol):
         """The operands."""
 
     def with_children(self: _Tree, children: tuple[_Tree, ...]) -> _Tree:
-        """The same node over other operands."""
+        """A copy with other operands."""
 
 
 def over(tree: _Tree, operands: tuple[_Tree, ...]) -> _Tree:
-    """A node over operands; itself where they are its own."""
+    """`tree` with other operands. The same object if they are unchanged."""
     same = all([a is b for a, b in zip(tree.children(), operands, strict=True)])
     return tree if same else tree.with_children(operands)

@@ -1,7 +1,7 @@
 """Scalar expressions: dimensions of tensors, and the arithmetic inside PrimFuncs.
 
-Everything but variables is interned: two expressions built alike are one object, so `is` decides equality. A variable is
-its identity; its name is a hint.
+All nodes except variables are interned: equal expressions are one object, so `is` decides equality. Only the identity of
+a variable counts; its name is a hint.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class PrimExpr:
     dtype: DType
     operands: ClassVar[tuple[str, ...]] = ()
     is_literal: ClassVar[bool] = False  # a number
-    size = 1  # how many literals, variables and operations are written in it; what is shared counts each time
+    size = 1  # number of literals, variables and operations in the text; a shared part counts each time
 
     def children(self) -> tuple[PrimExpr, ...]:
         """The operands, in source order."""
         return tuple([getattr(self, name) for name in self.operands]) if self.operands else ()
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
-        """The same expression over other operands."""
+        """The same expression with other operands."""
         return type(self)(*children) if children else self
 
     def __add__(self, other: PrimExpr | int) -> PrimExpr:
@@ -66,7 +66,7 @@ class PrimExpr:
         return Sub(as_prim(0, self.dtype), self)
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """The TVMScript text, and how strongly Python binds its outermost operator."""
+        """The TVMScript text, and the binding strength of its outermost operator in Python."""
         raise TypeError(f"no text form for {type(self).__name__}")
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class PrimExpr:
 class PrimVar(PrimExpr):
     """A scalar variable: a shape variable (int64), a loop or let variable of a PrimFunc, or a scalar parameter.
 
-    `pointee` is of a handle that is a parameter: the type it says to point to, as text; empty when it says none.
+    `pointee` is the declared pointee type of a handle parameter, as text. Empty if there is none.
     """
 
     __slots__ = ("name", "pointee")
@@ -92,7 +92,7 @@ class PrimVar(PrimExpr):
 
 
 class AnyDim(PrimExpr):
-    """A length of which nothing is known, and which may differ at each place: experimental, written `R.any_dim`."""
+    """An unknown length, written `R.any_dim` (experimental). It may differ at each place."""
 
     __slots__ = ()
 
@@ -105,7 +105,7 @@ class AnyDim(PrimExpr):
 
 
 class IntImm(PrimExpr):
-    """An integer or bool literal; a value that its dtype can't hold raises OverflowError."""
+    """An integer or bool literal. Raises OverflowError if the value does not fit its dtype."""
 
     __slots__ = ("value",)
     is_literal = True
@@ -114,18 +114,18 @@ class IntImm(PrimExpr):
     def __new__(cls, value: int, dtype: DType = INT64) -> IntImm:
         key = (cls, int(value), dtype)
         entry = _TABLE.get(key)
-        hit: IntImm | None = None if entry is None else entry()
-        if hit is not None:
-            return hit
+        cached: IntImm | None = None if entry is None else entry()
+        if cached is not None:
+            return cached
         if not _fits(int(value), dtype):
             raise OverflowError(f"{value} does not fit {dtype}")
-        made = object.__new__(cls)
-        made.value, made.dtype = int(value), dtype
-        unique: IntImm = _TABLE.add(key, made)
+        new = object.__new__(cls)
+        new.value, new.dtype = int(value), dtype
+        unique: IntImm = _TABLE.add(key, new)
         return unique
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """The number, in its dtype unless that is the usual one."""
+        """The number, with its dtype unless that is the default one."""
         if self.dtype.is_bool and out.bare_int is INT64:
             return str(bool(self.value)), pt.ATOM
         if self.dtype.is_bool:
@@ -153,16 +153,16 @@ class FloatImm(PrimExpr):
     def __new__(cls, value: float, dtype: DType = FLOAT32) -> FloatImm:
         key = (cls, float(value).hex(), dtype)
         entry = _TABLE.get(key)
-        hit: FloatImm | None = None if entry is None else entry()
-        if hit is not None:
-            return hit
-        made = object.__new__(cls)
-        made.value, made.dtype = float(value), dtype
-        unique: FloatImm = _TABLE.add(key, made)
+        cached: FloatImm | None = None if entry is None else entry()
+        if cached is not None:
+            return cached
+        new = object.__new__(cls)
+        new.value, new.dtype = float(value), dtype
+        unique: FloatImm = _TABLE.add(key, new)
         return unique
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """The number in its dtype."""
+        """The number with its dtype."""
         return pt.float_literal(self.value, self.dtype), pt.ATOM
 
 
@@ -174,12 +174,12 @@ class PrimString(PrimExpr):
 
     def __new__(cls, value: str) -> PrimString:
         key = (cls, value)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.value, hit.dtype = value, HANDLE
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.value, unique.dtype = value, HANDLE
+            _TABLE.add(key, unique)
+        return unique
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
         """The string in quotes."""
@@ -187,7 +187,7 @@ class PrimString(PrimExpr):
 
 
 def _number(expr: PrimExpr) -> float | None:
-    """The number of a literal that takes part in folding, which bools do not."""
+    """The number of a literal, for folding. None for bools, which do not fold."""
     if type(expr) is IntImm:
         return None if expr.dtype.is_bool else expr.value
     return expr.value if type(expr) is FloatImm else None
@@ -211,7 +211,7 @@ class Binary(PrimExpr):
     strength: ClassVar[int] = pt.ATOM  # of the symbol
     compares: ClassVar[bool] = False
     folding: ClassVar[literals.Folding | None] = None
-    function: ClassVar[str] = ""  # what it is written as when there is no symbol
+    function: ClassVar[str] = ""  # the TVMScript function of an operation without a symbol
 
     def __init_subclass__(
         cls,
@@ -226,13 +226,13 @@ class Binary(PrimExpr):
     def __new__(cls, a: PrimExpr, b: PrimExpr) -> Self:
         key = (cls, a, b)
         entry = _TABLE.get(key)
-        hit: Self | None = None if entry is None else entry()
-        if hit is not None:
-            return hit
-        made = object.__new__(cls)
-        made.a, made.b, made.size = a, b, a.size + b.size + 1
-        made.dtype = BOOL if cls.compares else a.dtype
-        unique: Self = _TABLE.add(key, made)
+        cached: Self | None = None if entry is None else entry()
+        if cached is not None:
+            return cached
+        new = object.__new__(cls)
+        new.a, new.b, new.size = a, b, a.size + b.size + 1
+        new.dtype = BOOL if cls.compares else a.dtype
+        unique: Self = _TABLE.add(key, new)
         return unique
 
     def children(self) -> tuple[PrimExpr, ...]:
@@ -241,22 +241,27 @@ class Binary(PrimExpr):
 
     @classmethod
     def fold(cls, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
-        """What literals among the operands make of the operator; None when they decide nothing.
+        """The folded operation, or None if its literals do not decide the result.
 
-        TVM folds so when it reads an operator's symbol: `n + 0` is n, `2 * 3` is 6.
+        TVM folds like this when it reads an operator's symbol: `n + 0` is n, `2 * 3` is 6.
         """
         if a is b and cls in (Max, Min):
             return a
-        one, two = _number(a), _number(b)
-        if (one is None and two is None) or a.dtype is not b.dtype or a.dtype.lanes != 1 or not cls.folding:
+        number_a, number_b = _number(a), _number(b)
+        if (
+            (number_a is None and number_b is None)
+            or a.dtype is not b.dtype
+            or a.dtype.lanes != 1
+            or not cls.folding
+        ):
             return None
-        decision = cls.folding.decide(one, two, a.dtype)
+        decision = cls.folding.decide(number_a, number_b, a.dtype)
         if decision in ("a", "b"):
             return a if decision == "a" else b
         return None if decision is None else _literal(decision, BOOL if cls.compares else a.dtype)  # type: ignore[arg-type]  # a number
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """`a + b`; `T.Add(a, b)` when the symbol would not read back."""
+        """`a + b`, or `T.Add(a, b)` if the symbol would be folded when read back."""
         a, b, strength = self.a, self.b, self.strength
         if self.folds():
             return out.call(type(self).__name__, (a, b))
@@ -266,12 +271,12 @@ class Binary(PrimExpr):
         return f"{out.operand(a, left)} {self.symbol} {out.operand(b, strength + 1)}", strength
 
     def folds(self) -> bool:
-        """Whether its text, read as an operator's symbol, would be folded."""
+        """True if TVM would fold the text with the operator's symbol."""
         a, b = self.a, self.b
         return (a.is_literal or b.is_literal or a is b) and self.fold(a, b) is not None
 
     def _left(self, out: pt.PrimText, strength: int) -> str:
-        """The left operand; a long sum, which is nested to the left, is written without recursion."""
+        """The left operand. A long sum nests to the left and is written without recursion."""
         spine: list[Binary] = []
         node: PrimExpr = self.a
         while (
@@ -291,7 +296,7 @@ class Binary(PrimExpr):
 
 
 class Add(Binary, symbol="+", strength=pt.SUM, folding=literals.ADD):
-    """`a + b`; integers wrap at the width of their dtype."""
+    """`a + b`. Integers wrap at the width of their dtype."""
 
     __slots__ = ()
 
@@ -319,12 +324,12 @@ class Div(Binary, symbol="/", strength=pt.PRODUCT, folding=literals.DIV):
 
 
 class Called(Binary):
-    """An operation without a symbol: it is written as a call."""
+    """An operation without a symbol. Its text is a call."""
 
     __slots__ = ()
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """`T.max(a, b)`; by the name of the node when that would be folded."""
+        """`T.max(a, b)`, or `T.Max(a, b)` if that would be folded."""
         name = type(self).__name__ if self.folds() else self.function
         return out.call(name, (self.a, self.b))
 
@@ -348,19 +353,19 @@ class FloorMod(Binary, symbol="%", strength=pt.PRODUCT, folding=literals.FLOOR_M
 
 
 class Min(Called, function="min", folding=literals.MIN):
-    """The smaller operand; `a` only if `a < b`, as TVM compares (matters for NaN and -0.0)."""
+    """The smaller operand. It is `a` only if `a < b`, as in TVM (matters for NaN and -0.0)."""
 
     __slots__ = ()
 
 
 class Max(Called, function="max", folding=literals.MAX):
-    """The larger operand; `a` only if `a > b`, as TVM compares (matters for NaN and -0.0)."""
+    """The larger operand. It is `a` only if `a > b`, as in TVM (matters for NaN and -0.0)."""
 
     __slots__ = ()
 
 
 class Comparison(Binary, strength=pt.COMPARE):
-    """A comparison: two operands, a bool."""
+    """A comparison of two operands. Its dtype is bool."""
 
     __slots__ = ()
     compares = True
@@ -408,7 +413,7 @@ class Logical(Comparison):
     __slots__ = ()
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """`a and b`; `T.And(a, b)` when a literal decides it."""
+        """`a and b`, or `T.And(a, b)` if an operand is a literal."""
         decided = type(self.a) is IntImm or type(self.b) is IntImm
         return out.call(type(self).__name__, (self.a, self.b)) if decided else super().text(out)
 
@@ -434,12 +439,12 @@ class Not(PrimExpr):
 
     def __new__(cls, a: PrimExpr) -> Not:
         key = (cls, a)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.a, hit.dtype = a, BOOL
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.a, unique.dtype = a, BOOL
+            _TABLE.add(key, unique)
+        return unique
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
         """`not a`."""
@@ -455,12 +460,12 @@ class Cast(PrimExpr):
 
     def __new__(cls, dtype: DType, value: PrimExpr) -> Cast:
         key = (cls, dtype, value)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.value, hit.dtype, hit.size = value, dtype, value.size + 1
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.value, unique.dtype, unique.size = value, dtype, value.size + 1
+            _TABLE.add(key, unique)
+        return unique
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The same conversion of another value."""
@@ -482,14 +487,14 @@ class Select(PrimExpr):
 
     def __new__(cls, condition: PrimExpr, true_value: PrimExpr, false_value: PrimExpr) -> Select:
         key = (cls, condition, true_value, false_value)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.condition, hit.true_value, hit.false_value = condition, true_value, false_value
-            hit.dtype = true_value.dtype
-            hit.size = condition.size + true_value.size + false_value.size + 1
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.condition, unique.true_value, unique.false_value = condition, true_value, false_value
+            unique.dtype = true_value.dtype
+            unique.size = condition.size + true_value.size + false_value.size + 1
+            _TABLE.add(key, unique)
+        return unique
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
         """`T.Select(condition, a, b)`."""
@@ -503,13 +508,13 @@ _BIT_OPERATORS = {
     "bitwise_xor": ("^", pt.BIT_XOR),
     "bitwise_or": ("|", pt.BIT_OR),
 }
-OF_MODULE = "Module."  # starts the name of what is called and is a function of the module
+OF_MODULE = "Module."  # prefix of called functions of the module
 
 
 class PrimCall(PrimExpr):
     """An intrinsic such as `T.exp(x)`: `op` is its TVMScript name without the `T.`, `keywords` its named arguments.
 
-    A call of another function of the module has its name with `OF_MODULE` before it for `op`.
+    In a call of another function of the module, `op` is its name with the prefix `OF_MODULE`.
     """
 
     __slots__ = ("args", "keywords", "op", "size")
@@ -521,13 +526,13 @@ class PrimCall(PrimExpr):
         cls, op: str, args: tuple[PrimExpr, ...], dtype: DType, keywords: tuple[tuple[str, Any], ...] = ()
     ) -> PrimCall:
         key = (cls, op, args, dtype, keywords)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.op, hit.args, hit.dtype, hit.keywords = op, args, dtype, keywords
-            hit.size = 1 + sum([arg.size for arg in args])
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.op, unique.args, unique.dtype, unique.keywords = op, args, dtype, keywords
+            unique.size = 1 + sum([arg.size for arg in args])
+            _TABLE.add(key, unique)
+        return unique
 
     def children(self) -> tuple[PrimExpr, ...]:
         """The arguments."""
@@ -538,7 +543,7 @@ class PrimCall(PrimExpr):
         return PrimCall(self.op, children, self.dtype, self.keywords)
 
     def text(self, out: pt.PrimText) -> tuple[str, int]:
-        """`T.op(…)`, or the operator that Python has for it."""
+        """`T.op(…)`, or Python's operator for it."""
         sign = _BIT_OPERATORS.get(self.op) if len(self.args) == 2 else None
         if sign is not None:
             symbol, strength = sign
@@ -552,7 +557,7 @@ class PrimCall(PrimExpr):
 
 
 def as_prim(value: PrimExpr | float, dtype: DType | None = None) -> PrimExpr:
-    """`value` as a literal of `dtype` (bool, int64 or float32 when not given) unless it is an expression already."""
+    """`value` as a literal of `dtype` (default: bool, int64 or float32). An expression is returned unchanged."""
     if isinstance(value, PrimExpr):
         return value
     if isinstance(value, bool):
@@ -567,7 +572,7 @@ def as_prim(value: PrimExpr | float, dtype: DType | None = None) -> PrimExpr:
 
 
 def as_dim(value: PrimExpr) -> PrimExpr:
-    """`value` as a dimension, which is an int64: narrower integers are widened; raises TypeError for anything else."""
+    """`value` as an int64 dimension. Narrower integers are widened; any other dtype raises TypeError."""
     if value.dtype is INT64:
         return value
     if value.dtype.kind not in ("int", "uint") or value.dtype.bits > 64:
@@ -577,19 +582,19 @@ def as_dim(value: PrimExpr) -> PrimExpr:
 
 def free_vars(*exprs: PrimExpr) -> list[PrimVar]:
     """The variables in `exprs`, in order of first occurrence."""
-    found: dict[PrimVar, None] = {}
+    variables: dict[PrimVar, None] = {}
     stack = list(reversed(exprs))
     while stack:
         expr = stack.pop()
         if type(expr) is PrimVar:
-            found[expr] = None
+            variables[expr] = None
         elif type(expr) is not IntImm:
             stack.extend(reversed(expr.children()))
-    return list(found)
+    return list(variables)
 
 
 def substitute(expr: PrimExpr, mapping: dict[PrimVar, PrimExpr]) -> PrimExpr:
-    """`expr` with variables replaced; the same object when none of them occurs."""
+    """`expr` with variables replaced. The same object if none of them occurs."""
     if type(expr) is PrimVar:
         return mapping.get(expr, expr)
     if expr.size <= DEEP:

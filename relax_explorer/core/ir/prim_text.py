@@ -1,6 +1,6 @@
-"""Scalar expressions as TVMScript text, with as few parentheses as Python's grammar needs.
+"""Writes scalar expressions as TVMScript text, with as few parentheses as Python's grammar allows.
 
-Each node class writes itself (`text`); what they share is here.
+Each node class has its own method `text`. This module has the shared parts.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ class Named(Protocol):
 
 
 class Written(Protocol):
-    """A node that writes itself: its text, and how strongly Python binds the outermost operator of it."""
+    """A node with a text form."""
 
     def text(self, out: PrimText) -> tuple[str, int]:
-        """The text and its strength."""
+        """The text, and the binding strength of its outermost operator in Python."""
 
 
 Name = Callable[[Named], str]
-# Python's binding strengths; a right operand of equal strength needs parentheses, for all of these associate to the left.
+# Python's binding strengths. All operators are left-associative, so a right operand of equal strength needs parentheses.
 OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = (
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 20,
 )  # fmt: skip
 
 
 class PrimText:
-    """Writes expressions; `bare_int` is the integer dtype whose literals need no `T.` around them."""
+    """Writes expressions. Integer literals of dtype `bare_int` are written without `T.`."""
 
     def __init__(self, name: Name | None = None, bare_int: DType = INT64) -> None:
         self.name = name or (lambda var: var.name)
@@ -46,20 +46,20 @@ class PrimText:
         return expr.text(self)[0]
 
     def operand(self, expr: Written, strength: int) -> str:
-        """`expr` in a place that binds with `strength`."""
+        """`expr` as an operand: in parentheses if it binds weaker than `strength`."""
         text, own = expr.text(self)
         return text if own >= strength else f"({text})"
 
     def listed(self, exprs: Iterable[Written]) -> str:
-        """Expressions with commas between them."""
+        """Expressions separated by commas."""
         return ", ".join([expr.text(self)[0] for expr in exprs])
 
     def call(self, name: str, exprs: Iterable[Written]) -> tuple[str, int]:
-        """`T.name(…)` over operands."""
+        """`T.name(…)` with operands."""
         return f"T.{name}({self.listed(exprs)})", ATOM
 
 
-# TVM reads no larger number as the argument of a dtype, be it a float64.
+# The largest number that TVM reads as the argument of a dtype, even of float64.
 _MOST = 3.4028234663852886e38
 
 
@@ -71,7 +71,7 @@ def float_literal(value: float, dtype: DType) -> str:
 
 
 def float_text(value: float) -> str:
-    """A float as TVM writes it (17 significant digits, which read back bit for bit); infinities and NaN in quotes."""
+    """A float as TVM writes it: 17 significant digits, which are exact. Infinities and NaN are in quotes."""
     if math.isnan(value):
         return '"nan"'
     if math.isinf(value):
@@ -81,7 +81,7 @@ def float_text(value: float) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string literal in double quotes that Python reads back; control characters are escaped."""
+    """A Python string literal in double quotes. Control characters are escaped."""
     body = repr(text)[1:-1]
     if repr(text)[0] == "'":
         body = body.replace("\\'", "'").replace('"', '\\"')
@@ -92,5 +92,5 @@ PLAIN = PrimText()
 
 
 def prim_text(expr: Written, name: Name | None = None, bare_int: DType = INT64) -> str:
-    """One scalar expression as text; `bare_int` is int64 in Relax, int32 in PrimFuncs."""
+    """One scalar expression as text. `bare_int` is int64 in Relax and int32 in PrimFuncs."""
     return PrimText(name, bare_int).write(expr)

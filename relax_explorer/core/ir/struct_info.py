@@ -1,4 +1,4 @@
-"""StructInfo: what is known of a value before the program runs. Interned, so `is` decides equality."""
+"""StructInfo: the kind, shape and dtype of a value, inferred before the run. Interned, so `is` decides equality."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
 
-MOST_WRITTEN = 20_000  # terms and fields that a StructInfo may have when it is written out
+MOST_WRITTEN = 20_000  # limit on terms and fields in the text of a StructInfo
 
 
 class StructInfo:
-    """What is known of a value: its kind and, as far as known, its shape and dtype."""
+    """The kind of a value, with its shape and dtype if known."""
 
     __slots__ = ("__weakref__",)
-    size = 1  # of a tuple: how many fields are written in it, inside out; what is shared counts each time
+    size = 1  # of a tuple: number of nested fields in its text; a shared part counts each time
 
     def text(self, out: StructInfoText) -> str:
         """The TVMScript text in the dialect of `out`."""
         raise TypeError(f"no text form for {type(self).__name__}")
 
     def part_text(self, out: StructInfoText) -> str:
-        """The text inside of another StructInfo."""
+        """The text inside other StructInfo."""
         return self.text(out)
 
     def __repr__(self) -> str:
@@ -39,16 +39,16 @@ class StructInfo:
 
 
 def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
-    made = object.__new__(key[0])
+    new = object.__new__(key[0])
     for name, value in fields.items():
-        setattr(made, name, value)
-    return _TABLE.add(key, made)
+        setattr(new, name, value)
+    return _TABLE.add(key, new)
 
 
-def _rank(dims: tuple[PrimExpr, ...], said: int) -> int:
-    """The number of dimensions; raises ValueError when another rank is said as well."""
-    if said != -1 and said != len(dims):
-        raise ValueError(f"the rank is said to be {said}, but {len(dims)} dimensions are given")
+def _rank(dims: tuple[PrimExpr, ...], declared: int) -> int:
+    """The number of dimensions. Raises ValueError if a different rank is also declared."""
+    if declared != -1 and declared != len(dims):
+        raise ValueError(f"ndim is {declared}, but there are {len(dims)} dimensions")
     return len(dims)
 
 
@@ -67,7 +67,7 @@ class ObjectStructInfo(StructInfo):
 
 
 class PrimStructInfo(StructInfo):
-    """A scalar of element type `dtype`, with its `value` where known."""
+    """A scalar of element type `dtype`, with its `value` if known."""
 
     __slots__ = ("dtype", "value")
     dtype: DType
@@ -79,23 +79,21 @@ class PrimStructInfo(StructInfo):
         return unique
 
     def text(self, out: StructInfoText) -> str:
-        """`T.int64`, in the older dialect `R.Prim("int64")`."""
+        """`T.int64`, or `R.Prim("int64")` in the older dialect."""
         if not out.old:
             return f"T.{self.dtype}"
         if self.value is None:
             return f'R.Prim("{self.dtype}")'
-        dtype = (
-            "" if self.dtype is INT64 else f'"{self.dtype}", '
-        )  # which a length of that dialect always has
+        dtype = "" if self.dtype is INT64 else f'"{self.dtype}", '  # the dtype of all lengths in that dialect
         return f"R.Prim({dtype}value={quoted(out.prim.write(self.value))})"
 
     def part_text(self, out: StructInfoText) -> str:
-        """`R.Prim("int64")` where TVM has to read it."""
+        """`R.Prim("int64")` if TVM must read it."""
         return f'R.Prim("{self.dtype}")' if out.for_tvm and not out.old else self.text(out)
 
 
 class ShapeStructInfo(StructInfo):
-    """A shape: its dimensions `values` where known, its length `ndim` (-1 when unknown)."""
+    """A shape with its dimensions `values` (or None) and its rank `ndim` (-1 if unknown)."""
 
     __slots__ = ("ndim", "values")
     values: tuple[PrimExpr, ...] | None
@@ -116,9 +114,10 @@ class ShapeStructInfo(StructInfo):
 
 
 class TensorStructInfo(StructInfo):
-    """A tensor: `shape` (dimensions, or a variable holding a shape, or None), `dtype` (or None), `ndim` (-1 unknown).
+    """A tensor.
 
-    `vdevice` says where it lies: on a virtual device, or, when distributed, on a mesh.
+    `shape` has the dimensions, or is a variable that holds a shape, or None. An unknown `dtype` is None, an unknown `ndim`
+    is -1. `vdevice` is a virtual device, or the sharding of a distributed tensor.
     """
 
     __slots__ = ("dtype", "ndim", "shape", "vdevice")
@@ -140,9 +139,9 @@ class TensorStructInfo(StructInfo):
             ndim = getattr(getattr(shape, "struct_info", None), "ndim", -1)
         key = (cls, shape, dtype, ndim, vdevice)
         entry = _TABLE.get(key)
-        hit: TensorStructInfo | None = None if entry is None else entry()
-        if hit is not None:
-            return hit
+        cached: TensorStructInfo | None = None if entry is None else entry()
+        if cached is not None:
+            return cached
         if shape is not None and type(shape) is not tuple and not hasattr(shape, "name"):
             raise TypeError(f"a shape is a tuple of dimensions or a variable, not a {type(shape).__name__}")
         if vdevice is not None and not isinstance(vdevice, (VDevice, Sharding)):
@@ -152,17 +151,17 @@ class TensorStructInfo(StructInfo):
 
     @property
     def dims(self) -> tuple[PrimExpr, ...] | None:
-        """The dimensions when they are written as expressions, else None."""
+        """The dimensions if they are written as expressions, else None."""
         return self.shape if type(self.shape) is tuple else None
 
     @property
     def lengths(self) -> tuple[PrimExpr, ...] | None:
-        """The dimensions, also those known of the variable that holds the shape; else None."""
+        """The dimensions, also if a variable holds the shape and they are known. Else None."""
         shape = self.shape
         if shape is None or isinstance(shape, tuple):
             return shape
-        held = shape.struct_info
-        return held.values if isinstance(held, ShapeStructInfo) else None
+        shape_info = shape.struct_info
+        return shape_info.values if isinstance(shape_info, ShapeStructInfo) else None
 
     def text(self, out: StructInfoText) -> str:
         """`R.Tensor((n, 2), dtype="float32")`."""
@@ -193,8 +192,8 @@ class TupleStructInfo(StructInfo):
 
     def __new__(cls, fields: tuple[StructInfo, ...] = ()) -> TupleStructInfo:
         key = (cls, fields)
-        hit = _TABLE.find(key)
-        unique: TupleStructInfo = hit or _interned(
+        cached = _TABLE.find(key)
+        unique: TupleStructInfo = cached or _interned(
             key, fields=fields, size=1 + sum([field.size for field in fields])
         )
         return unique
@@ -207,7 +206,7 @@ class TupleStructInfo(StructInfo):
 
 
 class FuncStructInfo(StructInfo):
-    """A function: parameters (None for a packed function, of which nothing is known), result, purity."""
+    """A function: parameters (None for a packed function), result, purity."""
 
     __slots__ = ("derive_func", "params", "pure", "ret")
     params: tuple[StructInfo, ...] | None
@@ -223,10 +222,10 @@ class FuncStructInfo(StructInfo):
         derive_func: str | None = None,
     ) -> FuncStructInfo:
         key = (cls, params, ret, pure, derive_func)
-        hit = _TABLE.find(key)
-        if hit is None and params is not None and derive_func is not None:
+        cached = _TABLE.find(key)
+        if cached is None and params is not None and derive_func is not None:
             raise ValueError("a function has parameters or a derive function, not both")
-        unique: FuncStructInfo = hit or _interned(
+        unique: FuncStructInfo = cached or _interned(
             key, params=params, ret=ret, pure=pure, derive_func=derive_func
         )
         return unique
@@ -244,7 +243,7 @@ class FuncStructInfo(StructInfo):
 
 
 def is_too_large(info: StructInfo) -> bool:
-    """Whether a StructInfo is beyond what can be written out: one that doubles with each binding soon is."""
+    """True if the text of a StructInfo would be too large. A tuple that doubles with each binding soon gets there."""
     if info.size > MOST_WRITTEN:
         return True
     dims: tuple[PrimExpr, ...] | None = None
@@ -260,7 +259,7 @@ def is_too_large(info: StructInfo) -> bool:
 
 
 def lengths(info: StructInfo | None) -> tuple[PrimExpr, ...]:
-    """The lengths of a tensor or a shape; empty where none are known, and of anything else."""
+    """The lengths of a tensor or a shape. Empty if they are unknown, and for other values."""
     if isinstance(info, TensorStructInfo):
         return info.lengths or ()
     return info.values or () if isinstance(info, ShapeStructInfo) else ()

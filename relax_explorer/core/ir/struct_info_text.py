@@ -1,6 +1,6 @@
-"""StructInfo as TVMScript text.
+"""Writes StructInfo as TVMScript text.
 
-Each class writes itself (`text`); what they share is here.
+Each class has its own method `text`. This module has the shared parts.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from relax_explorer.core.ir.prim_text import PrimText, quoted
 
 
 class Written(Protocol):
-    """StructInfo: it writes itself, and is written so inside of another one."""
+    """StructInfo, with a text form of its own and one inside other StructInfo."""
 
     def text(self, out: StructInfoText) -> str:
         """The text in the dialect of `out`."""
 
     def part_text(self, out: StructInfoText) -> str:
-        """The text inside of another StructInfo."""
+        """The text inside other StructInfo."""
 
 
 class StructInfoText:
     """Writes StructInfo in one dialect.
 
-    `object_name` is `R.Any` or `R.Object`; with `old` scalars print `R.Prim("int64")`. In signatures TVM quotes compound
-    dimensions (`quote`), and the older dialect every symbolic one (`quote_all`). With `for_tvm` a scalar inside of another
-    StructInfo is `R.Prim("int64")`, for TVM prints but can't read `T.int64` there.
+    `object_name` is `R.Any` or `R.Object`. With `old`, scalars are written `R.Prim("int64")`. In signatures, TVM quotes
+    compound dimensions (`quote`), and the older dialect quotes all symbolic ones (`quote_all`). With `for_tvm`, a scalar
+    inside other StructInfo is written `R.Prim("int64")`: TVM prints `T.int64` there but can't read it.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class StructInfoText:
         return info.text(self)
 
     def part(self, info: Written) -> str:
-        """StructInfo inside of another one."""
+        """`info` as text inside other StructInfo."""
         return info.part_text(self)
 
     def dim(self, expr: PrimExpr) -> str:

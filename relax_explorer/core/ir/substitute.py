@@ -1,4 +1,4 @@
-"""Replacing variables and shape variables throughout a piece of a program, with sharing of all that stays."""
+"""Replaces variables and shape variables throughout a part of a program. Unchanged parts are shared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_explorer.core.ir.walk import info_holders, map_block, map_operands, s
 class Substitution:
     """Replaces variables by leaves (`variables`) and shape variables by scalar expressions (`dims`).
 
-    Variables bound inside whose StructInfo changes are made anew; unchanged parts are the same objects.
+    A bound variable with changed StructInfo becomes a new variable. Unchanged parts are the same objects.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class Substitution:
     ) -> None:
         self.variables: dict[e.Var, e.Expr] = dict(variables or {})
         self.dims = dims or {}
-        self._renames: dict[e.Var, list[e.Var]] | None = None  # made when first needed
+        self._renames: dict[e.Var, list[e.Var]] | None = None  # built on demand
 
     def expr(self, expr: e.Expr) -> e.Expr:
         """An operand or the value of a binding."""
@@ -53,29 +53,33 @@ class Substitution:
         return self._shapes(new) if self.variables and new.struct_info is not None else new
 
     def _call(self, call: e.Call) -> e.Expr:
-        """A call; shape variables stay as they are."""
-        now, args = self.variables, call.args
+        """A call, when no shape variables are replaced."""
+        replacements, args = self.variables, call.args
         op = call.op if type(call.op) is e.OpRef else self.expr(call.op)
         new = [
-            now.get(arg, arg) if isinstance(arg, e.Var) else arg if type(arg) in e.LEAVES else self.expr(arg)
+            replacements.get(arg, arg)
+            if isinstance(arg, e.Var)
+            else arg
+            if type(arg) in e.LEAVES
+            else self.expr(arg)
             for arg in args
         ]
         info = call.struct_info
         if op is not call.op or not all(map(is_, new, args)):
             call = e.Call(op, tuple(new), call.attrs, call.sinfo_args, info, call.span)
-        known = type(info) is s.TensorStructInfo and type(info.shape) is tuple and not call.sinfo_args
-        return call if known or not now or info is None else self._shapes(call)
+        fixed_shape = type(info) is s.TensorStructInfo and type(info.shape) is tuple and not call.sinfo_args
+        return call if fixed_shape or not replacements or info is None else self._shapes(call)
 
     def _shapes(self, expr: e.Expr) -> e.Expr:
-        """An expression whose StructInfo names the variables that hold shapes as they are called now."""
-        said = expr.sinfo_args if type(expr) is e.Call else ()
-        if not any(map(info_holders, (expr.struct_info, *said))):  # type: ignore[arg-type]  # not None, as the caller saw
+        """An expression with the variables in its StructInfo, which hold shapes, replaced."""
+        sinfo_args = expr.sinfo_args if type(expr) is e.Call else ()
+        if not any(map(info_holders, (expr.struct_info, *sinfo_args))):  # type: ignore[arg-type]  # the caller checked that it is not None
             return expr
         new = replace(expr, struct_info=self.info(expr.struct_info))
-        if not said:
+        if not sinfo_args:
             return new
-        infos = tuple([substitute_info(info, {}, self.variables) for info in said])
-        return new if infos == said else replace(new, sinfo_args=infos)
+        infos = tuple([substitute_info(info, {}, self.variables) for info in sinfo_args])
+        return new if infos == sinfo_args else replace(new, sinfo_args=infos)
 
     def _infos(self, expr: e.Expr) -> e.Expr:
         changes: dict[str, Any] = {"struct_info": self.info(expr.struct_info)}
@@ -85,9 +89,9 @@ class Substitution:
         return replace(expr, **changes) if type(expr) not in (e.OpRef, e.GlobalVar, e.ExternFunc) else expr
 
     def info(self, info: s.StructInfo | None) -> s.StructInfo | None:
-        """A StructInfo, None where there is none."""
+        """A StructInfo, or None."""
         if not self.dims and isinstance(info, s.TensorStructInfo) and type(info.shape) is tuple:
-            return info  # most are; no variable is in it but shape variables
+            return info  # the most frequent case: it contains shape variables only
         return None if info is None else substitute_info(info, self.dims, self.variables)
 
     def _if(self, expr: e.If) -> e.Expr:
@@ -100,12 +104,12 @@ class Substitution:
         )
 
     def function(self, fn: e.Function) -> e.Function:
-        """A function, its parameters included."""
+        """A function, with its parameters."""
         fn = self.signature(fn)
         return replace(fn, body=self.sequence(fn.body))
 
     def signature(self, fn: e.Function) -> e.Function:
-        """A function with its old body under its new parameters and StructInfo."""
+        """A function with new parameters and StructInfo, and its old body."""
         params = tuple([self._define(param) for param in fn.params])
         return replace(
             fn,
@@ -145,15 +149,17 @@ class Substitution:
         return e.VarBinding(var, value, annotation, binding.span)
 
     def infos(self, binding: e.Binding) -> e.Binding:
-        """A binding with the shapes that variables hold renamed in what it says of its result, its value as it is."""
+        """A binding with variables replaced in its StructInfo and annotation. Its value is unchanged."""
         var = binding.var
         if not self.variables:
             return binding
-        known = var.struct_info if var is not None else None
-        said = binding.struct_info if type(binding) is e.MatchCast else None
-        if not any(info_holders(info) for info in (known, said, binding.annotation) if info is not None):
+        var_info = var.struct_info if var is not None else None
+        cast_info = binding.struct_info if type(binding) is e.MatchCast else None
+        if not any(
+            info_holders(info) for info in (var_info, cast_info, binding.annotation) if info is not None
+        ):
             return binding
-        changes: dict[str, Any] = {} if said is None else {"struct_info": self.info(said)}
+        changes: dict[str, Any] = {} if cast_info is None else {"struct_info": self.info(cast_info)}
         var = None if var is None else self._define(var)
         return replace(binding, var=var, annotation=self.info(binding.annotation), **changes)
 
@@ -168,7 +174,7 @@ class Substitution:
         return new
 
     def _renamed_to(self, var: e.Var) -> list[e.Var]:
-        """The variables that were to be replaced by `var` from the start."""
+        """The variables that the initial mapping replaces by `var`."""
         if self._renames is None:
             self._renames = {}
             for old, new in self.variables.items():

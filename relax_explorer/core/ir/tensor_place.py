@@ -1,4 +1,4 @@
-"""Where a tensor lies: on a virtual device, or in parts on a mesh of devices."""
+"""The place of a tensor: a virtual device, or a sharding over a mesh of devices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class VDevice:
-    """A virtual device: its target, its number among those of this target, and the kind of memory, as far as they are written.
+    """A virtual device: its target, its number among the devices of this target, and its memory scope. The last two are optional.
 
-    A device that is written as `I.vdevice(…)` has all of that as its target.
+    For a device written as `I.vdevice(…)`, the whole text is its target.
     """
 
     target: str
@@ -18,7 +18,7 @@ class VDevice:
 
     @classmethod
     def read(cls, text: str) -> VDevice:
-        """The device that `llvm`, `llvm:0` or `llvm:0:global` names."""
+        """The device named by `llvm`, `llvm:0` or `llvm:0:global`."""
         if text.startswith("I."):
             return cls(text)
         target, *rest = text.split(":", 2)
@@ -26,13 +26,13 @@ class VDevice:
 
     @property
     def index(self) -> int | None:
-        """The number of the device, 0 if none is written; None if that is no number."""
+        """The number of the device: 0 if omitted, None if it is not a number."""
         number = self.number or "0"
         return int(number) if number.isdecimal() else None
 
     @property
     def is_reference(self) -> bool:
-        """Whether it names a device of the module, not one written out."""
+        """True if it refers to a device of the module by name."""
         return not self.target.startswith("I.")
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class VDevice:
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """A device mesh, and for each of its axes how the tensor is placed there: `R` (copied) or `S[n]` (axis n divided)."""
+    """A device mesh, and the placement along each of its axes: `R` (replicated) or `S[n]` (axis n is split)."""
 
     mesh: str
     placement: str

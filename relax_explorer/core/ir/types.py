@@ -1,6 +1,6 @@
-"""Types: StructInfo with the shapes left out (rank, dtype, kind). Interned, so `is` decides equality.
+"""Types: StructInfo without shapes, only kind, rank and dtype. Interned, so `is` decides equality.
 
-A rank that is not known is -1, a dtype that is not known None.
+An unknown rank is -1, an unknown dtype None.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
 
 class Type:
-    """The kind of a value, with what can be said of it without shapes."""
+    """The kind of a value, without its shape."""
 
     __slots__ = ("__weakref__",)
 
 
 def _interned(key: tuple[Any, ...], **fields: Any) -> Any:
-    made = object.__new__(key[0])
+    new = object.__new__(key[0])
     for name, value in fields.items():
-        setattr(made, name, value)
-    return _TABLE.add(key, made)
+        setattr(new, name, value)
+    return _TABLE.add(key, new)
 
 
 class ObjectType(Type):
-    """Any value at all: every type is below it."""
+    """Any value. All other types are subtypes."""
 
     __slots__ = ()
 
@@ -82,9 +82,9 @@ class DynTensorType(Type):
         return unique
 
     def __repr__(self) -> str:
-        known = [f"ndim={self.ndim}"] if self.ndim >= 0 else []
-        known += [f'dtype="{self.dtype}"'] if self.dtype is not None else []
-        return f"DynTensorType({', '.join(known)})"
+        parts = [f"ndim={self.ndim}"] if self.ndim >= 0 else []
+        parts += [f'dtype="{self.dtype}"'] if self.dtype is not None else []
+        return f"DynTensorType({', '.join(parts)})"
 
 
 class TupleType(Type):
@@ -103,7 +103,7 @@ class TupleType(Type):
 
 
 class FuncType(Type):
-    """A function of the language: types of its arguments, type of its result, whether calling it has no effect."""
+    """A Relax function: argument types, result type, and purity."""
 
     __slots__ = ("arg_types", "pure", "ret_type")
     arg_types: tuple[Type, ...]
@@ -112,8 +112,8 @@ class FuncType(Type):
 
     def __new__(cls, arg_types: tuple[Type, ...] | list[Type], ret_type: Type, pure: bool = True) -> FuncType:
         key = (cls, tuple(arg_types), ret_type, pure)
-        hit = _TABLE.find(key)
-        unique: FuncType = hit or _interned(key, arg_types=key[1], ret_type=ret_type, pure=pure)
+        cached = _TABLE.find(key)
+        unique: FuncType = cached or _interned(key, arg_types=key[1], ret_type=ret_type, pure=pure)
         return unique
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class FuncType(Type):
 
 
 class PackedFuncType(Type):
-    """A function from outside the program, of which nothing is known."""
+    """A packed function, defined outside the program."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Walking and rewriting Relax: tables by node type, no recursion along bindings, and unchanged means the same object."""
+"""Walks and rewrites Relax programs, without recursion along bindings. Unchanged nodes stay the same objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Map = Callable[[e.Expr], e.Expr]
 
 
 def operands(expr: e.Expr) -> tuple[e.Expr, ...]:
-    """The expressions directly inside `expr`, in evaluation order; not those of nested sequences and functions."""
+    """The direct operands of `expr`, in evaluation order, without nested sequences and functions."""
     getter = _OPERANDS.get(type(expr))
     return getter(expr) if getter is not None else ()
 
@@ -37,16 +37,16 @@ def sequences(expr: e.Expr) -> tuple[e.SeqExpr, ...]:
 
 
 def bindings(fn: e.Function, nested: bool = True) -> Iterator[e.Binding]:
-    """Every binding of a function in order of the text; with `nested` those of branches and inner functions too."""
+    """All bindings of a function, in text order. With `nested`, also those of branches and nested functions."""
     stack: list[Iterator[Any]] = [iter(fn.body.blocks)]
     while stack:
-        for item in stack[-1]:
-            if isinstance(item, e.BindingBlock):
-                stack.append(iter(item.bindings))
+        for entry in stack[-1]:
+            if isinstance(entry, e.BindingBlock):
+                stack.append(iter(entry.bindings))
                 break
-            yield item
-            if nested and type(item.value) in _WITH_BLOCKS:
-                stack.extend(iter(seq.blocks) for seq in reversed(sequences(item.value)))
+            yield entry
+            if nested and type(entry.value) in _WITH_BLOCKS:
+                stack.extend(iter(seq.blocks) for seq in reversed(sequences(entry.value)))
                 break
         else:
             stack.pop()
@@ -56,28 +56,28 @@ _WITH_BLOCKS = frozenset({e.If, e.Function})
 
 
 def any_expr(fn: e.Function, test: Callable[[e.Expr], bool]) -> bool:
-    """Whether `test` holds for some expression in a function."""
+    """True if `test` holds for any expression in a function."""
     return any(test(expr) for expr in exprs(fn))
 
 
 def exprs(fn: e.Function) -> Iterator[e.Expr]:
-    """Every expression of a function, operands of nested calls and results of sequences included."""
+    """All expressions of a function, with operands of nested calls and results of sequences."""
     todo: list[e.Expr] = [fn.body.body]
     for binding in bindings(fn):
         todo.append(binding.value)
         todo.extend(seq.body for seq in sequences(binding.value))
         while todo:
-            item = todo.pop()
-            yield item
-            todo.extend(operands(item))
+            expr = todo.pop()
+            yield expr
+            todo.extend(operands(expr))
     while todo:
-        item = todo.pop()
-        yield item
-        todo.extend(operands(item))
+        expr = todo.pop()
+        yield expr
+        todo.extend(operands(expr))
 
 
 def map_operands(expr: e.Expr, change: Map) -> e.Expr:
-    """`expr` with `change` applied to each operand; the same object when none changes."""
+    """`expr` with `change` applied to each operand. The same object if none changes."""
     mapper = _MAPPERS.get(type(expr))
     return mapper(expr, change) if mapper is not None else expr
 
@@ -113,11 +113,11 @@ _MAPPERS: dict[type, Callable[[Any, Map], e.Expr]] = {
 
 
 def info_vars(info: s.StructInfo) -> tuple[p.PrimVar, ...]:
-    """The shape variables that a StructInfo mentions, in order; those inside function infos are their own affair."""
-    hit = _INFO_VARS.get(id(info))
-    if hit is None:
-        hit = _INFO_VARS.add(info, tuple(dict.fromkeys(_info_vars(info))))
-    return hit
+    """The shape variables in a StructInfo, in order, except in function infos, which bind their own."""
+    variables = _INFO_VARS.get(id(info))
+    if variables is None:
+        variables = _INFO_VARS.add(info, tuple(dict.fromkeys(_info_vars(info))))
+    return variables
 
 
 _INFO_VARS: PerNode[tuple[p.PrimVar, ...]] = PerNode()
@@ -136,7 +136,7 @@ def _info_vars(info: s.StructInfo) -> list[p.PrimVar]:
 
 
 def all_dims(info: s.StructInfo) -> list[p.PrimVar]:
-    """The shape variables written in a StructInfo, in order; those inside function infos too."""
+    """The shape variables in a StructInfo, in order, also in function infos."""
     if isinstance(info, s.TupleStructInfo):
         return [var for field in info.fields for var in all_dims(field)]
     if isinstance(info, s.FuncStructInfo):
@@ -145,7 +145,7 @@ def all_dims(info: s.StructInfo) -> list[p.PrimVar]:
 
 
 def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
-    """The shape variables that a parameter or match_cast of this StructInfo binds: those that stand alone somewhere."""
+    """The shape variables that a parameter or match_cast of this StructInfo binds: dimensions that are a single variable."""
     if isinstance(info, s.TensorStructInfo):
         return [dim for dim in info.dims or () if type(dim) is p.PrimVar]
     if isinstance(info, s.ShapeStructInfo):
@@ -158,7 +158,7 @@ def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
 
 
 def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
-    """The variables that hold a shape which a StructInfo mentions, in order."""
+    """The variables in a StructInfo that hold a shape, in order."""
     if type(info) is s.TupleStructInfo:
         return tuple([var for field in info.fields for var in info_holders(field)])
     if type(info) is s.FuncStructInfo:
@@ -170,9 +170,9 @@ def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
 def substitute_info(
     info: s.StructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None = None
 ) -> s.StructInfo:
-    """`info` with shape variables (and variables that hold shapes) replaced; the same object when none occurs.
+    """`info` with shape variables (and variables that hold shapes) replaced. The same object if none occurs.
 
-    Literals that come in fold. A function info keeps apart what its parameters bind from what comes in.
+    Operators on new literals are folded. In a function info, shape variables of its parameters are not captured.
     """
     if type(info) is s.TensorStructInfo:
         shape = info.shape
@@ -197,13 +197,13 @@ def substitute_info(
 def _substitute_function(
     info: s.FuncStructInfo, dims: dict[p.PrimVar, p.PrimExpr], variables: dict[e.Var, e.Expr] | None
 ) -> s.StructInfo:
-    """A function info with variables replaced; what it binds gets another name where that name comes in from outside."""
+    """A function info with variables replaced. Its own shape variables are renewed if the replacements contain them."""
     written = dict.fromkeys(all_dims(info))
     dims = {var: dims[var] for var in written if var in dims}
-    coming = set(p.free_vars(*dims.values()))
-    own = [var for param in info.params or () for var in defined_dims(param) if var not in dims]
-    taken = coming | written.keys()
-    dims.update({var: renamed(var, taken) for var in own if var in coming})
+    incoming = set(p.free_vars(*dims.values()))
+    bound = [var for param in info.params or () for var in defined_dims(param) if var not in dims]
+    taken = incoming | written.keys()
+    dims.update({var: renamed(var, taken) for var in bound if var in incoming})
     params = info.params
     if params is not None:
         params = tuple([substitute_info(param, dims, variables) for param in params])
@@ -214,21 +214,21 @@ _RENAMED: PerNode[p.PrimVar] = PerNode()
 
 
 def renamed(var: p.PrimVar, taken: Collection[p.PrimVar]) -> p.PrimVar:
-    """Another shape variable of the same name, none of `taken`; always the same one, so that what is derived twice is one object."""
+    """Another shape variable with the same name, not in `taken`. It is always the same one, so that interning works."""
     while var in taken:
         var = _RENAMED.get(id(var)) or _RENAMED.add(var, p.PrimVar(var.name, var.dtype))
     return var
 
 
 def _shape_value(shape: Any, variables: dict[e.Var, e.Expr] | None) -> Any:
-    found = variables.get(shape, shape) if variables and shape is not None else shape
-    return found.values if isinstance(found, e.ShapeExpr) else found if isinstance(found, e.Var) else shape
+    value = variables.get(shape, shape) if variables and shape is not None else shape
+    return value.values if isinstance(value, e.ShapeExpr) else value if isinstance(value, e.Var) else shape
 
 
 def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e.Binding, ...]]) -> e.SeqExpr:
-    """A sequence with `change` applied to each binding: the same one, another, several, or () to drop it.
+    """A sequence with `change` applied to each binding. `change` returns the binding, another, several, or () to drop it.
 
-    Lists are copied on the first change only; an unchanged sequence is the same object. A block left empty is dropped.
+    Lists are copied only at the first change; an unchanged sequence is the same object. Empty blocks are dropped.
     """
     blocks: list[e.BindingBlock] | None = None
     for number, block in enumerate(seq.blocks):
@@ -241,7 +241,7 @@ def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e
 
 
 def merged_blocks(blocks: Sequence[e.BindingBlock]) -> list[e.BindingBlock]:
-    """Neighbouring blocks of one kind made one, empty ones dropped."""
+    """Blocks with neighbours of the same kind merged. Empty blocks are dropped."""
     runs: list[list[e.BindingBlock]] = []
     for block in blocks:
         if not block.bindings:
@@ -261,11 +261,11 @@ def map_block(
     block: e.BindingBlock, change: Callable[[e.Binding], e.Binding | tuple[e.Binding, ...]]
 ) -> e.BindingBlock:
     """One block with `change` applied to each binding."""
-    made: list[e.Binding] | None = None
+    changed: list[e.Binding] | None = None
     for number, binding in enumerate(block.bindings):
         new = change(binding)
-        if new is not binding and made is None:
-            made = list(block.bindings[:number])
-        if made is not None:
-            made.extend(new if isinstance(new, tuple) else (new,))
-    return block if made is None else replace(block, bindings=tuple(made))
+        if new is not binding and changed is None:
+            changed = list(block.bindings[:number])
+        if changed is not None:
+            changed.extend(new if isinstance(new, tuple) else (new,))
+    return block if changed is None else replace(block, bindings=tuple(changed))

@@ -1,1 +1,1 @@
-"""Whole programs: modules, and the structural equality and hash of all that they hold."""
+"""Whole programs: modules, structural equality, and structural hashes."""

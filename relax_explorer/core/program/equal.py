@@ -1,4 +1,4 @@
-"""Structural equality and hash of Relax: same structure, the same variables in the same places, whatever their names."""
+"""Structural equality and hash of Relax. Names of variables do not matter, only their places."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from relax_explorer.core.program.module import IRModule
 
 @collector_at_rest()
 def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
-    """Whether two modules, functions, expressions or StructInfos have the same structure.
+    """True if two modules, functions, expressions or StructInfos have the same structure.
 
-    Variables bound on both sides correspond by place; free ones must be the same objects unless `map_free_vars`.
+    Bound variables correspond by place. Free variables must be the same objects unless `map_free_vars`.
     """
     return _Comparer(map_free_vars).equal(a, b)
 
@@ -29,7 +29,7 @@ class _Comparer:
         self.left: dict[Any, Any] = {}
         self.right: dict[Any, Any] = {}
         self.infos: set[tuple[Any, Any]] = set()
-        self.defining = False  # inside a function, whose first mention of a shape variable defines it
+        self.defining = False  # inside a function: the first occurrence of a shape variable defines it
 
     def equal(self, a: Any, b: Any) -> bool:
         if isinstance(a, IRModule) and isinstance(b, IRModule):
@@ -56,14 +56,14 @@ class _Comparer:
     # -- variables ------------------------------------------------------------------------------------------------
 
     def bind(self, a: Any, b: Any) -> bool:
-        """Let two variables correspond from here on."""
+        """Let two variables correspond from now on."""
         self.left[a], self.right[b] = b, a
         return True
 
     def variable(self, a: Any, b: Any) -> bool:
-        known = self.left.get(a)
-        if known is not None:
-            return known is b
+        partner = self.left.get(a)
+        if partner is not None:
+            return partner is b
         if b in self.right:
             return False
         if a is b:
@@ -86,7 +86,7 @@ class _Comparer:
         return True
 
     def _prim_head(self, a: p.PrimExpr, b: p.PrimExpr) -> bool:
-        """Whether two scalar expressions are the same apart from their operands."""
+        """True if two scalar expressions are equal except for their operands."""
         if type(a) is p.PrimVar and type(b) is p.PrimVar:
             return a.dtype is b.dtype and self.shape_variable(a, b)
         if type(a) is not type(b) or a.dtype is not b.dtype:
@@ -100,12 +100,12 @@ class _Comparer:
         return bool(a.children()) or a is b or type(a) is p.AnyDim
 
     def shape_variable(self, a: p.PrimVar, b: p.PrimVar) -> bool:
-        known = self.left.get(a)
-        if known is not None or b in self.right:
-            return known is b
+        partner = self.left.get(a)
+        if partner is not None or b in self.right:
+            return partner is b
         if not self.defining:
             return a is b or (self.map_free_vars and self.bind(a, b))
-        return self.bind(a, b)  # first mention on both sides: a definition
+        return self.bind(a, b)  # first occurrence on both sides: a definition
 
     def info(self, a: s.StructInfo | None, b: s.StructInfo | None) -> bool:
         if a is None or b is None:
@@ -161,20 +161,20 @@ class _Comparer:
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def expr(self, a: Any, b: Any) -> bool:
-        kind = type(a)
-        if kind is not type(b):
+        node_type = type(a)
+        if node_type is not type(b):
             return False
-        if kind in _HEADS:
+        if node_type in _HEADS:
             return self._nested(a, b)
-        rule = _EXPRS.get(kind)
-        if rule is None:  # PrimFuncs and opaque members know their own equality
+        rule = _EXPRS.get(node_type)
+        if rule is None:  # a PrimFunc
             from relax_explorer.core.program.prim_func_equal import prim_func_equal
 
             return prim_func_equal(a, b)
         return rule(self, a, b)
 
     def _nested(self, a: e.Expr, b: e.Expr) -> bool:
-        """Calls and tuples in each other, without recursion."""
+        """Compare nested calls and tuples, without recursion."""
         stack = [(a, b)]
         while stack:
             x, y = stack.pop()
@@ -272,13 +272,13 @@ class _Comparer:
             if not self.info(x.struct_info, y.struct_info):
                 return False
             self.bind(x, y)
-        if not self._attrs(a.attrs, b.attrs):  # which may name shape variables
+        if not self._attrs(a.attrs, b.attrs):  # they may contain shape variables
             return False
         return self.info(a.ret_struct_info, b.ret_struct_info) and self.expr(a.body, b.body)
 
 
 def _declared(fn: e.ExternFunc) -> s.StructInfo | None:
-    """What a packed function is declared to take, None where only its name is known."""
+    """The declared signature of a packed function, or None."""
     info = fn.struct_info
     return info if isinstance(info, s.FuncStructInfo) and info.params is not None else None
 
@@ -309,7 +309,7 @@ _EXPRS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
 }
 
 
-# What these are apart from their operands.
+# Comparisons without operands.
 _HEADS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
     e.Call: _Comparer._call,
     e.Tuple: lambda c, a, b: True,
@@ -319,7 +319,7 @@ _HEADS: dict[type, Callable[[_Comparer, Any, Any], bool]] = {
 
 @collector_at_rest()
 def structural_hash(value: Any) -> int:
-    """A 64-bit hash that is equal for structurally equal values, in every process: variables count by place, not by name."""
+    """A 64-bit hash, the same for structurally equal values in every process. Names of variables do not matter."""
     from relax_explorer.core.program.hash import Hasher
 
     return Hasher().hash(value)

@@ -1,4 +1,4 @@
-"""A structural hash that is the same in every process, so that it can address content on disk."""
+"""A structural hash that is the same in every process. It can address content on disk."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from relax_explorer.core.program.module import IRModule
 
 
 class Hasher:
-    """Feeds a digest with tokens in a fixed order; variables are numbered as they first occur.
+    """Collects tokens in a fixed order. Variables are numbered by first occurrence.
 
-    StructInfos and attributes stand in many places: their text is kept, since at the second place all their variables have
-    numbers.
+    StructInfos and attributes occur in many places, so their text is cached. At the second place all their variables have
+    numbers already.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Hasher:
         self._tokens.extend([str(value) for value in values])
 
     def number(self, var: e.Var | p.PrimVar) -> None:
-        """Add a variable by its number."""
+        """Add the number of a variable."""
         self._tokens.append(self._numbers.get(var) or self._numbered(var))
 
     def _numbered(self, var: e.Var | p.PrimVar) -> str:
@@ -47,27 +47,27 @@ class Hasher:
         return number
 
     def feed(self, value: Any) -> None:
-        """Add any value of the IR; calls, tuples and scalar expressions in each other are no recursion."""
+        """Add any value of the IR, without recursion on nested calls, tuples and scalar expressions."""
         stack = [value]
         while stack:
-            item = stack.pop()
-            kind = type(item)
-            if kind in _PARTS:
-                name, fields = _PARTS[kind]
+            part = stack.pop()
+            part_type = type(part)
+            if part_type in _PARTS:
+                name, fields = _PARTS[part_type]
                 self._tokens.append(name)
-                stack.extend([getattr(item, field) for field in reversed(fields)])
-            elif kind is tuple:
-                self._tokens.append(f"[{len(item)}")
-                stack.extend(reversed(item))
-            elif kind in _KEPT:
-                self._tokens.append(self._texts.get(item) or self._kept(item))
-            elif isinstance(item, p.PrimExpr) and kind is not p.PrimVar:
-                stack.append(self._prim(item))
+                stack.extend([getattr(part, field) for field in reversed(fields)])
+            elif part_type is tuple:
+                self._tokens.append(f"[{len(part)}")
+                stack.extend(reversed(part))
+            elif part_type in _KEPT:
+                self._tokens.append(self._texts.get(part) or self._kept(part))
+            elif isinstance(part, p.PrimExpr) and part_type is not p.PrimVar:
+                stack.append(self._prim(part))
             else:
-                self._one(item)
+                self._one(part)
 
     def _kept(self, value: s.StructInfo | Attrs | e.OpRef) -> str:
-        """The text of a value that is worth keeping."""
+        """The text of a value, which is cached."""
         outside, self._tokens = self._tokens, []
         if isinstance(value, s.StructInfo):
             self._info(value)
@@ -107,7 +107,7 @@ class Hasher:
             self.feed(value)
 
     def _prim(self, value: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
-        """Add a scalar expression without its operands, which are returned."""
+        """Add a scalar expression without its operands, and return these."""
         self.token(type(value).__name__, value.dtype)
         if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):
             self._other(value.value)
@@ -163,7 +163,7 @@ class Hasher:
                     self._tokens.append(text)
 
     def _plain_call(self, value: e.Expr) -> bool:
-        """Add the call of an operator on variables that have numbers, as most bindings are; else return False."""
+        """Add an operator call on numbered variables, which is the most frequent binding. Otherwise return False."""
         if type(value) is not e.Call or value.sinfo_args:
             return False
         op, attrs = self._texts.get(value.op), self._texts.get(value.attrs)

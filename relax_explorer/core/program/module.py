@@ -1,4 +1,4 @@
-"""A module: functions by name, attributes, and global infos."""
+"""The module: functions by name, attributes, and global infos."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @owner_node
 class IRModule:
-    """An immutable program; a pass is a function from one to the next.
+    """An immutable program. A pass maps a module to a new module.
 
-    `functions` maps names to Relax functions, PrimFuncs and opaque members in the order of the text; `dialect` is the
-    surface that the text was written in.
+    `functions` maps names to Relax functions, PrimFuncs and opaque members, in the order of the text. `dialect` is the
+    dialect of the source text.
     """
 
     functions: Mapping[str, Function | PrimFunc | OpaqueFunction]
@@ -42,17 +42,17 @@ class IRModule:
         return {name: fn for name, fn in self.functions.items() if type(fn) is Function}
 
     def having(self, functions: Mapping[str, Any]) -> IRModule:
-        """The module with these functions; itself when each is the same object as before."""
+        """The module with these functions. The same object if no function changed."""
         old = self.functions
         if len(old) == len(functions) and all(old.get(name) is fn for name, fn in functions.items()):
             return self
         return IRModule(dict(functions), self.attrs, self.global_infos, self.name, self.dialect, self.source)
 
     def script(self, dialect: str | None = None) -> str:
-        """The module as TVMScript text of `dialect` (default `tvm-0.27`)."""
+        """The module as TVMScript text in `dialect` (default `tvm-0.27`)."""
         from relax_explorer.core.syntax.printer import (
             print_module,
-        )  # a view of the module; ir does not depend on it
+        )  # imported here: the printer depends on the module
 
         return print_module(self, dialect or "tvm-0.27")
 

@@ -1,4 +1,4 @@
-"""Structural equality and hash of PrimFuncs: variables and buffers correspond by place, names don't matter."""
+"""Structural equality and hash of PrimFuncs. Variables and buffers correspond by place; their names do not matter."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, PointerType, Ramp
 
-# Places and hints say nothing of the structure.
+# Fields that are not part of the structure.
 _SKIPPED = frozenset({"span", "struct_info", "name", "points"})
 
 
 def prim_func_equal(a: t.PrimFunc, b: t.PrimFunc) -> bool:
-    """Whether two PrimFuncs have the same structure."""
+    """True if two PrimFuncs have the same structure."""
     return a is b or tokens(a) == tokens(b)
 
 
 def prim_func_hash(fn: t.PrimFunc) -> int:
-    """A 64-bit hash, equal for structurally equal PrimFuncs in every process."""
+    """A 64-bit hash, the same for structurally equal PrimFuncs in every process."""
     text = "\x1f".join(tokens(fn)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
 def tokens(fn: t.PrimFunc) -> list[str]:
-    """The structure of a PrimFunc as a flat list: equal lists, equal structures."""
+    """The structure of a PrimFunc as a flat list. The lists of two PrimFuncs are equal if their structures are."""
     return _Tokens().of(fn)
 
 
@@ -43,14 +43,14 @@ class _Tokens:
         self.feed(fn)
         return self.out
 
-    def number(self, item: Any) -> bool:
-        """Add an identity by its number; whether it was new."""
-        new = item not in self.numbers
-        self.out.append(f"#{self.numbers.setdefault(item, len(self.numbers))}")
+    def number(self, value: Any) -> bool:
+        """Add the number of a variable or buffer. True if it is new."""
+        new = value not in self.numbers
+        self.out.append(f"#{self.numbers.setdefault(value, len(self.numbers))}")
         return new
 
     def feed(self, value: Any) -> None:
-        """Add anything."""
+        """Add any value."""
         if isinstance(value, p.PrimExpr):
             self._expr(value)
         elif isinstance(
@@ -59,8 +59,8 @@ class _Tokens:
             self._node(value)
         elif isinstance(value, tuple):
             self.out.append(f"({len(value)}")
-            for item in value:
-                self.feed(item)
+            for field in value:
+                self.feed(field)
         elif isinstance(value, Attrs):
             self.feed(tuple([(key, value[key]) for key in sorted(value)]))
         elif isinstance(value, float):
