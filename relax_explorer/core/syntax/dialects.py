@@ -68,10 +68,10 @@ _NEW_MARKS = (
 
 def dialect(name: str) -> Dialect:
     """The surface called `name`; raises ValueError when there is none."""
-    hit = DIALECTS.get(name)
-    if hit is None:
+    surface = DIALECTS.get(name)
+    if surface is None:
         raise ValueError(f"no dialect {name!r}; there are {', '.join(DIALECTS)}")
-    return hit
+    return surface
 
 
 def guess(text: str) -> Dialect:

@@ -31,9 +31,9 @@ class Printed:
     def line_of(self, node: Any) -> int | None:
         """Number (from 0) of the line that prints `node`."""
         if self._where is None:
-            where: dict[int, int] = {}
+            numbers: dict[int, int] = {}
             for number, line in enumerate(self.lines):
                 if line.node is not None:
-                    where.setdefault(id(line.node), number)
-            self._where = where
+                    numbers.setdefault(id(line.node), number)
+            self._where = numbers
         return self._where.get(id(node))

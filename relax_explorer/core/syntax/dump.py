@@ -40,13 +40,13 @@ _LEFT_OUT = frozenset({"span", "source"})
 _PLAIN = (bool, int, type(None))
 
 
-def _fields(kind: type) -> tuple[str, ...]:
+def _fields(node_class: type) -> tuple[str, ...]:
     """What a node of this class is made of."""
-    hit = _FIELDS.get(kind)
-    if hit is None:
-        names = inspect.signature(kind).parameters
-        hit = _FIELDS[kind] = tuple([name for name in names if name not in _LEFT_OUT])
-    return hit
+    field_names = _FIELDS.get(node_class)
+    if field_names is None:
+        names = inspect.signature(node_class).parameters
+        field_names = _FIELDS[node_class] = tuple([name for name in names if name not in _LEFT_OUT])
+    return field_names
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
@@ -70,20 +70,20 @@ class _Writer:
         """The index of a node, after everything that it refers to."""
         stack = [root]
         while stack:
-            item = stack[-1]
-            if id(item) in self._numbers:
+            node = stack[-1]
+            if id(node) in self._numbers:
                 stack.pop()
                 continue
-            values = {name: getattr(item, name) for name in _fields(type(item))}
+            values = {name: getattr(node, name) for name in _fields(type(node))}
             missing = [
                 part for value in values.values() for part in _parts(value) if id(part) not in self._numbers
             ]
             if missing:
                 stack.extend(reversed(missing))
                 continue
-            said = {name: self._value(value) for name, value in values.items() if value is not None}
-            self._numbers[id(item)] = len(self.nodes)
-            self.nodes.append({"node": type(item).__name__, **said})
+            encoded = {name: self._value(value) for name, value in values.items() if value is not None}
+            self._numbers[id(node)] = len(self.nodes)
+            self.nodes.append({"node": type(node).__name__, **encoded})
             stack.pop()
         return self._numbers[id(root)]
 
@@ -169,17 +169,17 @@ class _Reader:
 
     def node(self, entry: dict[str, Any]) -> Any:
         """One node."""
-        kind = _CLASSES[entry["node"]]
-        return kind(**{name: self.value(entry.get(name)) for name in _fields(kind)})
+        node_class = _CLASSES[entry["node"]]
+        return node_class(**{name: self.value(entry.get(name)) for name in _fields(node_class)})
 
-    def value(self, said: Any) -> Any:
+    def value(self, encoded: Any) -> Any:
         """What a field holds."""
-        if isinstance(said, list):
-            return tuple([self.value(item) for item in said])
-        if not isinstance(said, dict):
-            return said
-        ((how, inner),) = said.items()
-        return _READERS[how](self, inner)
+        if isinstance(encoded, list):
+            return tuple([self.value(item) for item in encoded])
+        if not isinstance(encoded, dict):
+            return encoded
+        ((tag, inner),) = encoded.items()
+        return _READERS[tag](self, inner)
 
 
 _READERS: dict[str, Callable[[_Reader, Any], Any]] = {

@@ -20,20 +20,20 @@ def read(info: DimReader, node: ast.expr) -> IndexMap:
     if isinstance(node, ast.Lambda):
         return _read_lambda(info, node)
     assert isinstance(node, ast.Call)  # the caller looked at its name
-    given: dict[str, ast.expr] = dict(zip(("mapping", "inverse_index_map"), node.args, strict=False))
+    arguments: dict[str, ast.expr] = dict(zip(("mapping", "inverse_index_map"), node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in ("mapping", "inverse_index_map", "index_dtype"):
             raise info.ctx.fail(codes.BAD_CALL, f"T.index_map has no argument {keyword.arg!r}", node)
-        given[keyword.arg] = keyword.value
-    forward, back = given.get("mapping"), given.get("inverse_index_map")
+        arguments[keyword.arg] = keyword.value
+    forward, back = arguments.get("mapping"), arguments.get("inverse_index_map")
     if not isinstance(forward, ast.Lambda):
         raise info.ctx.fail(
             codes.BAD_CALL, "T.index_map takes a lambda", node, help="write lambda i, j: (j, i)"
         )
-    made = _read_lambda(info, forward)
+    index_map = _read_lambda(info, forward)
     if isinstance(back, ast.Lambda):
-        return IndexMap(made.names, made.results, _read_lambda(info, back))
-    return made
+        return IndexMap(index_map.names, index_map.results, _read_lambda(info, back))
+    return index_map
 
 
 def _read_lambda(info: DimReader, node: ast.Lambda) -> IndexMap:
@@ -51,22 +51,22 @@ def _read_lambda(info: DimReader, node: ast.Lambda) -> IndexMap:
         info.resolve = outer
 
 
-def write(made: IndexMap, name: Name) -> str:
+def write(index_map: IndexMap, name: Name) -> str:
     """A map as TVM prints it; `name` gives the names of shape variables."""
-    back = f", inverse_index_map={_lambda(made.inverse, name)}" if made.inverse is not None else ""
-    return f"{NAME}({_lambda(made, name)}{back})"
+    back = f", inverse_index_map={_lambda(index_map.inverse, name)}" if index_map.inverse is not None else ""
+    return f"{NAME}({_lambda(index_map, name)}{back})"
 
 
-def _lambda(made: IndexMap, name: Name) -> str:
-    taken = {name(var) for var in made.free}
+def _lambda(index_map: IndexMap, name: Name) -> str:
+    taken = {name(var) for var in index_map.free}
     names: dict[Named, str] = {}
-    for var, hint in zip(made.places, made.names, strict=True):
-        number, own = 0, hint
-        while own in taken:  # a name of a shape variable would hide it
+    for var, hint in zip(index_map.places, index_map.names, strict=True):
+        number, unique = 0, hint
+        while unique in taken:  # a name of a shape variable would hide it
             number += 1
-            own = f"{hint}_{number}"
-        taken.add(own)
-        names[var] = own
+            unique = f"{hint}_{number}"
+        taken.add(unique)
+        names[var] = unique
     out = PrimText(lambda var: names[var] if var in names else name(var))
-    results = out.listed(made.results)
-    return f"lambda {', '.join(names.values())}: ({results}{',' if len(made.results) == 1 else ''})"
+    results = out.listed(index_map.results)
+    return f"lambda {', '.join(names.values())}: ({results}{',' if len(index_map.results) == 1 else ''})"

@@ -38,18 +38,18 @@ def load(path: str | Path) -> IRModule:
 
 def read_text(path: str | Path) -> str:
     """The text of a file; raises ParseError when it is no regular file or no UTF-8 text."""
-    where = Path(path)
+    location = Path(path)
     name = _visible(str(path))
     try:
-        mode = where.stat().st_mode
+        mode = location.stat().st_mode
         if not stat.S_ISREG(mode):
-            kind = "a directory" if stat.S_ISDIR(mode) else "no regular file"
-            raise _error(codes.UNREADABLE, f"{name} is {kind}", name)
-        if where.stat().st_size > MAX_BYTES:
+            described = "a directory" if stat.S_ISDIR(mode) else "no regular file"
+            raise _error(codes.UNREADABLE, f"{name} is {described}", name)
+        if location.stat().st_size > MAX_BYTES:
             raise _error(
                 codes.UNREADABLE, f"{name} is larger than {MAX_BYTES >> 20} MB", name, help="split the module"
             )
-        data = where.read_bytes()
+        data = location.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(codes.UNREADABLE, f"{name}: {reason}", name) from None
@@ -71,9 +71,9 @@ def read_stream(stream: BinaryIO, name: str) -> str:
 
 def decode(data: bytes, name: str) -> str:
     """Bytes as text; raises ParseError that says what the bytes are when they are no UTF-8 text."""
-    for start, what, advice in _KNOWN:
+    for start, description, advice in _KNOWN:
         if data.startswith(start):
-            raise _error(codes.NOT_TEXT, f"{name} is {what}, not TVMScript", name, help=advice)
+            raise _error(codes.NOT_TEXT, f"{name} is {description}, not TVMScript", name, help=advice)
     if b"\x00" in data[:4096]:
         binary = "an ONNX model or another binary file" if name.endswith(".onnx") else "a binary file"
         raise _error(codes.NOT_TEXT, f"{name} is {binary}, not TVMScript", name, help=codes.NOT_TEXT.fix)

@@ -24,26 +24,26 @@ def first_too_long(text: str) -> int | None:
         place, end = mark.span()
         if place - start - skipped > LONGEST:
             return start
-        kind = mark[0]
-        if kind in "\"'#":
+        character = mark[0]
+        if character in "\"'#":
             end = _after(text, place)
             skipped += end - place
-        elif kind == "\n":
+        elif character == "\n":
             if depth == 0 and text[place - 1] != "\\":
                 start, skipped = end, 0
         else:
-            depth = max(depth + (1 if kind in "([{" else -1), 0)
+            depth = max(depth + (1 if character in "([{" else -1), 0)
         mark = _MARK.search(text, end)
     return start if len(text) - start - skipped > LONGEST else None
 
 
 def _after(text: str, place: int) -> int:
     """Where the string or comment ends that starts at `place`; a string that nothing closes, at the end of its line."""
-    found = _SKIPPED.match(text, place)
-    if found is None:
+    opening = _SKIPPED.match(text, place)
+    if opening is None:
         close = text.find("\n", place)
         return len(text) if close < 0 else close
-    if found[0] not in ('"""', "'''"):
-        return found.end()
-    close = text.find(found[0], found.end())
+    if opening[0] not in ('"""', "'''"):
+        return opening.end()
+    close = text.find(opening[0], opening.end())
     return len(text) if close < 0 else close + 3

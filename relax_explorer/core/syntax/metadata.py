@@ -36,7 +36,7 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
     """Fill `ctx.metadata` from the JSON text; raises Skip after reporting a damaged block."""
     try:
         graph = json.loads(text)
-        found = metadata_old.entries(graph) if metadata_old.is_old(graph) else _entries(graph)
+        entries = metadata_old.entries(graph) if metadata_old.is_old(graph) else _entries(graph)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ctx.fail(
             codes.BAD_METADATA,
@@ -45,7 +45,7 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
             help=codes.BAD_METADATA.fix,
         ) from None
     ctx.has_metadata = True
-    for key, items in found:
+    for key, items in entries:
         ctx.metadata[key] = [_item(item, number, ctx, node) for number, item in enumerate(items)]
 
 
@@ -53,11 +53,11 @@ def _entries(graph: Any) -> list[tuple[str, list[Any]]]:
     """(key, items) of the block; an item is the base64 text of an array, or the node of something else."""
     nodes = graph["nodes"]
     flat = nodes[graph["root_index"]]["data"]
-    found = []
+    entries = []
     for at in range(0, len(flat), 2):
         items = [nodes[number] for number in nodes[flat[at + 1]]["data"]]
-        found.append((str(nodes[flat[at]]["data"]), [_array_text(item, nodes) for item in items]))
-    return found
+        entries.append((str(nodes[flat[at]]["data"]), [_array_text(item, nodes) for item in items]))
+    return entries
 
 
 def _array_text(entry: dict[str, Any], nodes: list[Any]) -> Any:
@@ -67,11 +67,11 @@ def _array_text(entry: dict[str, Any], nodes: list[Any]) -> Any:
     return str(entry["data"]) if entry["type"] == "ffi.Tensor" else entry
 
 
-def _item(item: Any, number: int, ctx: Context, node: ast.AST) -> Any:
-    if not isinstance(item, str):
-        return Verbatim(json.dumps(item)[:200])
+def _item(entry: Any, number: int, ctx: Context, node: ast.AST) -> Any:
+    if not isinstance(entry, str):
+        return Verbatim(json.dumps(entry)[:200])
     try:
-        return tensor_from_text(item)
+        return tensor_from_text(entry)
     except (ValueError, KeyError, TypeError, struct.error, binascii.Error) as error:
         raise ctx.fail(
             codes.BAD_METADATA, f"constant {number} of the metadata block is damaged: {str(error)[:80]}", node
@@ -99,18 +99,18 @@ def tensor_from_text(text: str) -> Any:
 def _dtype(code: int, bits: int) -> DType:
     if code in _FLOAT8:
         return dtype(_FLOAT8[code])
-    kind = _CODES[code]
-    return dtype("bool" if kind == "bool" or (kind == "uint" and bits == 1) else f"{kind}{bits}")
+    base = _CODES[code]
+    return dtype("bool" if base == "bool" or (base == "uint" and bits == 1) else f"{base}{bits}")
 
 
 def tensor_text(array: Any, old: bool = False) -> str:
     """An array as a base64 DLTensor; in the older form bool is uint1."""
-    found = from_numpy(array.dtype)
-    code, bits = _CODE_OF.get(found.kind, 2), found.bits
-    if found.is_bool and old:
+    element = from_numpy(array.dtype)
+    code, bits = _CODE_OF.get(element.kind, 2), element.bits
+    if element.is_bool and old:
         code, bits = _CODE_OF["uint"], 1
-    if found.name.startswith("float8"):
-        code = next(number for number, name in _FLOAT8.items() if name == found.name)
+    if element.name.startswith("float8"):
+        code = next(number for number, name in _FLOAT8.items() if name == element.name)
     data = np.ascontiguousarray(array).tobytes()
     head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
     sizes = struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data))
@@ -124,12 +124,14 @@ class _Graph:
         self.nodes: list[dict[str, Any]] = []
         self._shared: dict[str, int] = {}
 
-    def add(self, kind: str, data: Any = None, share: bool = False) -> int:
+    def add(self, type_name: str, data: Any = None, share: bool = False) -> int:
         """Index of a node."""
-        key = json.dumps([kind, data]) if share else ""
+        key = json.dumps([type_name, data]) if share else ""
         if share and key in self._shared:
             return self._shared[key]
-        self.nodes.append({"type": kind} if data is None and kind == "None" else {"type": kind, "data": data})
+        self.nodes.append(
+            {"type": type_name} if data is None and type_name == "None" else {"type": type_name, "data": data}
+        )
         self._shared[key] = len(self.nodes) - 1
         return len(self.nodes) - 1
 

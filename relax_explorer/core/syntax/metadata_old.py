@@ -27,15 +27,15 @@ def entries(graph: dict[str, Any]) -> list[tuple[str, list[Any]]]:
     """
     nodes, arrays = graph["nodes"], graph.get("b64ndarrays", [])
     root = nodes[_index(graph["root"], nodes)]
-    found = []
+    lists = []
     for key, at in zip(root["keys"], root["data"], strict=True):
         items = [nodes[_index(item, nodes)] for item in nodes[_index(at, nodes)]["data"]]
-        found.append((str(key), [_item(item, arrays) for item in items]))
-    return found
+        lists.append((str(key), [_item(item, arrays) for item in items]))
+    return lists
 
 
-def _index(said: Any, items: list[Any]) -> int:
-    number = int(said)
+def _index(text: Any, items: list[Any]) -> int:
+    number = int(text)
     if not 0 <= number < len(items):
         raise IndexError(f"no entry {number}")
     return number
@@ -61,8 +61,8 @@ def write(arrays: Sequence[Any], texts: Sequence[str]) -> str:
 def _write_constant(nodes: list[dict[str, Any]], array: Any, number: int) -> int:
     element, rank = from_numpy(array.dtype).name, str(array.ndim)
 
-    def add(kind: str, **attrs: str) -> str:
-        nodes.append({"type_key": kind, "attrs": {"span": "0", **attrs}})
+    def add(type_key: str, **attrs: str) -> str:
+        nodes.append({"type_key": type_key, "attrs": {"span": "0", **attrs}})
         return str(len(nodes) - 1)
 
     dims = [int(add("IntImm", dtype="int64", value=str(int(length)))) for length in array.shape]
@@ -72,5 +72,5 @@ def _write_constant(nodes: list[dict[str, Any]], array: Any, number: int) -> int
     shape_info = add("relax.ShapeStructInfo", values=values, ndim=rank)
     shape = add("relax.expr.ShapeExpr", values=values, struct_info_=shape_info, _checked_type_=shape_type)
     info = add("relax.TensorStructInfo", shape=shape, dtype=element, ndim=rank, vdevice="0")
-    kind = add("relax.DynTensorType", dtype=element, ndim=rank)
-    return int(add(KEY, data=str(number), struct_info_=info, _checked_type_=kind))
+    tensor_type = add("relax.DynTensorType", dtype=element, ndim=rank)
+    return int(add(KEY, data=str(number), struct_info_=info, _checked_type_=tensor_type))

@@ -18,19 +18,19 @@ from relax_explorer.core.syntax.reader import Reader
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix, odd_float, verbatim
 
 
-def attributes(reader: Reader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> Attrs:
+def attributes(reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str, ast.expr]) -> Attrs:
     """The attributes of a call of a declared operator, those left out at their defaults."""
     if not op.attributes:
         return EMPTY
-    key = _key(reader, node, op, given)
-    hit = reader.attrs_seen.get(key) if key is not None else None
-    if hit is not None:
-        return hit
-    if not any(q.required or q.name in given for q in op.attributes):
+    key = _key(reader, node, op, arguments)
+    cached = reader.attrs_seen.get(key) if key is not None else None
+    if cached is not None:
+        return cached
+    if not any(q.required or q.name in arguments for q in op.attributes):
         return default_attrs(op)
     pairs = []
     for q in op.attributes:
-        at = given.get(q.name)
+        at = arguments.get(q.name)
         if at is None and q.required:
             bad_arguments(reader, node, op, f"lacks its argument {q.name!r}")
         pairs.append((q.name, q.default if at is None else attribute_value(reader, q, at)))
@@ -41,10 +41,12 @@ def attributes(reader: Reader, node: ast.Call, op: type[Op], given: dict[str, as
 
 
 def _key(
-    reader: Reader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]
+    reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str, ast.expr]
 ) -> tuple[type[Op], str] | None:
     """The keywords of a call as text: equal text means equal attributes; None where they can't be cut out of a line."""
-    all_keywords = len(node.keywords) == len(given) - len(node.args) and len(node.args) == len(op.operands)
+    all_keywords = len(node.keywords) == len(arguments) - len(node.args) and len(node.args) == len(
+        op.operands
+    )
     if (
         not all_keywords
         or not node.keywords
@@ -59,10 +61,10 @@ def _key(
 
 def default_attrs(op: type[Op]) -> Attrs:
     """The attributes of a call that gives none."""
-    hit = _DEFAULTS.get(op)
-    if hit is None:
-        hit = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
-    return hit
+    attrs = _DEFAULTS.get(op)
+    if attrs is None:
+        attrs = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
+    return attrs
 
 
 _DEFAULTS: dict[type[Op], Attrs] = {}
@@ -96,8 +98,8 @@ def constant(reader: Reader, node: ast.expr) -> Any:
         return tuple([constant(reader, item) for item in node.elts])
     if isinstance(node, ast.Dict):
         pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-        found = {str(constant(reader, key)): constant(reader, value) for key, value in pairs}
-        return freeze(dict(sorted(found.items())))  # as they are printed
+        entries = {str(constant(reader, key)): constant(reader, value) for key, value in pairs}
+        return freeze(dict(sorted(entries.items())))  # as they are printed
     if (
         isinstance(node, ast.UnaryOp)
         and isinstance(node.op, ast.USub)
@@ -168,11 +170,11 @@ def struct_infos(reader: Reader, node: ast.expr) -> tuple[s.StructInfo, ...]:
     return tuple([reader.info.read(item) for item in items])
 
 
-def no_argument(reader: Reader, node: ast.Call, op: type[Op], name: str, known: Iterable[str]) -> None:
+def no_argument(reader: Reader, node: ast.Call, op: type[Op], name: str, names: Iterable[str]) -> None:
     """Refuse an argument whose name the operator does not have; raises Skip."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, names, 1)
     bad_arguments(
         reader, node, op, f"has no argument {name!r}" + (f"; did you mean {near[0]}?" if near else "")
     )

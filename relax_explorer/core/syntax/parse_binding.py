@@ -26,8 +26,8 @@ class BindingReader(SignatureReader):
 
     def unread(self, node: ast.AST) -> e.Call:
         """What stands for an expression that can't be read; the variables in it count as used."""
-        found = [self.names.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
-        return e.unread(tuple([var for var in found if isinstance(var, e.Var)]), self.ctx.span(node))
+        values = [self.names.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return e.unread(tuple([var for var in values if isinstance(var, e.Var)]), self.ctx.span(node))
 
     def _bind_unread(self, name: str, node: ast.stmt, blocks: Blocks) -> None:
         var = self.new_var(name, None, node)
@@ -38,8 +38,8 @@ class BindingReader(SignatureReader):
     def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
         """A variable of the block that is being read."""
         inside = self.output_names is not None and name not in self.output_names
-        kind = e.DataflowVar if inside else e.Var
-        return kind(name, info, self.ctx.span(node))
+        var_class = e.DataflowVar if inside else e.Var
+        return var_class(name, info, self.ctx.span(node))
 
     def _ann_assign(self, node: ast.AnnAssign, blocks: Blocks) -> None:
         if type(node.target) is not ast.Name:
@@ -76,11 +76,11 @@ class BindingReader(SignatureReader):
             return False
         if value.args:
             return self._type_var(target, dotted(value.func))
-        found = dtype_of_prefix(dotted(value.func))
-        if found is None:
+        element = dtype_of_prefix(dotted(value.func))
+        if element is None:
             return False
         if not isinstance(self.names.get(target.id), p.PrimVar):
-            self._define(target.id, found)
+            self._define(target.id, element)
         return True
 
     def _type_var(self, target: ast.Name, called: str) -> bool:
@@ -93,22 +93,24 @@ class BindingReader(SignatureReader):
         return True
 
     def _unpack(self, target: ast.Tuple, node: ast.Assign, blocks: Blocks) -> None:
-        names = [item.id for item in target.elts if isinstance(item, ast.Name)]
+        names = [element.id for element in target.elts if isinstance(element, ast.Name)]
         if len(names) != len(target.elts):
             raise self.ctx.fail(codes.BAD_STATEMENT, "only names can be bound", node)
         if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(names):
             pairs = list(zip(target.elts, node.value.elts, strict=True))
-            if all(self._shape_var(item, value) for item, value in pairs if isinstance(item, ast.Name)):
+            if all(
+                self._shape_var(element, value) for element, value in pairs if isinstance(element, ast.Name)
+            ):
                 return
-        whole = self.expr.value(node.value)
-        if not isinstance(whole, e.Var):
+        packed = self.expr.value(node.value)
+        if not isinstance(packed, e.Var):
             var = self.new_var("_".join(names)[:40], None, target)
-            blocks.bindings.append(e.VarBinding(var, whole, None, self.ctx.span(node)))
-            whole = var
+            blocks.bindings.append(e.VarBinding(var, packed, None, self.ctx.span(node)))
+            packed = var
         for index, name in enumerate(names):
             var = self.new_var(name, None, target.elts[index])
-            item = e.TupleGetItem(whole, index, None, self.ctx.span(target.elts[index]))
-            blocks.bindings.append(e.VarBinding(var, item, None, self.ctx.span(node)))
+            element = e.TupleGetItem(packed, index, None, self.ctx.span(target.elts[index]))
+            blocks.bindings.append(e.VarBinding(var, element, None, self.ctx.span(node)))
             self.names[name] = var
 
     def _bind(
@@ -144,12 +146,12 @@ class BindingReader(SignatureReader):
         span: Any,
         blocks: Blocks,
     ) -> None:
-        given = dict(zip(("value", "struct_info"), call.args, strict=False))
-        given.update({keyword.arg or "": keyword.value for keyword in call.keywords})
-        info = given.get("struct_info") or given.get("ty")
-        if "value" not in given or info is None:
+        arguments = dict(zip(("value", "struct_info"), call.args, strict=False))
+        arguments.update({keyword.arg or "": keyword.value for keyword in call.keywords})
+        info = arguments.get("struct_info") or arguments.get("ty")
+        if "value" not in arguments or info is None:
             raise self.ctx.fail(codes.BAD_CALL, f"{dotted(call.func)} takes a value and a StructInfo", call)
-        value = self.expr.value(given["value"])
+        value = self.expr.value(arguments["value"])
         cast_to = self._type(info) if dotted(call.func) == "R.cast" else self.annotation(info)
         var = None if target is None else self.new_var(target.id, cast_to, target)
         blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))

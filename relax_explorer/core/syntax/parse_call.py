@@ -60,8 +60,8 @@ def _has_operands(reader: Reader, node: ast.Call, name: str) -> bool:
     """Whether `T.custom_op.name(x)` is an operator of users, as TVM prints it: a name of parts on a value that is no scalar."""
     if name.count(".") < 2:
         return False
-    found = [reader.names.get(arg.id) for arg in node.args if isinstance(arg, ast.Name)]
-    return any(isinstance(value, e.Expr) and not reader.is_scalar(value) for value in found)
+    values = [reader.names.get(arg.id) for arg in node.args if isinstance(arg, ast.Name)]
+    return any(isinstance(value, e.Expr) and not reader.is_scalar(value) for value in values)
 
 
 def _relax(reader: Reader, node: ast.Call, name: str) -> Any:
@@ -96,10 +96,10 @@ def _named(reader: Reader, node: ast.Call, name: str) -> Any:
         return _declared(reader, node, op)
     if name.removeprefix("relax.") in NO_VALUES:
         raise reader.no_expression(node, NO_VALUES[name.removeprefix("relax.")])
-    given = node.args
-    if name == "relax.assert_op" and len(given) == 2 and isinstance(given[1], (ast.List, ast.Tuple)):
-        given = [given[0], *given[1].elts]  # what the message mentions, in TVM a list
-    args = tuple([reader.value(arg) for arg in given])
+    arguments = node.args
+    if name == "relax.assert_op" and len(arguments) == 2 and isinstance(arguments[1], (ast.List, ast.Tuple)):
+        arguments = [arguments[0], *arguments[1].elts]  # what the message mentions, in TVM a list
+    args = tuple([reader.value(arg) for arg in arguments])
     attrs, infos = keywords(reader, node, name, op)
     return e.Call(e.op_ref(name), args, attrs, infos, None, reader.ctx.span(node))
 
@@ -109,29 +109,31 @@ def _declared(reader: Reader, node: ast.Call, op: type[Op]) -> e.Call:
     parameters = op.parameters
     if len(node.args) > len(parameters):
         bad_arguments(reader, node, op, f"takes at most {len(parameters)} arguments, {len(node.args)} given")
-    given: dict[str, ast.expr] = {q.name: arg for q, arg in zip(parameters, node.args, strict=False)}
+    arguments: dict[str, ast.expr] = {q.name: arg for q, arg in zip(parameters, node.args, strict=False)}
     infos: tuple[s.StructInfo, ...] = ()
-    known = {q.name for q in parameters}
+    parameter_names = {q.name for q in parameters}
     for keyword in node.keywords:
         name = keyword.arg or "**"
         if name in ARGS_KEYWORDS or name in OUT_KEYWORDS:
             infos = struct_infos(reader, keyword.value)
-        elif name not in known:
-            no_argument(reader, node, op, name, known)
-        elif name in given:
+        elif name not in parameter_names:
+            no_argument(reader, node, op, name, parameter_names)
+        elif name in arguments:
             bad_arguments(reader, node, op, f"is given {name!r} twice")
         else:
-            given[name] = keyword.value
-    args = _operands(reader, node, op, given)
-    attrs = attributes(reader, node, op, given)
+            arguments[name] = keyword.value
+    args = _operands(reader, node, op, arguments)
+    attrs = attributes(reader, node, op, arguments)
     return e.Call(e.op_ref(op.name), args, attrs, infos, None, reader.ctx.span(node))
 
 
-def _operands(reader: Reader, node: ast.Call, op: type[Op], given: dict[str, ast.expr]) -> tuple[e.Expr, ...]:
+def _operands(
+    reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str, ast.expr]
+) -> tuple[e.Expr, ...]:
     args: list[e.Expr] = []
     skipped: list[Parameter] = []
     for q in op.operands:
-        at = given.get(q.name)
+        at = arguments.get(q.name)
         if at is None or (not q.required and isinstance(at, ast.Constant) and at.value is None):
             if q.required:
                 bad_arguments(reader, node, op, f"lacks its argument {q.name!r}")
@@ -153,9 +155,9 @@ def _operands(reader: Reader, node: ast.Call, op: type[Op], given: dict[str, ast
 def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
     together = q.kind.startswith("Arguments")
     if type(node) is ast.Name and not together:
-        found = reader.names.get(node.id)
-        if isinstance(found, e.Expr):
-            return found
+        value = reader.names.get(node.id)
+        if isinstance(value, e.Expr):
+            return value
     if together:
         return argument_tuple(reader, node, node)
     if q.kind.startswith("Shape") and isinstance(node, (ast.Tuple, ast.List)):

@@ -48,19 +48,19 @@ def call_form(reader: Reader, node: ast.Call, name: str, op: type[Op] | None) ->
     first = node.args[0]
     func = reader.value(first) if name in NAMED_FORMS else _function(reader, first)
     declared = {q.name: q for q in op.attributes} if op is not None else {}
-    given = _given(node, name)
-    unknown = [key for key in given if key not in declared and key not in _PARTS]
+    arguments = _by_part(node, name)
+    unknown = [key for key in arguments if key not in declared and key not in _PARTS]
     if op is not None and unknown:
         no_argument(reader, node, op, unknown[0], [*declared, "out_ty"])
     pairs: list[tuple[str, Any]] = [
-        (key, declared_value(reader, declared.get(key), given.pop(key)))
-        for key in list(given)
+        (key, declared_value(reader, declared.get(key), arguments.pop(key)))
+        for key in list(arguments)
         if key not in _PARTS
     ]
-    args = [func, _arguments(reader, given, node)]
-    if "tir_vars" in given:
-        args.append(_lengths(reader, given["tir_vars"]))
-    info = _result(reader, given, node, name)
+    args = [func, _arguments(reader, arguments, node)]
+    if "tir_vars" in arguments:
+        args.append(_lengths(reader, arguments["tir_vars"]))
+    info = _result(reader, arguments, node, name)
     attrs = Attrs(pairs) if pairs else EMPTY
     called = "call_tir" if name == "dist.call_tir" else name  # TVM's surface has two names for one operator
     return e.Call(e.op_ref(f"relax.{called}"), tuple(args), attrs, (info,), None, reader.ctx.span(node))
@@ -69,40 +69,40 @@ def call_form(reader: Reader, node: ast.Call, name: str, op: type[Op] | None) ->
 _PARTS = frozenset({"args", "out", "out_shape", "packed_ints", "tir_vars"})
 
 
-def _given(node: ast.Call, name: str) -> dict[str, ast.expr]:
+def _by_part(node: ast.Call, name: str) -> dict[str, ast.expr]:
     """What a call gives, by the names of the parts of its present form."""
     order = CALL_ORDER.get(name, ("args", "out"))
     named = {keyword.arg or "**": keyword.value for keyword in node.keywords}
-    said = [key for key in named if key in OUT_KEYWORDS or key in ARGS_KEYWORDS]
+    out_keys = [key for key in named if key in OUT_KEYWORDS or key in ARGS_KEYWORDS]
     operands = node.args[1:]
-    found: dict[str, ast.expr] = {}
+    parts: dict[str, ast.expr] = {}
     if TYPE_KEYWORD in named and len(operands) > 1:  # each argument by itself, then the shape of the result
-        *arguments, found["out_shape"] = operands
-        one = len(arguments) == 1
-        found["args"] = arguments[0] if one else _together(arguments)
-    elif said and len(operands) == 2 and order == ("args", "out"):
-        found["args"], found["packed_ints"] = operands
+        *arguments, parts["out_shape"] = operands
+        is_single = len(arguments) == 1
+        parts["args"] = arguments[0] if is_single else _together(arguments)
+    elif out_keys and len(operands) == 2 and order == ("args", "out"):
+        parts["args"], parts["packed_ints"] = operands
     else:
-        found.update(zip(order, operands, strict=False))
+        parts.update(zip(order, operands, strict=False))
     for key, value in named.items():
-        found["out" if key in said else key] = value
-    return found
+        parts["out" if key in out_keys else key] = value
+    return parts
 
 
 def _together(items: list[ast.expr]) -> ast.expr:
     return ast.copy_location(ast.Tuple(items, ast.Load()), items[0])
 
 
-def _arguments(reader: Reader, given: dict[str, ast.expr], node: ast.Call) -> e.Expr:
+def _arguments(reader: Reader, arguments: dict[str, ast.expr], node: ast.Call) -> e.Expr:
     """The tuple of arguments; scalars that are given apart are its last."""
-    args = argument_tuple(reader, given.get("args"), node)
-    if "packed_ints" not in given:
+    args = argument_tuple(reader, arguments.get("args"), node)
+    if "packed_ints" not in arguments:
         return args
-    numbers = _lengths(reader, given["packed_ints"])
+    numbers = _lengths(reader, arguments["packed_ints"])
     if not isinstance(args, e.Tuple) or not isinstance(numbers, e.ShapeExpr):
         text = "scalars that are given apart need the tuple of arguments and the list of scalars written out"
         help = "write the scalars behind the tensors: (x, y, n)"
-        raise reader.ctx.fail(codes.BAD_CALL, text, given["packed_ints"], help=help)
+        raise reader.ctx.fail(codes.BAD_CALL, text, arguments["packed_ints"], help=help)
     scalars = [e.PrimValue(value, None, numbers.span) for value in numbers.values]
     return e.Tuple((*args.fields, *scalars), None, args.span)
 
@@ -115,8 +115,8 @@ def _lengths(reader: Reader, node: ast.expr) -> e.Expr:
     return reader.value(node)
 
 
-def _result(reader: Reader, given: dict[str, ast.expr], node: ast.Call, name: str) -> s.StructInfo:
-    out = given.get("out")
+def _result(reader: Reader, arguments: dict[str, ast.expr], node: ast.Call, name: str) -> s.StructInfo:
+    out = arguments.get("out")
     if out is None:
         raise reader.ctx.fail(
             codes.BAD_CALL,
@@ -124,10 +124,10 @@ def _result(reader: Reader, given: dict[str, ast.expr], node: ast.Call, name: st
             node,
             help="add out_ty=R.Tensor(…)",
         )
-    several = isinstance(out, (ast.List, ast.Tuple)) and len(out.elts) != 1
-    out = out if several or not isinstance(out, (ast.List, ast.Tuple)) else out.elts[0]
-    info = s.TupleStructInfo(struct_infos(reader, out)) if several else reader.info.read(out)
-    return _shaped(reader, info, given["out_shape"]) if "out_shape" in given else info
+    is_tuple = isinstance(out, (ast.List, ast.Tuple)) and len(out.elts) != 1
+    out = out if is_tuple or not isinstance(out, (ast.List, ast.Tuple)) else out.elts[0]
+    info = s.TupleStructInfo(struct_infos(reader, out)) if is_tuple else reader.info.read(out)
+    return _shaped(reader, info, arguments["out_shape"]) if "out_shape" in arguments else info
 
 
 def _shaped(reader: Reader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
@@ -138,9 +138,9 @@ def _shaped(reader: Reader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
         return s.TupleStructInfo(tuple([_shaped(reader, field, part) for field, part in fields]))
     shape = reader.info.shape_argument(node)
     if isinstance(info, s.TensorStructInfo) and info.shape is None and shape is not None:
-        known = shape if isinstance(shape, tuple) else None
-        if known is None or info.ndim in (-1, len(known)):
-            return s.TensorStructInfo(shape, info.dtype, -1 if known is not None else info.ndim, info.vdevice)
+        dims = shape if isinstance(shape, tuple) else None
+        if dims is None or info.ndim in (-1, len(dims)):
+            return s.TensorStructInfo(shape, info.dtype, -1 if dims is not None else info.ndim, info.vdevice)
     text = f"the result of type {info} can't have the shape {ast.unparse(node)[:40]}"
     help = "write the result as one: out_ty=R.Tensor((…), dtype)"
     raise reader.ctx.fail(codes.BAD_CALL, text, node, help=help)

@@ -57,17 +57,17 @@ class DimReader:
             return node.value
         raise self.ctx.fail(codes.BAD_EXPRESSION, "an integer literal is needed here", node)
 
-    def rank(self, given: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
+    def rank(self, arguments: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
         """The rank that `ndim=` says, -1 when it says none; it is the number of the dimensions, where they are given."""
-        said = self._integer(given["ndim"]) if "ndim" in given else -1
-        if said < -1 or (type(shape) is tuple and said not in (-1, len(shape))):
+        ndim = self._integer(arguments["ndim"]) if "ndim" in arguments else -1
+        if ndim < -1 or (type(shape) is tuple and ndim not in (-1, len(shape))):
             raise self.ctx.fail(
                 codes.BAD_ANNOTATION,
-                f"a rank of {said} can't be" if said < -1 else f"the rank is {len(shape)}, not {said}",
+                f"a rank of {ndim} can't be" if ndim < -1 else f"the rank is {len(shape)}, not {ndim}",
                 node,
                 help="leave ndim out where the dimensions are given",
             )
-        return said
+        return ndim
 
     def dim(self, node: ast.expr) -> p.PrimExpr:
         """A dimension: an expression over shape variables, perhaps in quotes."""
@@ -117,11 +117,11 @@ class DimReader:
             ) from None
         for child in ast.walk(inner):
             ast.copy_location(child, node)
-        was, self.in_signature = self.in_signature, True
+        outside, self.in_signature = self.in_signature, True
         try:
             return read(inner)
         finally:
-            self.in_signature = was
+            self.in_signature = outside
 
     def _scalar(self, node: ast.expr) -> p.PrimExpr:
         """The value of a scalar, perhaps in quotes."""
@@ -141,11 +141,11 @@ class DimReader:
         return reader(self, node)
 
     def _name(self, node: ast.Name) -> p.PrimExpr:
-        found = self.resolve(node.id)
-        if isinstance(found, p.PrimExpr):
-            return found
-        if isinstance(found, Var):
-            info = found.struct_info
+        value = self.resolve(node.id)
+        if isinstance(value, p.PrimExpr):
+            return value
+        if isinstance(value, Var):
+            info = value.struct_info
             if isinstance(info, s.PrimStructInfo) and info.value is not None:
                 return info.value
             raise self.ctx.fail(codes.BAD_EXPRESSION, f"{node.id!r} is not a shape variable", node)
@@ -169,29 +169,29 @@ class DimReader:
         raise self.ctx.fail(codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no scalar", node)
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
-        rest: list[tuple[type[p.Binary], ast.expr]] = []
+        operations: list[tuple[type[p.Binary], ast.expr]] = []
         left: ast.expr = node
         while isinstance(left, ast.BinOp):  # a sum of a thousand terms nests a thousand times to the left
-            kind = PRIM_OPERATORS.get(type(left.op))
-            if kind is None:
+            operator = PRIM_OPERATORS.get(type(left.op))
+            if operator is None:
                 raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", left)
-            rest.append((kind, left.right))
+            operations.append((operator, left.right))
             left = left.left
         value = self.prim(left)
-        for kind, right in reversed(rest):
-            value = combine(kind, *align(value, self.prim(right)))
+        for operator, right in reversed(operations):
+            value = combine(operator, *align(value, self.prim(right)))
         return value
 
     def _compare(self, node: ast.Compare) -> p.PrimExpr:
-        kind = PRIM_OPERATORS.get(type(node.ops[0]))
-        if kind is None or len(node.ops) != 1:
+        operator = PRIM_OPERATORS.get(type(node.ops[0]))
+        if operator is None or len(node.ops) != 1:
             raise self.ctx.fail(codes.BAD_EXPRESSION, "one comparison at a time", node)
-        return combine(kind, *align(self.prim(node.left), self.prim(node.comparators[0])))
+        return combine(operator, *align(self.prim(node.left), self.prim(node.comparators[0])))
 
     def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
-        kind = PRIM_OPERATORS[type(node.op)]
-        first, *rest = [truth(self.ctx, self.prim(value), value) for value in node.values]
-        return functools.reduce(kind, rest, first)
+        operator = PRIM_OPERATORS[type(node.op)]
+        first, *others = [truth(self.ctx, self.prim(value), value) for value in node.values]
+        return functools.reduce(operator, others, first)
 
     def _unary(self, node: ast.UnaryOp) -> p.PrimExpr:
         if isinstance(node.op, ast.Not):
@@ -207,10 +207,10 @@ class DimReader:
 
     def _prim_call(self, node: ast.Call) -> p.PrimExpr:
         name = dotted(node.func)
-        found = dtype_of_prefix(name)
-        if found is not None and len(node.args) == 1:
-            return self.literal_of(found, node.args[0])
-        if found is not None and not node.args:
+        element = dtype_of_prefix(name)
+        if element is not None and len(node.args) == 1:
+            return self.literal_of(element, node.args[0])
+        if element is not None and not node.args:
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION,
                 f"{name}() declares a shape variable and is no value",
@@ -226,10 +226,10 @@ class DimReader:
             return function_of(name[2:], *align(args[0], args[1]))
         if name in ("T.Select", "T.if_then_else") and len(args) == 3:
             truth(self.ctx, args[0], node.args[0])
-            one, two = align(args[1], args[2])
+            a, b = align(args[1], args[2])
             if name == "T.Select":
-                return p.Select(args[0], one, two)
-            return p.PrimCall("if_then_else", (args[0], one, two), one.dtype)
+                return p.Select(args[0], a, b)
+            return p.PrimCall("if_then_else", (args[0], a, b), a.dtype)
         if name in OF_ONE_DTYPE and len(args) == 2:
             args = list(align(args[0], args[1]))
         if name.startswith("T."):
@@ -238,18 +238,18 @@ class DimReader:
         help = "write a number, a shape variable, or arithmetic with them"
         raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=help)
 
-    def literal_of(self, wanted: DType, node: ast.expr) -> p.PrimExpr:
+    def literal_of(self, target: DType, node: ast.expr) -> p.PrimExpr:
         """The scalar in `T.float32(1.5)`: a literal of that dtype, or a conversion to it."""
         value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(value, ast.Constant) and isinstance(value.value, (int, float, str)):
             try:
-                number = float(value.value) if wanted.is_float else int(value.value)
-                return p.as_prim(-number if value is not node else number, wanted)
+                number = float(value.value) if target.is_float else int(value.value)
+                return p.as_prim(-number if value is not node else number, target)
             except (OverflowError, ValueError):
                 raise self.ctx.fail(
-                    codes.BAD_LITERAL, f"{str(value.value)[:40]} does not fit {wanted}", node
+                    codes.BAD_LITERAL, f"{str(value.value)[:40]} does not fit {target}", node
                 ) from None
-        return p.Cast(wanted, self.prim(node))
+        return p.Cast(target, self.prim(node))
 
 
 _PRIMS: dict[type, Callable[[DimReader, Any], p.PrimExpr]] = {

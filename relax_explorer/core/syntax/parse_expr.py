@@ -81,12 +81,12 @@ class ExprReader:
             return e.Tuple(fields, None, self.ctx.span(node))
         raise self.no_expression(node)
 
-    def literal(self, raw: float, node: ast.expr, wanted: DType | None = None) -> p.PrimExpr:
+    def literal(self, raw: float, node: ast.expr, target: DType | None = None) -> p.PrimExpr:
         """A Python number as a scalar, a float as float64; raises Skip when it does not fit."""
         try:
-            return p.as_prim(raw, wanted or (FLOAT64 if type(raw) is float else None))
+            return p.as_prim(raw, target or (FLOAT64 if type(raw) is float else None))
         except (OverflowError, ValueError):
-            text = f"{str(raw)[:40]} does not fit {wanted or 'int64'}"
+            text = f"{str(raw)[:40]} does not fit {target or 'int64'}"
             raise self.ctx.fail(codes.BAD_LITERAL, text, node) from None
 
     def no_expression(self, node: ast.expr, help: str = "") -> Skip:
@@ -107,9 +107,9 @@ class ExprReader:
         return reader(self, node)
 
     def _name(self, node: ast.Name) -> Any:
-        found = self.names.get(node.id)
-        if found is not None:
-            return found
+        value = self.names.get(node.id)
+        if value is not None:
+            return value
         if node.id == UNREADABLE:
             raise Skip
         declared = self.ctx.type_var_dtype(node.id)
@@ -175,13 +175,13 @@ class ExprReader:
         if not isinstance(key, str) or not isinstance(index, int):
             raise self.no_expression(node)
         is_missing, key = key.endswith(MISSING), key.removesuffix(MISSING)
-        items = [] if is_missing else self.ctx.metadata.get(key, [])
+        entries = [] if is_missing else self.ctx.metadata.get(key, [])
         span = self.ctx.span(node)
-        if index < len(items):
-            item = items[index]
-            if isinstance(item, e.Expr):
-                return e.replace_span(item, span)
-            return e.Constant(item, s.constant_info(item), "", span)
+        if index < len(entries):
+            entry = entries[index]
+            if isinstance(entry, e.Expr):
+                return e.replace_span(entry, span)
+            return e.Constant(entry, s.constant_info(entry), "", span)
         if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
         if not self.ctx.misses_data:  # said once: whoever left out one left out all
@@ -190,8 +190,8 @@ class ExprReader:
                 "the module was printed without show_meta=True: the data of its constants is not in the text"
             )
             self.ctx.say(codes.MISSING_METADATA, text, node)
-        known = key in CONSTANT_KEYS
-        return e.Constant(None, s.TensorStructInfo() if known else s.OBJECT, f"{key}[{index}]", span)
+        is_tensor = key in CONSTANT_KEYS
+        return e.Constant(None, s.TensorStructInfo() if is_tensor else s.OBJECT, f"{key}[{index}]", span)
 
     # -- operators of Python --------------------------------------------------------------------------------------
 
@@ -232,19 +232,17 @@ class ExprReader:
             return e.Call(
                 e.op_ref(name), args, default_attrs(op) if op else EMPTY, (), None, self.ctx.span(node)
             )
-        kind = PRIM_OPERATORS.get(type(operator))
+        operation = PRIM_OPERATORS.get(type(operator))
         if (
-            kind is None
+            operation is None
             or isinstance(left, (str, tuple))
             or isinstance(right, (str, tuple))
             or left is None
             or right is None
         ):
             raise self.no_expression(node)
-        one, two = [
-            side if isinstance(side, p.PrimExpr) else self.literal(side, node) for side in (left, right)
-        ]
-        return combine(kind, *align(one, two))
+        a, b = [side if isinstance(side, p.PrimExpr) else self.literal(side, node) for side in (left, right)]
+        return combine(operation, *align(a, b))
 
     def _bool(self, node: ast.BoolOp) -> Any:
         values = [self._scalar(self.read(value)) for value in node.values]
@@ -269,9 +267,9 @@ class ExprReader:
 
     def note_scalar(self, var: e.Var, value: e.Expr) -> None:
         """Note what scalar `var` is bound to, so that its name can be computed with."""
-        found = value.value if type(value) is e.PrimValue else self._scalar(value)
-        if isinstance(found, p.PrimExpr) and found.size <= s.MOST_WRITTEN:
-            self.scalars[var] = found
+        scalar = value.value if type(value) is e.PrimValue else self._scalar(value)
+        if isinstance(scalar, p.PrimExpr) and scalar.size <= s.MOST_WRITTEN:
+            self.scalars[var] = scalar
 
     def is_scalar(self, value: Any) -> bool:
         """Whether a value is known to be a scalar."""
@@ -282,8 +280,8 @@ class ExprReader:
         if not isinstance(value, e.Var):
             return value
         info = value.struct_info
-        known = info.value if isinstance(info, s.PrimStructInfo) else None
-        return known or self.scalars.get(value, value)
+        constant = info.value if isinstance(info, s.PrimStructInfo) else None
+        return constant or self.scalars.get(value, value)
 
 
 _READERS: dict[type, Callable[[ExprReader, Any], Any]] = {

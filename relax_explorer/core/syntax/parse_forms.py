@@ -70,10 +70,10 @@ def string(reader: Reader, node: ast.Call) -> e.Expr:
 
 def dtype_form(reader: Reader, node: ast.Call) -> e.Expr:
     """An element type as a value."""
-    found = reader.info.dtype(only_argument(reader, node))
-    if found is None:
+    element = reader.info.dtype(only_argument(reader, node))
+    if element is None:
         raise reader.ctx.fail(codes.BAD_DTYPE, "R.dtype needs a known dtype", node)
-    return e.DataTypeImm(found, None, reader.ctx.span(node))
+    return e.DataTypeImm(element, None, reader.ctx.span(node))
 
 
 def prim_value(reader: Reader, node: ast.Call) -> e.Expr:
@@ -92,46 +92,54 @@ def prim_value(reader: Reader, node: ast.Call) -> e.Expr:
 
 def extern(reader: Reader, node: ast.Call) -> e.Expr:
     """A packed function as a value, perhaps with its StructInfo."""
-    given = dict(zip(("global_symbol", "struct_info"), node.args, strict=False))
-    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
-    name, said = given.pop("global_symbol", None), given.pop("struct_info", given.pop("ty", None))
-    if not isinstance(name, ast.Constant) or not isinstance(name.value, str) or given or len(node.args) > 2:
+    arguments = dict(zip(("global_symbol", "struct_info"), node.args, strict=False))
+    arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    name, info_node = (
+        arguments.pop("global_symbol", None),
+        arguments.pop("struct_info", arguments.pop("ty", None)),
+    )
+    if (
+        not isinstance(name, ast.Constant)
+        or not isinstance(name.value, str)
+        or arguments
+        or len(node.args) > 2
+    ):
         text = "R.ExternFunc takes a name in quotes, and perhaps a StructInfo"
         raise reader.ctx.fail(codes.BAD_CALL, text, node)
-    info = None if said is None else reader.info.read(said)
+    info = None if info_node is None else reader.info.read(info_node)
     return e.ExternFunc(name.value, info, reader.ctx.span(node))
 
 
 def const(reader: Reader, node: ast.Call) -> e.Expr:
     """`R.const(value, dtype)`: numbers and lists of numbers."""
-    given: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
-    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
-    if "value" not in given or set(given) - {"value", "dtype"} or len(node.args) > 2:
+    arguments: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
+    arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    if "value" not in arguments or set(arguments) - {"value", "dtype"} or len(node.args) > 2:
         raise reader.ctx.fail(codes.BAD_CALL, "R.const takes a value and a dtype", node)
-    wanted = reader.info.dtype(given["dtype"]) if "dtype" in given else None
-    return scalar_constant(reader, read_number(reader, given["value"]), wanted, node)
+    target = reader.info.dtype(arguments["dtype"]) if "dtype" in arguments else None
+    return scalar_constant(reader, read_number(reader, arguments["value"]), target, node)
 
 
 def spread_const(reader: Reader, node: ast.Call) -> e.Constant:
     """`R.dist.const(value, R.DTensor(…))`: a constant spread over a mesh."""
-    given: dict[str, ast.expr] = dict(zip(("value", "ty"), node.args, strict=False))
-    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
-    info = reader.info.read(given["ty"]) if "ty" in given else None
-    spread = isinstance(info, s.TensorStructInfo) and type(info.vdevice) is Sharding
+    arguments: dict[str, ast.expr] = dict(zip(("value", "ty"), node.args, strict=False))
+    arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    info = reader.info.read(arguments["ty"]) if "ty" in arguments else None
+    is_spread = isinstance(info, s.TensorStructInfo) and type(info.vdevice) is Sharding
     if (
-        "value" not in given
-        or set(given) - {"value", "ty"}
+        "value" not in arguments
+        or set(arguments) - {"value", "ty"}
         or not isinstance(info, s.TensorStructInfo)
-        or not spread
+        or not is_spread
     ):
         text = "R.dist.const takes a value and a distributed tensor's StructInfo"
         raise reader.ctx.fail(codes.BAD_CALL, text, node, help="write R.dist.const(1.0, R.DTensor(…))")
-    made = scalar_constant(reader, read_number(reader, given["value"]), info.dtype, node)
+    tensor = scalar_constant(reader, read_number(reader, arguments["value"]), info.dtype, node)
     lengths = tuple([dim.value for dim in info.dims or () if isinstance(dim, p.IntImm)])
-    if info.dims is None or lengths != made.data.shape:
-        text = f"the value has shape {made.data.shape}, its StructInfo is {info}"
+    if info.dims is None or lengths != tensor.data.shape:
+        text = f"the value has shape {tensor.data.shape}, its StructInfo is {info}"
         raise reader.ctx.fail(codes.BAD_CALL, text, node, help="state the shape of the value")
-    return e.Constant(made.data, info, "", reader.ctx.span(node))
+    return e.Constant(tensor.data, info, "", reader.ctx.span(node))
 
 
 def read_number(reader: Reader, node: ast.expr) -> Any:
@@ -155,15 +163,15 @@ def read_number(reader: Reader, node: ast.expr) -> Any:
     )
 
 
-def scalar_constant(reader: Reader, value: Any, wanted: DType | None, node: ast.expr) -> e.Constant:
+def scalar_constant(reader: Reader, value: Any, target: DType | None, node: ast.expr) -> e.Constant:
     """A constant tensor from Python numbers."""
     try:
-        array = np.asarray(value) if wanted is None else np.asarray(value, dtype=wanted.to_numpy())
+        array = np.asarray(value) if target is None else np.asarray(value, dtype=target.to_numpy())
     except (OverflowError, ValueError, TypeError) as error:
         raise reader.ctx.fail(
-            codes.BAD_LITERAL, f"this does not fit {wanted or 'an array'}: {str(error)[:80]}", node
+            codes.BAD_LITERAL, f"this does not fit {target or 'an array'}: {str(error)[:80]}", node
         ) from None
-    if wanted is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
+    if target is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
         array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
     array.setflags(write=False)
     return e.Constant(array, s.constant_info(array), "", reader.ctx.span(node))
@@ -194,8 +202,8 @@ def emit_typed(reader: Reader, node: ast.Call) -> Any:
             f"{dotted(node.func)} takes the name of an operator and a tuple of arguments",
             node,
         )
-    said = node.args[2] if len(node.args) > 2 else next((k.value for k in node.keywords), None)
-    infos = struct_infos(reader, said) if said is not None else ()
+    info_node = node.args[2] if len(node.args) > 2 else next((k.value for k in node.keywords), None)
+    infos = struct_infos(reader, info_node) if info_node is not None else ()
     op = find_op(name)
     attrs = default_attrs(op) if op is not None else EMPTY
     return e.Call(e.op_ref(name), args.fields, attrs, infos, None, reader.ctx.span(node))

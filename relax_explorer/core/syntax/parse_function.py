@@ -106,10 +106,10 @@ class FunctionReader(BindingReader):
             return  # a docstring
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
         if name == "R.func_attr" and isinstance(value, ast.Call) and len(value.args) == 1:
-            found = constant(self.expr, value.args[0])
-            if not isinstance(found, Attrs):
+            attrs = constant(self.expr, value.args[0])
+            if not isinstance(attrs, Attrs):
                 raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", node)
-            self.attrs.update(found)
+            self.attrs.update(attrs)
         elif name == "R.func_ret_value" and isinstance(value, ast.Call):
             raise self.ctx.fail(
                 codes.EXECUTES_PYTHON, "R.func_ret_value builds a program by running Python", node
@@ -126,8 +126,8 @@ class FunctionReader(BindingReader):
             )
 
     def _with(self, node: ast.With, blocks: Blocks) -> None:
-        item = node.items[0].context_expr
-        if len(node.items) != 1 or not isinstance(item, ast.Call) or dotted(item.func) != "R.dataflow":
+        context = node.items[0].context_expr
+        if len(node.items) != 1 or not isinstance(context, ast.Call) or dotted(context.func) != "R.dataflow":
             raise self.ctx.fail(
                 codes.BAD_STATEMENT, "the only `with` of a Relax function is R.dataflow()", node
             )
@@ -211,11 +211,11 @@ def _with_last_outputs(bindings: list[e.Binding], kept: Mapping[str, Any]) -> li
     if not hidden:
         return bindings
     reading = Substitution(hidden)
-    found = []
+    renewed = []
     for binding in bindings:
         var = hidden.get(binding.var, binding.var) if binding.var is not None else None
-        found.append(replace(binding, var=var, value=reading.expr(binding.value)))
-    return found
+        renewed.append(replace(binding, var=var, value=reading.expr(binding.value)))
+    return renewed
 
 
 def _is_output(node: ast.stmt) -> bool:

@@ -44,16 +44,16 @@ def read_if(reader: StatementReader, node: ast.If, blocks: Blocks) -> None:
         condition = reader.unread(node.test)
     name = _branch_target(reader, node)
     true_branch, annotation = _branch(reader, node.body, name, "_then")
-    false_branch, other = _branch(reader, node.orelse, name, "_else")
-    found = annotation if annotation is other else None
-    var = reader.new_var(name, found, node)
+    false_branch, false_annotation = _branch(reader, node.orelse, name, "_else")
+    common = annotation if annotation is false_annotation else None
+    var = reader.new_var(name, common, node)
     value = e.If(condition, true_branch, false_branch, None, reader.ctx.span(node))
-    blocks.bindings.append(e.VarBinding(var, value, found, reader.ctx.span(node)))
+    blocks.bindings.append(e.VarBinding(var, value, common, reader.ctx.span(node)))
     reader.names[name] = var
 
 
 def _branch_target(reader: StatementReader, node: ast.If) -> str:
-    found = []
+    names = []
     for branch, place in ((node.body, "first"), (node.orelse, "second")):
         if not branch:
             raise reader.ctx.fail(codes.BAD_BRANCH, "the if has no else", node, help=codes.BAD_BRANCH.fix)
@@ -66,15 +66,15 @@ def _branch_target(reader: StatementReader, node: ast.If) -> str:
                 last,
                 help=codes.BAD_BRANCH.fix,
             )
-        found.append(name)
-    if found[0] != found[1]:
+        names.append(name)
+    if names[0] != names[1]:
         raise reader.ctx.fail(
             codes.BAD_BRANCH,
-            f"one branch ends by binding {found[0]!r}, the other {found[1]!r}",
+            f"one branch ends by binding {names[0]!r}, the other {names[1]!r}",
             node,
             help=codes.BAD_BRANCH.fix,
         )
-    return found[0]
+    return names[0]
 
 
 def _branch(
@@ -113,13 +113,13 @@ def targets(node: ast.stmt) -> list[str]:
         return node.targets()
     while isinstance(node, ast.If) and node.body:
         node = node.body[-1]
-    found: list[ast.expr] = []
+    bound: list[ast.expr] = []
     if isinstance(node, ast.Assign):
-        found = node.targets
+        bound = node.targets
     elif isinstance(node, ast.AnnAssign):
-        found = [node.target]
+        bound = [node.target]
     names = []
-    for target in found:
+    for target in bound:
         items = target.elts if isinstance(target, ast.Tuple) else [target]
         names += [item.id for item in items if isinstance(item, ast.Name)]
     return names

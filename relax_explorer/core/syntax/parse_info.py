@@ -47,43 +47,43 @@ class InfoReader(DimReader):
     def _of(self, node: ast.expr) -> s.StructInfo:
         """`x.ty`, `x.struct_info`: what a variable is annotated with."""
         value = node.value if isinstance(node, ast.Attribute) else node
-        found = self.resolve(value.id) if isinstance(value, ast.Name) else None
-        if isinstance(found, p.PrimExpr):
-            return s.PrimStructInfo(found.dtype, found)
-        if not isinstance(found, Var):
+        var = self.resolve(value.id) if isinstance(value, ast.Name) else None
+        if isinstance(var, p.PrimExpr):
+            return s.PrimStructInfo(var.dtype, var)
+        if not isinstance(var, Var):
             raise self._bad(node)
-        if found.struct_info is None:
-            text = f"{found.name!r} has no annotation to take over"
+        if var.struct_info is None:
+            text = f"{var.name!r} has no annotation to take over"
             raise self.ctx.fail(codes.BAD_ANNOTATION, text, node, help="annotate it, or write out what it is")
-        return found.struct_info
+        return var.struct_info
 
     def _bare(self, node: ast.expr, name: str) -> s.StructInfo:
         if name.startswith("R."):
-            kind = name[2:]
-            if kind in OBJECT_NAMES:
+            short_name = name[2:]
+            if short_name in OBJECT_NAMES:
                 return s.OBJECT
-            if kind in _BARE:
-                return _BARE[kind]
-        found = dtype_of_prefix(name)
-        if found is not None:
-            return s.PrimStructInfo(found)
+            if short_name in _BARE:
+                return _BARE[short_name]
+        element = dtype_of_prefix(name)
+        if element is not None:
+            return s.PrimStructInfo(element)
         raise self._bad(node)
 
     def _call(self, node: ast.Call, name: str) -> s.StructInfo:
         reader = _CALLS.get(name)
         if reader is not None:
             return reader(self, node)
-        found = dtype_of_prefix(name)
-        if found is not None and not node.args:
-            return s.PrimStructInfo(found)
-        written = parse_types.read(self, node, name)
-        if written is None:
+        element = dtype_of_prefix(name)
+        if element is not None and not node.args:
+            return s.PrimStructInfo(element)
+        info = parse_types.read(self, node, name)
+        if info is None:
             raise self._bad(node)
-        return written
+        return info
 
     def _keywords(self, node: ast.Call, *allowed: str) -> dict[str, ast.expr]:
-        found = {keyword.arg or "**": keyword.value for keyword in node.keywords}
-        for name in found:
+        arguments = {keyword.arg or "**": keyword.value for keyword in node.keywords}
+        for name in arguments:
             if name not in allowed:
                 raise self.ctx.fail(
                     codes.BAD_CALL,
@@ -91,40 +91,40 @@ class InfoReader(DimReader):
                     node,
                     help=f"it takes {', '.join(allowed)}",
                 )
-        return found
+        return arguments
 
     def _tensor(self, node: ast.Call) -> s.StructInfo:
-        given = self._keywords(node, "shape", "dtype", "ndim", "vdevice")
+        arguments = self._keywords(node, "shape", "dtype", "ndim", "vdevice")
         args = list(node.args)
         if args and isinstance(args[0], ast.Constant) and isinstance(args[0].value, str):
-            given.setdefault("dtype", args.pop(0))
+            arguments.setdefault("dtype", args.pop(0))
         for name, arg in zip(("shape", "dtype", "vdevice", "ndim"), args, strict=False):
-            given.setdefault(name, arg)
+            arguments.setdefault(name, arg)
         if len(args) > 4:
             raise self.ctx.fail(
                 codes.BAD_CALL, "R.Tensor takes at most a shape, a dtype, a vdevice and ndim", node
             )
-        shape: Any = self.shape_argument(given["shape"]) if "shape" in given else None
-        found = self.dtype(given["dtype"]) if "dtype" in given else None
-        ndim = self.rank(given, shape, node)
-        vdevice = given.get("vdevice")
-        named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
-        where = VDevice.read(vdevice.value) if named else None  # type: ignore[union-attr]  # as `named` says
-        return s.TensorStructInfo(shape, found, ndim, where)
+        shape: Any = self.shape_argument(arguments["shape"]) if "shape" in arguments else None
+        element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
+        ndim = self.rank(arguments, shape, node)
+        vdevice = arguments.get("vdevice")
+        is_named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
+        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr]  # as `named` says
+        return s.TensorStructInfo(shape, element, ndim, device)
 
     def _distributed(self, node: ast.Call) -> s.StructInfo:
         """`R.DTensor(shape, dtype, device_mesh, placement)`: a tensor spread over a device mesh."""
-        given = self._keywords(node, "shape", "dtype", "device_mesh", "placement", "ndim")
+        arguments = self._keywords(node, "shape", "dtype", "device_mesh", "placement", "ndim")
         for name, arg in zip(("shape", "dtype", "device_mesh", "placement"), node.args, strict=False):
-            given.setdefault(name, arg)
+            arguments.setdefault(name, arg)
         mesh, placement = (
             str(at.value) if isinstance(at, ast.Constant) else verbatim(at)
-            for at in (given.get(name, ast.Constant("")) for name in ("device_mesh", "placement"))
+            for at in (arguments.get(name, ast.Constant("")) for name in ("device_mesh", "placement"))
         )
-        shape = self.shape_argument(given["shape"]) if "shape" in given else None
-        found = self.dtype(given["dtype"]) if "dtype" in given else None
-        ndim = self.rank(given, shape, node)
-        info = s.TensorStructInfo(shape, found, ndim, Sharding(mesh, placement))
+        shape = self.shape_argument(arguments["shape"]) if "shape" in arguments else None
+        element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
+        ndim = self.rank(arguments, shape, node)
+        info = s.TensorStructInfo(shape, element, ndim, Sharding(mesh, placement))
         for axis in re.findall(r"S\[(\d+)\]", placement):
             if int(axis) >= info.ndim:
                 rank = f"of rank {info.ndim}" if info.ndim >= 0 else "of unknown rank"
@@ -140,23 +140,23 @@ class InfoReader(DimReader):
         if isinstance(node, ast.Constant) and node.value is None:
             return None
         if isinstance(node, ast.Name):
-            found = self.resolve(node.id)
-            if isinstance(found, Var):
-                return found
+            var = self.resolve(node.id)
+            if isinstance(var, Var):
+                return var
         if dotted(getattr(node, "func", node)) == "R.shape" and isinstance(node, ast.Call) and node.args:
             return self.shape_argument(node.args[0])
         return (p.as_dim(self.dim(node)),)
 
     def _shape(self, node: ast.Call) -> s.StructInfo:
-        given = self._keywords(node, "values", "ndim")
+        arguments = self._keywords(node, "values", "ndim")
         if node.args:
-            given.setdefault("values", node.args[0])
-        values = given.get("values")
+            arguments.setdefault("values", node.args[0])
+        values = arguments.get("values")
         if isinstance(values, (ast.Tuple, ast.List)):
             dims = tuple([p.as_dim(self.dim(item)) for item in values.elts])
-            self.rank(given, dims, node)
+            self.rank(arguments, dims, node)
             return s.ShapeStructInfo(dims)
-        return s.ShapeStructInfo(None, self.rank(given, None, node))
+        return s.ShapeStructInfo(None, self.rank(arguments, None, node))
 
     def _tuple(self, node: ast.Call) -> s.StructInfo:
         items = node.args
@@ -165,47 +165,47 @@ class InfoReader(DimReader):
         return s.TupleStructInfo(tuple([self.read(item) for item in items]))
 
     def _callable(self, node: ast.Call) -> s.StructInfo:
-        given = self._keywords(node, "params", "ret", "purity", "derive_func")
+        arguments = self._keywords(node, "params", "ret", "purity", "derive_func")
         for name, arg in zip(("params", "ret", "purity", "derive_func"), node.args, strict=False):
-            given.setdefault(name, arg)
-        params, infos = given.get("params"), None
+            arguments.setdefault(name, arg)
+        params, infos = arguments.get("params"), None
         if params is not None and not (isinstance(params, ast.Constant) and params.value is None):
             several = isinstance(params, (ast.Tuple, ast.List))
             infos = tuple([self.read(item) for item in (params.elts if several else [params])])  # type: ignore[attr-defined]  # as `several` says
-        ret = self.read(given["ret"]) if "ret" in given else s.OBJECT
-        pure = self._literal_of(given.get("purity"), bool, "purity is True or False")
-        derive = self._literal_of(given.get("derive_func"), str, "derive_func is the name of a function")
+        ret = self.read(arguments["ret"]) if "ret" in arguments else s.OBJECT
+        pure = self._literal_of(arguments.get("purity"), bool, "purity is True or False")
+        derive = self._literal_of(arguments.get("derive_func"), str, "derive_func is the name of a function")
         if infos is not None and derive:
             text = "a function has parameters or a derive function, not both"
             raise self.ctx.fail(codes.BAD_ANNOTATION, text, node, help="leave one of them out")
         return s.FuncStructInfo(infos, ret, infos is not None if pure is None else pure, derive or None)
 
-    def _literal_of(self, node: ast.expr | None, kind: type[_C], rule: str) -> _C | None:
+    def _literal_of(self, node: ast.expr | None, literal_type: type[_C], rule: str) -> _C | None:
         """A literal of a kind; None where nothing is given, or None."""
         value = node.value if isinstance(node, ast.Constant) else node
-        if value is None or isinstance(value, kind):
+        if value is None or isinstance(value, literal_type):
             return value
         assert node is not None  # else the value was
         raise self.ctx.fail(codes.BAD_ANNOTATION, f"{ast.unparse(node)[:60]!r} can't be: {rule}", node)
 
     def _prim(self, node: ast.Call) -> s.StructInfo:
-        given = self._keywords(node, "dtype", "value")
+        arguments = self._keywords(node, "dtype", "value")
         if node.args:
-            given.setdefault("dtype", node.args[0])
-        found = self.dtype(given["dtype"]) if "dtype" in given else None
-        if "value" in given:
-            name = given["value"].value if isinstance(given["value"], ast.Constant) else None
-            if found is not None and self.in_signature and isinstance(name, str) and name.isidentifier():
-                self.resolve(name) or self.define(name, found)
-            value = self._scalar(given["value"])
+            arguments.setdefault("dtype", node.args[0])
+        element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
+        if "value" in arguments:
+            name = arguments["value"].value if isinstance(arguments["value"], ast.Constant) else None
+            if element is not None and self.in_signature and isinstance(name, str) and name.isidentifier():
+                self.resolve(name) or self.define(name, element)
+            value = self._scalar(arguments["value"])
             return s.PrimStructInfo(value.dtype, value)
-        if found is None:
+        if element is None:
             fix = well_formed.BAD_SCALAR_TYPE.fix
             self.ctx.say(
                 well_formed.BAD_SCALAR_TYPE, f"{ast.unparse(node)[:60]} names no scalar", node, help=fix
             )
             return s.OBJECT
-        return s.PrimStructInfo(found)
+        return s.PrimStructInfo(element)
 
     def _object(self, node: ast.Call) -> s.StructInfo:
         return s.OBJECT

@@ -42,10 +42,10 @@ class SignatureReader:
     # -- names ----------------------------------------------------------------------------------------------------
 
     def _resolve(self, name: str) -> Any:
-        found = self.names.get(name)
-        if found is None and name in self.prim_params:
+        value = self.names.get(name)
+        if value is None and name in self.prim_params:
             return self._define(name, self.prim_params[name])
-        return self.expr.scalars.get(found, found) if isinstance(found, e.Var) else found
+        return self.expr.scalars.get(value, value) if isinstance(value, e.Var) else value
 
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
         var = p.PrimVar(name, dtype)
@@ -62,11 +62,11 @@ class SignatureReader:
         text = line[
             node.col_offset + self.ctx.column_offset : (node.end_col_offset or 0) + self.ctx.column_offset
         ]
-        hit = self._infos.get(text)
-        if hit is None:
-            hit = self.info.read(node)
-            self._infos[text] = hit
-        return hit
+        info = self._infos.get(text)
+        if info is None:
+            info = self.info.read(node)
+            self._infos[text] = info
+        return info
 
     # -- the signature --------------------------------------------------------------------------------------------
 
@@ -94,9 +94,9 @@ class SignatureReader:
         ):
             self.ctx.say(codes.NOT_TVMSCRIPT, "a Relax function has plain parameters only", node)
         self.prim_params = {
-            a.arg: found
+            a.arg: scalar_dtype
             for a in arguments.args
-            if a.annotation is not None and (found := self._prim_dtype(a.annotation))
+            if a.annotation is not None and (scalar_dtype := self._prim_dtype(a.annotation))
         }
         self.info.in_signature = True
         infos: list[s.StructInfo | None] = []
@@ -129,8 +129,8 @@ class SignatureReader:
     def _prim_dtype(self, node: ast.expr) -> DType | None:
         """The dtype of a parameter that is a scalar."""
         if isinstance(node, ast.Call) and dotted(node.func) == "R.Prim":
-            said = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
-            value = said[0].value if said and isinstance(said[0], ast.Constant) else "int64"
+            dtype_args = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
+            value = dtype_args[0].value if dtype_args and isinstance(dtype_args[0], ast.Constant) else "int64"
             return dtype_of_prefix(f"T.{value!s}")
         return dtype_of_prefix(dotted(node.func if isinstance(node, ast.Call) else node))
 
@@ -167,10 +167,10 @@ def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
         value = statement.value if isinstance(statement, ast.Assign) else None
         if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
             scalars = scalars | set(targets(statement))  # type: ignore[arg-type]  # an assignment, as `value` says
-    found: set[str] = set()
+    computed: set[str] = set()
     for outer in ast.walk(node):
         if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
             names = {inner.id for inner in ast.walk(outer) if isinstance(inner, ast.Name)}
             if names - {"T"} <= scalars:
-                found |= names
-    return found
+                computed |= names
+    return computed

@@ -51,8 +51,8 @@ class _FunctionReader(StatementReader):
         return t.PrimFunc(tuple(self.params), body, ret, attrs, s_tir, None, self.ctx.span(node))
 
     def _return_type(self, node: ast.FunctionDef) -> s.StructInfo | None:
-        found = dtype_of_prefix(dotted(node.returns)) if node.returns is not None else None
-        return None if found is None else s.PrimStructInfo(found)
+        element = dtype_of_prefix(dotted(node.returns)) if node.returns is not None else None
+        return None if element is None else s.PrimStructInfo(element)
 
     def _parameter(self, argument: ast.arg) -> None:
         annotation = argument.annotation
@@ -63,13 +63,13 @@ class _FunctionReader(StatementReader):
             self.params.append(buffer)
             self.names[argument.arg] = buffer
             return
-        found = dtype_of_prefix(name)
-        if found is None:
+        element = dtype_of_prefix(name)
+        if element is None:
             text = f"parameter {argument.arg!r} has no annotation that a PrimFunc knows"
             raise self.ctx.fail(tir_codes.TIR_PARAMETER, text, argument, help=tir_codes.TIR_PARAMETER.why)
-        known = self.names.get(argument.arg)  # a dimension of an earlier buffer may have named it already
-        var = known if isinstance(known, p.PrimVar) else self._define(argument.arg, found)
-        if found is HANDLE and isinstance(annotation, ast.Call) and annotation.args:
+        earlier = self.names.get(argument.arg)  # a dimension of an earlier buffer may have named it already
+        var = earlier if isinstance(earlier, p.PrimVar) else self._define(argument.arg, element)
+        if element is HANDLE and isinstance(annotation, ast.Call) and annotation.args:
             var.pointee = str(self.expr.pointer_type(annotation))
         self.handles[argument.arg] = len(self.params)
         self.params.append(var)

@@ -21,32 +21,32 @@ class AccessReader(OperandReader):
     """Reads subscripts and attributes of buffers."""
 
     def _subscript(self, node: ast.Subscript) -> p.PrimExpr:
-        known = self._length(node)
-        if known is not None:
-            return known
+        length = self._length(node)
+        if length is not None:
+            return length
         buffer, indices = self.access(node)
         return BufferLoad(buffer, indices)
 
     def _length(self, node: ast.Subscript) -> p.PrimExpr | None:
         """`A.shape[0]` or `A.strides[0]`: what the buffer says of itself; None for anything else."""
-        items = node.value
-        if not isinstance(items, ast.Attribute) or items.attr not in ("shape", "strides"):
+        attribute = node.value
+        if not isinstance(attribute, ast.Attribute) or attribute.attr not in ("shape", "strides"):
             return None
-        buffer, place = self.buffer(items.value), node.slice
-        found = buffer.shape if items.attr == "shape" else buffer.strides or ()
+        buffer, place = self.buffer(attribute.value), node.slice
+        values = buffer.shape if attribute.attr == "shape" else buffer.strides or ()
         number = place.value if isinstance(place, ast.Constant) else None
-        if not isinstance(number, int) or not 0 <= number < len(found):
+        if not isinstance(number, int) or not 0 <= number < len(values):
             raise self.bad(node)
-        return found[number]
+        return values[number]
 
     def extents(self, node: ast.expr) -> tuple[p.PrimExpr, ...]:
         """An argument of T.grid: an extent, or those of a buffer, `*A.shape`."""
         if not isinstance(node, ast.Starred):
             return (self.index(node),)
-        items = node.value
-        if not isinstance(items, ast.Attribute) or items.attr != "shape":
+        attribute = node.value
+        if not isinstance(attribute, ast.Attribute) or attribute.attr != "shape":
             raise self.bad(node)
-        return self.buffer(items.value).shape
+        return self.buffer(attribute.value).shape
 
     def access(self, node: ast.Subscript) -> tuple[Buffer, tuple[p.PrimExpr, ...]]:
         """The buffer and the indices of `A[i, j]`; `A[()]` has none."""
@@ -78,9 +78,9 @@ class AccessReader(OperandReader):
         """A buffer by its name; that of a scalar is its `source`."""
         if isinstance(node, ast.Attribute) and node.attr == "source":
             node = node.value
-        found = self.names.get(node.id) if isinstance(node, ast.Name) else None
-        if isinstance(found, Buffer):
-            return found
+        buffer = self.names.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(buffer, Buffer):
+            return buffer
         text = ast.unparse(node)[:40]
         raise self.ctx.fail(
             codes.UNDEFINED,
@@ -94,20 +94,20 @@ class AccessReader(OperandReader):
         """`A[i, j:k]` in T.reads and T.writes; the bare buffer is all of it."""
         if isinstance(node, ast.Name):
             buffer = self.buffer(node)
-            whole = tuple([Range(p.IntImm(0, dim.dtype), dim) for dim in buffer.shape])
-            return BufferRegion(buffer, whole, (False,) * len(whole))
+            full = tuple([Range(p.IntImm(0, dim.dtype), dim) for dim in buffer.shape])
+            return BufferRegion(buffer, full, (False,) * len(full))
         if not isinstance(node, ast.Subscript):
             raise self.bad(node)
         buffer = self.buffer(node.value)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         ranges, points = [], []
-        for item in items:
-            if isinstance(item, ast.Slice) and item.lower is not None and item.upper is not None:
-                start, stop = self.align(self.index(item.lower), self.index(item.upper))
+        for index in items:
+            if isinstance(index, ast.Slice) and index.lower is not None and index.upper is not None:
+                start, stop = self.align(self.index(index.lower), self.index(index.upper))
                 ranges.append(Range(start, self.extent(start, stop)))
                 points.append(False)
             else:
-                start = self.index(item)
+                start = self.index(index)
                 ranges.append(Range(start, p.IntImm(1, start.dtype)))
                 points.append(True)
         return BufferRegion(buffer, tuple(ranges), tuple(points))
@@ -124,11 +124,11 @@ class AccessReader(OperandReader):
 
     def _attribute(self, node: ast.Attribute) -> p.PrimExpr:
         if isinstance(node.value, ast.Name):
-            found = self.names.get(node.value.id)
-            if isinstance(found, Buffer) and node.attr == "elem_offset" and found.elem_offset is not None:
-                return found.elem_offset
-            if isinstance(found, Buffer):
-                return BufferPtr(found, node.attr)
+            buffer = self.names.get(node.value.id)
+            if isinstance(buffer, Buffer) and node.attr == "elem_offset" and buffer.elem_offset is not None:
+                return buffer.elem_offset
+            if isinstance(buffer, Buffer):
+                return BufferPtr(buffer, node.attr)
         if node.attr == "ty" and isinstance(node.value, ast.Call) and dotted(node.value.func) == "T.handle":
             return self.pointer_type(node.value)
         raise self.bad(node)

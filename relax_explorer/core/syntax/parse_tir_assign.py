@@ -53,9 +53,14 @@ class AssignmentReader(BlockReader):
         if len(values) != len(target.elts):
             raise self.bad(node)
         pairs = zip(target.elts, values, strict=True)
-        made = [self._assign(ast.copy_location(ast.Assign([item], value), node)) for item, value in pairs]
+        results = [
+            self._assign(ast.copy_location(ast.Assign([result], value), node)) for result, value in pairs
+        ]
         flat = [
-            part for item in made if item for part in (item.stmts if type(item) is t.SeqStmt else (item,))
+            part
+            for result in results
+            if result
+            for part in (result.stmts if type(result) is t.SeqStmt else (result,))
         ]
         return t.SeqStmt(tuple(flat)) if flat else None
 
@@ -66,10 +71,10 @@ class AssignmentReader(BlockReader):
         view = self.buffers.view(target.id, node.value)
         if view is not None:
             return t.AllocBuffer(view, "decl_buffer", span=self.ctx.span(node))
-        known = self.names.get(target.id)
+        bound = self.names.get(target.id)
         value = self.expr.read(node.value)
-        if isinstance(known, Buffer) and known.is_scalar:
-            return self._stored(known, ORIGIN, value, node)
+        if isinstance(bound, Buffer) and bound.is_scalar:
+            return self._stored(bound, ORIGIN, value, node)
         if self.old or value.dtype is HANDLE:
             return self._let(target.id, value.dtype, value, node)
         return self._scalar(target.id, value.dtype, value, node)
@@ -81,11 +86,11 @@ class AssignmentReader(BlockReader):
 
     def _scalar(self, name: str, dtype: DType, value: p.PrimExpr | None, node: ast.stmt) -> t.Stmt:
         """A new scalar, and what is assigned to it at once."""
-        made = self.buffers.scalar(name, dtype, node)
-        alloc = t.AllocBuffer(made, "local_scalar", span=self.ctx.span(node))
+        buffer = self.buffers.scalar(name, dtype, node)
+        alloc = t.AllocBuffer(buffer, "local_scalar", span=self.ctx.span(node))
         if value is None:
             return alloc
-        return t.SeqStmt((alloc, self._stored(made, ORIGIN, value, node)))
+        return t.SeqStmt((alloc, self._stored(buffer, ORIGIN, value, node)))
 
     def _named_call(self, target: str, name: str, call: ast.Call, node: ast.Assign) -> t.Stmt | None:
         if name.startswith("T.axis."):
@@ -100,8 +105,8 @@ class AssignmentReader(BlockReader):
                 buffer = self.buffers.announce(target, buffer)
             return t.AllocBuffer(buffer, name.removeprefix("T."), span=self.ctx.span(node))
         elif name == "T.local_scalar" and len(call.args) == 1:
-            made = self.buffers.scalar(target, self.expr.dtype(call.args[0]), node)
-            return t.AllocBuffer(made, "local_scalar", span=self.ctx.span(node))
+            scalar = self.buffers.scalar(target, self.expr.dtype(call.args[0]), node)
+            return t.AllocBuffer(scalar, "local_scalar", span=self.ctx.span(node))
         elif dtype_of_prefix(name) is not None and not call.args:
             if not isinstance(self.names.get(target), p.PrimVar):
                 self._define(target, dtype_of_prefix(name) or INT64)
@@ -153,10 +158,10 @@ class AssignmentReader(BlockReader):
         load = copy(target)
         load.ctx = ast.Load()
         assign = ast.Assign([target], ast.copy_location(ast.BinOp(load, node.op, node.value), node))
-        found = self._assign(ast.copy_location(assign, node))
-        if not isinstance(found, t.BufferStore):
+        store = self._assign(ast.copy_location(assign, node))
+        if not isinstance(store, t.BufferStore):
             raise self.bad(node)
-        return found
+        return store
 
     def _ann_assign(self, node: ast.AnnAssign) -> t.Stmt | None:
         """`v: T.let[T.float32] = value`, a variable; `v: T.float32 = value`, a scalar; `v: T.float32[4]`, a buffer."""
@@ -168,13 +173,13 @@ class AssignmentReader(BlockReader):
             return t.AllocBuffer(vector, "alloc_local", span=self.ctx.span(node))
         is_let = isinstance(annotation, ast.Subscript) or dotted(annotation) == "T.let"
         inner = annotation.slice if isinstance(annotation, ast.Subscript) else annotation
-        found = dtype_of_prefix(dotted(inner.func if isinstance(inner, ast.Call) else inner))
+        element = dtype_of_prefix(dotted(inner.func if isinstance(inner, ast.Call) else inner))
         value = None if node.value is None else self.expr.read(node.value)
-        if found is not None and isinstance(value, p.IntImm) and value.dtype is not found and node.value:
-            value = self.expr.literal(value.value, found, node.value)
-        if not is_let and not self.old and found is not None and found is not HANDLE:
-            return self._scalar(name, found, value, node)
+        if element is not None and isinstance(value, p.IntImm) and value.dtype is not element and node.value:
+            value = self.expr.literal(value.value, element, node.value)
+        if not is_let and not self.old and element is not None and element is not HANDLE:
+            return self._scalar(name, element, value, node)
         if value is None:
-            self._define(name, found or INT64)
+            self._define(name, element or INT64)
             return None
-        return self._let(name, found or value.dtype, value, node)
+        return self._let(name, element or value.dtype, value, node)

@@ -106,32 +106,34 @@ class BlockReader:
                 "T.axis.remap takes one kind and one loop variable for each axis",
                 call,
             )
-        for target, kind, value in zip(targets, kinds, values, strict=True):
+        for target, letter, value in zip(targets, kinds, values, strict=True):
             loop = self.expr.index(value)
             domain = self._loop_domain(loop)
             self._add_axis(
-                target.id if isinstance(target, ast.Name) else "v", _AXES.get(kind, "spatial"), domain, loop
+                target.id if isinstance(target, ast.Name) else "v", _AXES.get(letter, "spatial"), domain, loop
             )
 
     def _loop_domain(self, loop: p.PrimExpr) -> Range:
-        found = self.domains.get(loop)
-        return found if found is not None else Range(p.IntImm(0, loop.dtype), loop)
+        domain = self.domains.get(loop)
+        return domain if domain is not None else Range(p.IntImm(0, loop.dtype), loop)
 
-    def _axis(self, target: str, kind: str, call: ast.Call) -> None:
+    def _axis(self, target: str, axis_kind: str, call: ast.Call) -> None:
         self._need_block(call)
-        if kind == "remap":
+        if axis_kind == "remap":
             self._remap([ast.Name(target)], call)
             return
         if len(call.args) != 2:
-            raise self.ctx.fail(tir_codes.TIR_STATEMENT, f"T.axis.{kind} takes a domain and a value", call)
+            raise self.ctx.fail(
+                tir_codes.TIR_STATEMENT, f"T.axis.{axis_kind} takes a domain and a value", call
+            )
         domain, value = call.args
         if isinstance(domain, (ast.Tuple, ast.List)) and len(domain.elts) == 2:
             stop, start = self.expr.align(self.expr.index(domain.elts[1]), self.expr.index(domain.elts[0]))
-            found = Range(start, self.expr.extent(start, stop))
+            axis_domain = Range(start, self.expr.extent(start, stop))
         else:
             extent = self.expr.index(domain)
-            found = Range(p.IntImm(0, extent.dtype), extent)
-        self._add_axis(target, kind, found, self.expr.read(value))
+            axis_domain = Range(p.IntImm(0, extent.dtype), extent)
+        self._add_axis(target, axis_kind, axis_domain, self.expr.read(value))
 
     def _add_axis(self, name: str, kind: str, domain: Range, value: p.PrimExpr) -> None:
         parts = self.blocks[-1]
@@ -161,5 +163,5 @@ class BlockReader:
         self.blocks[-1].predicate = self.expr.truth(call.args[0])
 
     def _block_attr(self, call: ast.Call) -> None:
-        found = constant(call.args[0], self.expr) if call.args else EMPTY
-        self.blocks[-1].annotations = found if isinstance(found, Attrs) else EMPTY
+        attrs = constant(call.args[0], self.expr) if call.args else EMPTY
+        self.blocks[-1].annotations = attrs if isinstance(attrs, Attrs) else EMPTY

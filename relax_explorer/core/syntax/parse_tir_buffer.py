@@ -41,28 +41,28 @@ class BufferReader:
 
     def read(self, name: str, call: ast.Call, skip: int = 0, is_view: bool = False) -> Buffer:
         """The buffer that `T.Buffer(shape, dtype, …)` or an allocation says; `skip` leading arguments are something else."""
-        given: dict[str, ast.expr] = dict(zip(_ORDER, call.args[skip:], strict=False))
-        given.update(self.expr.keywords(call))
-        shape = given.get("shape")
+        arguments: dict[str, ast.expr] = dict(zip(_ORDER, call.args[skip:], strict=False))
+        arguments.update(self.expr.keywords(call))
+        shape = arguments.get("shape")
         if shape is None:
             raise self.ctx.fail(tir_codes.TIR_PARAMETER, f"buffer {name!r} has no shape", call)
         items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
-        dims = tuple([self._dim(item) for item in items])
-        scope = given.get("scope")
-        strides = given.get("strides")
+        dims = tuple([self._dim(part) for part in items])
+        scope = arguments.get("scope")
+        strides = arguments.get("strides")
         return Buffer(
             name,
             dims,
-            self.expr.dtype(given["dtype"]) if "dtype" in given else FLOAT32,
+            self.expr.dtype(arguments["dtype"]) if "dtype" in arguments else FLOAT32,
             str(scope.value) if isinstance(scope, ast.Constant) else "",
-            self.expr.read(given["data"]) if "data" in given else None,
-            tuple([self._stride(item, dims if is_view else ()) for item in strides.elts])
+            self.expr.read(arguments["data"]) if "data" in arguments else None,
+            tuple([self._stride(part, dims if is_view else ()) for part in strides.elts])
             if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts
             else None,
-            self.expr.read(given["elem_offset"]) if "elem_offset" in given else None,
-            _int(given.get("align")),
-            _int(given.get("offset_factor")),
-            tuple([(key, ast.unparse(value)) for key, value in given.items() if key not in _ORDER]),
+            self.expr.read(arguments["elem_offset"]) if "elem_offset" in arguments else None,
+            _int(arguments.get("align")),
+            _int(arguments.get("offset_factor")),
+            tuple([(key, ast.unparse(value)) for key, value in arguments.items() if key not in _ORDER]),
             span=self.ctx.span(call),
         )
 
@@ -81,24 +81,24 @@ class BufferReader:
         if not isinstance(source, Buffer) or not all(dim.dtype.is_int for dim in dims):
             return None
         pointer = BufferPtr(source, "data")
-        made = replace(source, name=name, shape=dims, data=pointer, others=(), span=self.ctx.span(call))
-        return self.allocate(name, made)
+        viewed = replace(source, name=name, shape=dims, data=pointer, others=(), span=self.ctx.span(call))
+        return self.allocate(name, viewed)
 
-    def allocate(self, name: str, made: Buffer) -> Buffer:
+    def allocate(self, name: str, buffer: Buffer) -> Buffer:
         """`made` under its name; it takes the place of the buffer that was declared by this name to be allocated here."""
-        known = self.names.get(name)
-        if isinstance(known, Buffer) and known in self.forward and _alike(known, made):
-            self.allocated[known] = made
-        self.names[name] = made
-        return made
+        declared = self.names.get(name)
+        if isinstance(declared, Buffer) and declared in self.forward and _alike(declared, buffer):
+            self.allocated[declared] = buffer
+        self.names[name] = buffer
+        return buffer
 
-    def announce(self, name: str, made: Buffer) -> Buffer:
+    def announce(self, name: str, buffer: Buffer) -> Buffer:
         """A buffer that `A = T.Buffer(…)` declares; of one local element it may be a scalar, which regions call by its name."""
-        if made.shape == ONE and made.scope == "local":
-            made = replace(made, is_scalar=True)
-        self.names[name] = made
-        self.forward.add(made)
-        return made
+        if buffer.shape == ONE and buffer.scope == "local":
+            buffer = replace(buffer, is_scalar=True)
+        self.names[name] = buffer
+        self.forward.add(buffer)
+        return buffer
 
     def regions(self, regions: tuple[BufferRegion, ...] | None) -> tuple[BufferRegion, ...] | None:
         """Regions, of the buffers that are allocated."""
@@ -109,8 +109,8 @@ class BufferReader:
 
     def scalar(self, name: str, dtype: DType, place: ast.AST) -> Buffer:
         """A scalar that can be assigned to again: its name alone stands for its element."""
-        made = Buffer(name, ONE, dtype, "local", is_scalar=True, span=self.ctx.span(place))
-        return self.allocate(name, made)
+        buffer = Buffer(name, ONE, dtype, "local", is_scalar=True, span=self.ctx.span(place))
+        return self.allocate(name, buffer)
 
     def vector(self, name: str, annotation: ast.expr) -> Buffer | None:
         """The buffer of `x: T.float32[4]`; None for another annotation."""
@@ -146,8 +146,8 @@ class BufferReader:
         """A dimension; names that are not known yet are variables that it introduces."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id not in self.names and part.id != "T":
-                known = self.declared.get(part.id) or self.ctx.type_var_dtype(part.id)
-                self.define(part.id, known or INT32)  # as other numbers of PrimFuncs
+                element = self.declared.get(part.id) or self.ctx.type_var_dtype(part.id)
+                self.define(part.id, element or INT32)  # as other numbers of PrimFuncs
         return self.expr.index(node)
 
 
@@ -168,12 +168,12 @@ def declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
 
 def scalars(node: ast.FunctionDef) -> dict[str, DType]:
     """The parameters that are numbers; a buffer may have them for lengths before they are declared."""
-    found = {}
+    dtypes = {}
     for argument in node.args.args:
-        kind = dtype_of_prefix(dotted(argument.annotation)) if argument.annotation is not None else None
-        if kind is not None and kind.is_int:
-            found[argument.arg] = kind
-    return found
+        element = dtype_of_prefix(dotted(argument.annotation)) if argument.annotation is not None else None
+        if element is not None and element.is_int:
+            dtypes[argument.arg] = element
+    return dtypes
 
 
 def _alike(a: Buffer, b: Buffer) -> bool:

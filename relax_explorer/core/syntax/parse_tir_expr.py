@@ -61,9 +61,9 @@ class TirExprReader(AccessReader):
         if not name.startswith("T."):
             return self._function_of_module(node, name)
         name = name[2:]
-        found = dtype_of_prefix(f"T.{name}")
-        if found is not None:
-            return self._typed(found, node)
+        element = dtype_of_prefix(f"T.{name}")
+        if element is not None:
+            return self._typed(element, node)
         if name in ("And", "Or") and len(node.args) == 2:
             return function_of(name, *map(self.truth, node.args))
         if name in PRIM_FUNCTIONS and len(node.args) == 2:
@@ -81,10 +81,12 @@ class TirExprReader(AccessReader):
         if head not in self.ctx.module_names or member not in self.ctx.functions or node.keywords:
             raise self.bad(node)
         args = tuple([self.read(arg) for arg in node.args])
-        found = self.ctx.scalar_results.get(member)
-        return p.PrimCall(f"{p.OF_MODULE}{member}", args, found or next((arg.dtype for arg in args), INT32))
+        result_dtype = self.ctx.scalar_results.get(member)
+        return p.PrimCall(
+            f"{p.OF_MODULE}{member}", args, result_dtype or next((arg.dtype for arg in args), INT32)
+        )
 
-    def _typed(self, wanted: DType, node: ast.Call) -> p.PrimExpr:
+    def _typed(self, target: DType, node: ast.Call) -> p.PrimExpr:
         """`T.float32(0.5)`: a literal, or a conversion."""
         if len(node.args) != 1:
             raise self.bad(node)
@@ -93,16 +95,16 @@ class TirExprReader(AccessReader):
         value = inner.operand if negative and isinstance(inner, ast.UnaryOp) else inner
         if isinstance(value, ast.Constant) and isinstance(value.value, (bool, int, float, str)):
             try:
-                number = float(value.value) if wanted.is_float else int(value.value)
+                number = float(value.value) if target.is_float else int(value.value)
             except (ValueError, OverflowError):
                 raise self.bad(node) from None
-            return self.literal(-number if negative else number, wanted, node)
-        return self._converted(wanted, self.read(inner), node)
+            return self.literal(-number if negative else number, target, node)
+        return self._converted(target, self.read(inner), node)
 
-    def _converted(self, wanted: DType, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
+    def _converted(self, target: DType, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
         if isinstance(value, BufferPtr):  # an address is no number
             raise self.bad(node)
-        return p.Cast(wanted, value)
+        return p.Cast(target, value)
 
     def _cast(self, node: ast.Call) -> p.PrimExpr:
         return self._converted(self.dtype(node.args[0]), self.read(node.args[1]), node)
@@ -119,17 +121,17 @@ class TirExprReader(AccessReader):
 
     def _limit(self, node: ast.Call) -> p.PrimExpr:
         """`T.min_value("float32")`, `T.max_value(…)`, `T.infinity(…)`: the literal that it is."""
-        kind, name = self.dtype(node.args[0]), dotted(node.func)
+        element, name = self.dtype(node.args[0]), dotted(node.func)
         if (
-            kind.lanes != 1
-            or kind.name == UNSPECIFIED_FLOAT
-            or not (kind.is_float or (kind.is_int and name != "T.infinity"))
+            element.lanes != 1
+            or element.name == UNSPECIFIED_FLOAT
+            or not (element.is_float or (element.is_int and name != "T.infinity"))
         ):
             raise self.bad(node)
         if name == "T.infinity":
-            return p.FloatImm(math.inf, kind)
-        least, most = limits(kind)
-        return self.literal(least if name == "T.min_value" else most, kind, node)
+            return p.FloatImm(math.inf, element)
+        least, most = limits(element)
+        return self.literal(least if name == "T.min_value" else most, element, node)
 
     def _select(self, node: ast.Call) -> p.PrimExpr:
         return p.Select(self.truth(node.args[0]), *self.align(*map(self.read, node.args[1:])))
@@ -151,11 +153,11 @@ class TirExprReader(AccessReader):
 
     def _let(self, node: ast.Call) -> p.PrimExpr:
         """`T.Let(body, where={var: value})`."""
-        where = next((k.value for k in node.keywords if k.arg == "where"), None)
-        if not isinstance(where, ast.Dict) or len(where.keys) != 1 or not isinstance(where.keys[0], ast.Name):
+        bound = next((k.value for k in node.keywords if k.arg == "where"), None)
+        if not isinstance(bound, ast.Dict) or len(bound.keys) != 1 or not isinstance(bound.keys[0], ast.Name):
             raise self.bad(node)
-        value = self.read(where.values[0])
-        var = self.define(where.keys[0].id, value.dtype)
+        value = self.read(bound.values[0])
+        var = self.define(bound.keys[0].id, value.dtype)
         return Let(var, value, self.read(node.args[0]))
 
     def _intrinsic(self, node: ast.Call, name: str) -> p.PrimExpr:

@@ -68,13 +68,13 @@ class OperandReader(ABC):
     def _name(self, node: ast.Name) -> p.PrimExpr:
         if node.id == UNREADABLE:
             raise Skip
-        found = self.names.get(node.id)
-        if isinstance(found, p.PrimExpr):
-            return found
-        if isinstance(found, Buffer) and found.is_scalar:
-            return BufferLoad(found, ORIGIN)
-        if isinstance(found, Buffer):
-            return BufferPtr(found, "buffer")
+        value = self.names.get(node.id)
+        if isinstance(value, p.PrimExpr):
+            return value
+        if isinstance(value, Buffer) and value.is_scalar:
+            return BufferLoad(value, ORIGIN)
+        if isinstance(value, Buffer):
+            return BufferPtr(value, "buffer")
         declared = self.ctx.type_var_dtype(node.id)
         if declared is not None:
             return self.define(node.id, declared)
@@ -95,12 +95,12 @@ class OperandReader(ABC):
             return p.PrimString(value)
         raise self.bad(node)
 
-    def literal(self, value: float, wanted: DType, node: ast.expr) -> p.PrimExpr:
+    def literal(self, value: float, target: DType, node: ast.expr) -> p.PrimExpr:
         """A literal of a dtype; raises Skip when it does not fit."""
         try:
-            return p.as_prim(value, wanted)
+            return p.as_prim(value, target)
         except OverflowError:
-            text = f"{str(value)[:40]} does not fit {wanted}"
+            text = f"{str(value)[:40]} does not fit {target}"
             raise self.ctx.fail(codes.BAD_LITERAL, text, node, help=codes.BAD_LITERAL.fix) from None
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
@@ -115,9 +115,9 @@ class OperandReader(ABC):
     def _operation(self, node: ast.BinOp, left: p.PrimExpr, right: p.PrimExpr) -> p.PrimExpr:
         if left.dtype is HANDLE or right.dtype is HANDLE:
             raise self.bad(node)
-        kind = PRIM_OPERATORS.get(type(node.op))
-        if kind is not None:
-            return combine(kind, left, right)
+        operator = PRIM_OPERATORS.get(type(node.op))
+        if operator is not None:
+            return combine(operator, left, right)
         name = _SHIFTS.get(type(node.op))
         if name is not None:
             return p.PrimCall(name, (left, right), left.dtype)
@@ -140,15 +140,15 @@ class OperandReader(ABC):
         return p.PrimCall("Broadcast", (value, p.IntImm(lanes, INT32)), value.dtype.with_lanes(lanes))
 
     def _compare(self, node: ast.Compare) -> p.PrimExpr:
-        kind = PRIM_OPERATORS.get(type(node.ops[0]))
-        if kind is None or len(node.ops) != 1:
+        operator = PRIM_OPERATORS.get(type(node.ops[0]))
+        if operator is None or len(node.ops) != 1:
             raise self.bad(node)
-        return combine(kind, *self.align(self.read(node.left), self.read(node.comparators[0])))
+        return combine(operator, *self.align(self.read(node.left), self.read(node.comparators[0])))
 
     def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
-        kind = PRIM_OPERATORS[type(node.op)]
-        first, *rest = map(self.truth, node.values)
-        return functools.reduce(kind, rest, first)
+        operator = PRIM_OPERATORS[type(node.op)]
+        first, *others = map(self.truth, node.values)
+        return functools.reduce(operator, others, first)
 
     def truth(self, node: ast.expr) -> p.PrimExpr:
         """A condition; raises Skip for a number."""
@@ -171,8 +171,8 @@ class OperandReader(ABC):
         raise self.bad(node)
 
     def _ternary(self, node: ast.IfExp) -> p.PrimExpr:
-        one, two = self.align(self.read(node.body), self.read(node.orelse))
-        return p.PrimCall("if_then_else", (self.truth(node.test), one, two), one.dtype)
+        a, b = self.align(self.read(node.body), self.read(node.orelse))
+        return p.PrimCall("if_then_else", (self.truth(node.test), a, b), a.dtype)
 
     def dtype(self, node: ast.expr) -> DType:
         """A dtype given as a string."""

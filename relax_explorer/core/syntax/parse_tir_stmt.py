@@ -38,23 +38,23 @@ class StatementReader(AssignmentReader):
 
     def sequence(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
         """Statements as one; what an attribute or a launched thread opens reaches to the end."""
-        made: list[t.Stmt] = []
+        stmts: list[t.Stmt] = []
         for number, node in enumerate(statements):
             try:
                 if _opens_rest(node):
-                    made.append(self._around_rest(node, statements[number + 1 :]))
+                    stmts.append(self._around_rest(node, statements[number + 1 :]))
                     break
-                found = self.statement(node)
+                stmt = self.statement(node)
             except Skip:
                 continue
-            if type(found) is t.SeqStmt and isinstance(node, (ast.Assign, ast.AnnAssign)):
-                made.extend(found.stmts)  # a scalar and its first value
-            elif found is not None:
-                made.append(found)
-        made = [item for item in made if not self._is_forward(item)]
-        if len(made) == 1:
-            return made[0]
-        return t.SeqStmt(tuple(made), self.ctx.span(place))
+            if type(stmt) is t.SeqStmt and isinstance(node, (ast.Assign, ast.AnnAssign)):
+                stmts.extend(stmt.stmts)  # a scalar and its first value
+            elif stmt is not None:
+                stmts.append(stmt)
+        stmts = [stmt_ for stmt_ in stmts if not self._is_forward(stmt_)]
+        if len(stmts) == 1:
+            return stmts[0]
+        return t.SeqStmt(tuple(stmts), self.ctx.span(place))
 
     def _is_forward(self, node: t.Stmt) -> bool:
         """Whether a statement only declares what is allocated further on."""
@@ -68,12 +68,12 @@ class StatementReader(AssignmentReader):
             raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=tir_codes.TIR_STATEMENT.why)
         return reader(self, node)
 
-    def _around_rest(self, node: Any, rest: list[ast.stmt]) -> t.Stmt:
+    def _around_rest(self, node: Any, following: list[ast.stmt]) -> t.Stmt:
         call = node.value
         if isinstance(node, ast.Assign):
-            return self._launched(call, node.targets[0], rest, node)
+            return self._launched(call, node.targets[0], following, node)
         parts = self._attr_parts(call)
-        return self._within(parts, self.sequence(rest, node), node)
+        return self._within(parts, self.sequence(following, node), node)
 
     def _launched(
         self, call: ast.Call, target: ast.expr | None, body: list[ast.stmt], node: ast.stmt
@@ -122,10 +122,10 @@ class StatementReader(AssignmentReader):
             raise self.bad(node)
         if name == "T.grid":
             return self._grid(node, call, names)
-        kind = "serial" if name == "range" else LOOPS.get(name.removeprefix("T."))
-        if kind is None or len(names) != 1 or not 1 <= len(call.args) <= 3:
+        loop_kind = "serial" if name == "range" else LOOPS.get(name.removeprefix("T."))
+        if loop_kind is None or len(names) != 1 or not 1 <= len(call.args) <= 3:
             raise self.bad(node)
-        return self._loop(node, call, names[0], kind)
+        return self._loop(node, call, names[0], loop_kind)
 
     def _grid(self, node: ast.For, call: ast.Call, names: list[str]) -> t.Stmt:
         extents = [extent for arg in call.args for extent in self.expr.extents(arg)]
@@ -146,13 +146,13 @@ class StatementReader(AssignmentReader):
             body = t.For(var, p.IntImm(0, extent.dtype), extent, body, span=self.ctx.span(node))
         return body
 
-    def _loop(self, node: ast.For, call: ast.Call, name: str, kind: str) -> t.Stmt:
+    def _loop(self, node: ast.For, call: ast.Call, name: str, loop_kind: str) -> t.Stmt:
         bounds = [self.expr.index(arg) for arg in call.args]
         start, stop = bounds[:2] if len(bounds) > 1 else (p.IntImm(0, bounds[0].dtype), bounds[0])
         start, stop = self.expr.align(start, stop)
         options = self.expr.keywords(call)
         thread = options.get("thread")
-        found = constant(options["annotations"], self.expr) if "annotations" in options else EMPTY
+        loop_attrs = constant(options["annotations"], self.expr) if "annotations" in options else EMPTY
         step = (
             bounds[2] if len(bounds) == 3 else self.expr.index(options["step"]) if "step" in options else None
         )
@@ -161,8 +161,8 @@ class StatementReader(AssignmentReader):
             var = self._define(name, stop.dtype)
             self.domains[var] = Range(start, extent)
             body = self.sequence(node.body, node)
-        where = str(thread.value) if isinstance(thread, ast.Constant) else None
-        return t.For(var, start, extent, body, kind, where, found, step, self.ctx.span(node))
+        thread_name = str(thread.value) if isinstance(thread, ast.Constant) else None
+        return t.For(var, start, extent, body, loop_kind, thread_name, loop_attrs, step, self.ctx.span(node))
 
     def _while(self, node: ast.While) -> t.Stmt:
         return t.While(self.expr.read(node.test), self._scoped(node.body, node), self.ctx.span(node))
@@ -178,8 +178,8 @@ class StatementReader(AssignmentReader):
             return self.sequence(statements, place)
 
     def _with(self, node: ast.With) -> t.Stmt | None:
-        item = node.items[0]
-        call = item.context_expr
+        with_item = node.items[0]
+        call = with_item.context_expr
         name = dotted(call.func) if isinstance(call, ast.Call) else ""
         if not isinstance(call, ast.Call) or len(node.items) != 1:
             raise self.bad(node)
@@ -193,7 +193,7 @@ class StatementReader(AssignmentReader):
             parts = self._attr_parts(call)
             return self._within(parts, self._scoped(node.body, node), node)
         if name == "T.launch_thread":
-            return self._launched(call, item.optional_vars, node.body, node)
+            return self._launched(call, with_item.optional_vars, node.body, node)
         raise self.bad(node)
 
     def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
@@ -229,22 +229,32 @@ class StatementReader(AssignmentReader):
         return t.Evaluate(self.expr.read(call), self.ctx.span(node))
 
     def _func_attr(self, call: ast.Call) -> None:
-        found = constant(call.args[0], self.expr) if call.args else None
-        if not isinstance(found, Attrs):
+        attrs = constant(call.args[0], self.expr) if call.args else None
+        if not isinstance(attrs, Attrs):
             raise self.ctx.fail(codes.BAD_CALL, "T.func_attr takes a dict", call)
         self.attrs.update(
             {
                 key.replace("tir.", "tirx.", 1) if key.startswith("tir.") else key: value
-                for key, value in found.items()
+                for key, value in attrs.items()
             }
         )
 
     def _assert(self, node: ast.Assert) -> t.Stmt:
         """`assert condition, message`, or with `(kind, [parts of the message])`, as TVM prints it."""
-        error, said = "RuntimeError", node.msg
-        if isinstance(said, ast.Tuple) and len(said.elts) == 2 and isinstance(said.elts[0], ast.Constant):
-            error, said = str(said.elts[0].value), said.elts[1]
-        parts = said.elts if isinstance(said, (ast.List, ast.Tuple)) else [] if said is None else [said]
+        error, message = "RuntimeError", node.msg
+        if (
+            isinstance(message, ast.Tuple)
+            and len(message.elts) == 2
+            and isinstance(message.elts[0], ast.Constant)
+        ):
+            error, message = str(message.elts[0].value), message.elts[1]
+        parts = (
+            message.elts
+            if isinstance(message, (ast.List, ast.Tuple))
+            else []
+            if message is None
+            else [message]
+        )
         texts = [str(part.value) if isinstance(part, ast.Constant) else ast.unparse(part) for part in parts]
         return t.AssertStmt(self.expr.truth(node.test), tuple(texts), error, self.ctx.span(node))
 
@@ -261,8 +271,8 @@ class StatementReader(AssignmentReader):
 def _opens_rest(node: ast.stmt) -> bool:
     """Whether what comes after a statement is inside of it: `T.attr(…)` and `x = T.launch_thread(…)` without `with`."""
     call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
-    wanted = "T.attr" if isinstance(node, ast.Expr) else "T.launch_thread"
-    return isinstance(call, ast.Call) and dotted(call.func) == wanted
+    opener = "T.attr" if isinstance(node, ast.Expr) else "T.launch_thread"
+    return isinstance(call, ast.Call) and dotted(call.func) == opener
 
 
 _STATEMENTS: dict[type, Callable[[StatementReader, Any], t.Stmt | None]] = {

@@ -25,30 +25,30 @@ def _type(reader: DimReader, node: ast.expr) -> t.Type:
         text = f"{ast.unparse(node)[:60]!r} is no type"
         raise reader.ctx.fail(codes.BAD_ANNOTATION, text, node, help=f"types are {', '.join(_FORMS)}")
     names, make = form
-    given = dict(zip(names, node.args, strict=False))
-    given.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
-    if len(node.args) > len(names) or set(given) - set(names):
+    arguments = dict(zip(names, node.args, strict=False))
+    arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
+    if len(node.args) > len(names) or set(arguments) - set(names):
         text = f"{name} takes {', '.join(names) or 'nothing'}"
         raise reader.ctx.fail(codes.BAD_CALL, text, node, help="leave out what is not known")
-    return make(reader, given, node)
+    return make(reader, arguments, node)
 
 
-def _rank(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> int:
-    return reader.rank(given, None, node)
+def _rank(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -> int:
+    return reader.rank(arguments, None, node)
 
 
-def _tensor(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
+def _tensor(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -> t.Type:
     return t.DynTensorType(
-        _rank(reader, given, node), reader.dtype(given["dtype"]) if "dtype" in given else None
+        _rank(reader, arguments, node), reader.dtype(arguments["dtype"]) if "dtype" in arguments else None
     )
 
 
-def _scalar(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
-    kind = reader.dtype(given["dtype"]) if "dtype" in given else None
-    if kind is None:
+def _scalar(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -> t.Type:
+    element = reader.dtype(arguments["dtype"]) if "dtype" in arguments else None
+    if element is None:
         text = f"{ast.unparse(node)[:60]} names no scalar"
         raise reader.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
-    return t.PrimType(kind)
+    return t.PrimType(element)
 
 
 def _several(reader: DimReader, node: ast.expr | None, call: ast.Call) -> tuple[t.Type, ...]:
@@ -58,10 +58,10 @@ def _several(reader: DimReader, node: ast.expr | None, call: ast.Call) -> tuple[
     return tuple([_type(reader, item) for item in node.elts])
 
 
-def _function(reader: DimReader, given: dict[str, ast.expr], node: ast.Call) -> t.Type:
-    params = _several(reader, given.get("arg_types"), node)
-    ret = _type(reader, given["ret_type"]) if "ret_type" in given else t.OBJECT_TYPE
-    pure = given.get("pure")
+def _function(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -> t.Type:
+    params = _several(reader, arguments.get("arg_types"), node)
+    ret = _type(reader, arguments["ret_type"]) if "ret_type" in arguments else t.OBJECT_TYPE
+    pure = arguments.get("pure")
     return t.FuncType(params, ret, bool(pure.value) if isinstance(pure, ast.Constant) else True)
 
 

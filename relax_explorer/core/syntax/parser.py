@@ -96,8 +96,8 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
     long = None if after else long_lines.first_too_long(text)
     if long is not None:
         line = text.count("\n", 0, long) + 1
-        said = f"this statement has more than {long_lines.LONGEST:,} characters beside its strings"
-        report.say(codes.TOO_LONG, said, source.span(line, 0), help=codes.TOO_LONG.fix)
+        message = f"this statement has more than {long_lines.LONGEST:,} characters beside its strings"
+        report.say(codes.TOO_LONG, message, source.span(line, 0), help=codes.TOO_LONG.fix)
         return None
     try:
         with warnings.catch_warnings():
@@ -133,20 +133,20 @@ def _with_small_numbers(tree: ast.Module, source: Source, report: Report) -> ast
     for node in ast.walk(tree):
         for name, value in ast.iter_fields(node):
             items = value if isinstance(value, list) else [value]
-            for number, item in enumerate(items):
+            for number, child in enumerate(items):
                 if (
-                    isinstance(item, ast.Constant)
-                    and type(item.value) is int
-                    and item.value.bit_length() > 1024
+                    isinstance(child, ast.Constant)
+                    and type(child.value) is int
+                    and child.value.bit_length() > 1024
                 ):
-                    text = f"an integer of {item.value.bit_length()} bits does not fit int64"
-                    span = source.span(item.lineno, item.col_offset)
+                    text = f"an integer of {child.value.bit_length()} bits does not fit int64"
+                    span = source.span(child.lineno, child.col_offset)
                     report.say(codes.BAD_LITERAL, text, span, help=codes.BAD_LITERAL.fix)
-                    other = ast.copy_location(ast.Name(UNREADABLE, ast.Load()), item)
+                    placeholder = ast.copy_location(ast.Name(UNREADABLE, ast.Load()), child)
                     if isinstance(value, list):
-                        value[number] = other
+                        value[number] = placeholder
                     else:
-                        setattr(node, name, other)
+                        setattr(node, name, placeholder)
     return tree
 
 
@@ -359,9 +359,9 @@ class _ModuleReader:
         for member in body:
             if isinstance(member, ast.FunctionDef):
                 self.ctx.functions.add(member.name)
-                found = None if member.returns is None else dtype_of_prefix(dotted(member.returns))
-                if found is not None:
-                    self.ctx.scalar_results[member.name] = found
+                result_dtype = None if member.returns is None else dtype_of_prefix(dotted(member.returns))
+                if result_dtype is not None:
+                    self.ctx.scalar_results[member.name] = result_dtype
 
     def _class_member(self, node: ast.stmt) -> None:
         if isinstance(node, ast.FunctionDef):
@@ -389,13 +389,13 @@ class _ModuleReader:
         name = dotted(node.func)
         reader = FunctionReader(self.ctx).expr
         if name in ("I.module_attrs", "I.module_global_infos") and len(node.args) == 1:
-            found = constant(reader, node.args[0])
-            if not isinstance(found, Attrs):
+            entries = constant(reader, node.args[0])
+            if not isinstance(entries, Attrs):
                 raise self.ctx.fail(codes.BAD_CALL, f"{name} takes a dict", node)
             if name == "I.module_attrs":
-                self.attrs = Attrs({**self.attrs, **found})
+                self.attrs = Attrs({**self.attrs, **entries})
             else:
-                self.global_infos = found
+                self.global_infos = entries
         else:
             self._foreign(ast.Expr(node, **_place(node)))
 
@@ -410,16 +410,16 @@ class _ModuleReader:
         if node.name in self.functions:
             self.ctx.say(codes.DUPLICATE, f"function {node.name!r} is defined twice", node)
         decorator = decorators[0]
-        kind = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
-        if kind in ("R.function", "T.prim_func"):
+        decorator_name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if decorator_name in ("R.function", "T.prim_func"):
             for extra in decorators[1:]:
                 text = f"decorator {ast.unparse(extra)[:40]!r} is not read: a function has one"
                 self.ctx.say(codes.NOT_TVMSCRIPT, text, extra, help="remove it")
-        if kind == "R.function":
+        if decorator_name == "R.function":
             reader = FunctionReader(self.ctx)
             private = reader.decorator_options(decorator)[1]
             self.functions[node.name] = reader.read(node, decorator, "" if private else node.name)
-        elif kind == "T.prim_func":
+        elif decorator_name == "T.prim_func":
             options = (
                 {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)}
                 if isinstance(decorator, ast.Call)
@@ -428,12 +428,12 @@ class _ModuleReader:
             self.functions[node.name] = parse_prim_func(
                 node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name
             )
-        elif kind in ("I.pyfunc", "R.macro", "R.rewriter", "T.macro"):
+        elif decorator_name in ("I.pyfunc", "R.macro", "R.rewriter", "T.macro"):
             self.functions[node.name] = self._opaque(node, decorators)
         else:
             raise self.ctx.fail(
                 codes.NOT_TVMSCRIPT,
-                f"decorator {kind or ast.unparse(decorator)[:40]!r} is not known",
+                f"decorator {decorator_name or ast.unparse(decorator)[:40]!r} is not known",
                 node,
                 help=codes.NOT_TVMSCRIPT.fix,
             )

@@ -35,8 +35,8 @@ def _moved(node: ast.expr, inside: Source, span: Span) -> Span:
     """The place in the text of a node of the part that was read again: its first line starts at the span's column."""
 
     def column(line: int, byte_column: int) -> int:
-        found = inside.column(line, byte_column)
-        return found + span.column - 1 if line == 1 else found
+        inner = inside.column(line, byte_column)
+        return inner + span.column - 1 if line == 1 else inner
 
     end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset + 1
     return Span(

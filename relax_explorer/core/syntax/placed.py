@@ -18,11 +18,16 @@ def placed(problems: Iterable[Diagnostic], printed: Printed, title: str) -> tupl
 
     `title` names that text, for example `after LegalizeOps`. Labels that stand in the user's text stay there.
     """
-    todo = list(problems)
-    if all(label.span is not None for item in todo for label in item.labels):
-        return tuple(todo)
+    diagnostics = list(problems)
+    if all(label.span is not None for diagnostic in diagnostics for label in diagnostic.labels):
+        return tuple(diagnostics)
     places = _Places(printed, title)
-    return tuple([replace(item, labels=tuple(map(places.label, item.labels))) for item in todo])
+    return tuple(
+        [
+            replace(diagnostic, labels=tuple(map(places.label, diagnostic.labels)))
+            for diagnostic in diagnostics
+        ]
+    )
 
 
 class _Places:
@@ -69,7 +74,7 @@ class _Places:
 def _parts(value: e.Expr) -> Iterator[e.Expr]:
     stack = [value, *sequences(value)]
     while stack:
-        item = stack.pop()
-        yield item
-        if not isinstance(item, e.Var):
-            stack.extend(operands(item))
+        part = stack.pop()
+        yield part
+        if not isinstance(part, e.Var):
+            stack.extend(operands(part))

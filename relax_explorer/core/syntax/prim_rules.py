@@ -29,16 +29,16 @@ OF_ONE_DTYPE = frozenset(
 """Calls that convert their two operands as operators do."""
 
 
-def combine(kind: type[p.Binary], a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+def combine(operator: type[p.Binary], a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     """The operator over two operands of one dtype, folded where literals decide the result."""
-    folded = kind.fold(a, b)
-    return kind(a, b) if folded is None else folded
+    folded = operator.fold(a, b)
+    return operator(a, b) if folded is None else folded
 
 
 def function_of(name: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     """What `T.max(a, b)` says; a name of a node, such as `T.Add`, makes just that node, and folds nothing."""
-    kind = PRIM_FUNCTIONS[name]
-    return kind(a, b) if name[0].isupper() else combine(kind, a, b)
+    operator = PRIM_FUNCTIONS[name]
+    return operator(a, b) if name[0].isupper() else combine(operator, a, b)
 
 
 def negated(value: p.PrimExpr) -> p.PrimExpr:
@@ -63,13 +63,13 @@ def align(a: p.PrimExpr, b: p.PrimExpr, bare: DType = INT64) -> tuple[p.PrimExpr
     return (a, b) if wide is None else (_converted(a, wide), _converted(b, wide))
 
 
-def _converted(value: p.PrimExpr, wanted: DType) -> p.PrimExpr:
-    if value.dtype is wanted:
+def _converted(value: p.PrimExpr, target: DType) -> p.PrimExpr:
+    if value.dtype is target:
         return value
     if isinstance(value, (p.IntImm, p.FloatImm)):
         with contextlib.suppress(OverflowError):
-            return p.as_prim(value.value, wanted)
-    return p.Cast(wanted, value)
+            return p.as_prim(value.value, target)
+    return p.Cast(target, value)
 
 
 def truth(ctx: Context, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:

@@ -101,13 +101,13 @@ class _ModulePrinter:
     def _name_shape_vars(self, name: str, fn: Any) -> None:
         """Variables of the signature become module-level TypeVars, which are int64; one name serves all with the hint."""
         if type(fn) is PrimFunc:
-            found = [var for var in shape_vars(fn) if var.dtype is INT64]
+            variables = [var for var in shape_vars(fn) if var.dtype is INT64]
         elif type(fn) is e.Function:
-            found = signature_vars(fn)
+            variables = signature_vars(fn)
         else:
             return
         chosen: dict[p.PrimVar, str] = {}
-        for var in found:
+        for var in variables:
             base = candidate = usable(var.name)
             count = 0
             while candidate in chosen.values():
@@ -139,14 +139,14 @@ class _ModulePrinter:
 
 def signature_vars(fn: e.Function) -> list[p.PrimVar]:
     """Shape variables of the parameters and of the return annotation, in order."""
-    found: dict[p.PrimVar, None] = {}
+    occurring: dict[p.PrimVar, None] = {}
     scalars = {
         param.struct_info.value for param in fn.params if isinstance(param.struct_info, s.PrimStructInfo)
     }
     for info in (*[param.struct_info for param in fn.params], fn.ret_struct_info):
         if info is not None:
-            found.update(dict.fromkeys(all_dims(info)))
-    return [var for var in found if var not in scalars]
+            occurring.update(dict.fromkeys(all_dims(info)))
+    return [var for var in occurring if var not in scalars]
 
 
 class FunctionPrinter:
@@ -267,8 +267,8 @@ class FunctionPrinter:
         """The right side of a binding, where a bare number would be a constant tensor unless the annotation is a scalar's."""
         text = self.text.write(value)
         if type(value) is e.PrimValue and type(value.value) is p.IntImm and not text.startswith(("T.", "R.")):
-            said = self.text.annotate and isinstance(var.struct_info, s.PrimStructInfo)
-            return text if said else f"R.prim_value({text})"
+            is_scalar = self.text.annotate and isinstance(var.struct_info, s.PrimStructInfo)
+            return text if is_scalar else f"R.prim_value({text})"
         return text
 
     def _target(self, var: e.Var, value: e.Expr, written: bool = False) -> str:

@@ -40,11 +40,11 @@ class Constants:
 
     def index(self, array: Any) -> int:
         """The entry of an array; the same array object is one entry."""
-        hit = self._index.get(id(array))
-        if hit is None:
-            hit = self._index[id(array)] = len(self.arrays)
+        number = self._index.get(id(array))
+        if number is None:
+            number = self._index[id(array)] = len(self.arrays)
             self.arrays.append(array)
-        return hit
+        return number
 
 
 class ExprText:
@@ -92,10 +92,10 @@ class ExprText:
 
     def info_text(self, info: s.StructInfo) -> str:
         """A StructInfo in the body of the function."""
-        hit = self._infos.get(info)
-        if hit is None:
-            hit = self._infos[info] = self.info.write(info)
-        return hit
+        text = self._infos.get(info)
+        if text is None:
+            text = self._infos[info] = self.info.write(info)
+        return text
 
     def write(self, expr: e.Expr) -> str:
         """`expr` as text; what is nested in it is written first, inside out, so that no depth is too much."""
@@ -136,17 +136,17 @@ class ExprText:
 
     def attrs(self, attrs: Attrs) -> str:
         """Attributes as keyword arguments, with a comma before each."""
-        hit = self._attrs.get(attrs)
-        if hit is None:
+        text = self._attrs.get(attrs)
+        if text is None:
             left_out = self.dialect.left_out
-            hit = self._attrs[attrs] = "".join(
+            text = self._attrs[attrs] = "".join(
                 [
                     f", {name}={self.constant(value)}"
                     for name, value in attrs.items()
                     if value != () or name not in left_out
                 ]
             )
-        return hit
+        return text
 
     def infos(self, infos: tuple[s.StructInfo, ...]) -> str:
         """StructInfo arguments as a Python tuple."""
@@ -163,8 +163,8 @@ def _tuple(out: ExprText, expr: e.Tuple) -> str:
 
 def _extern(out: ExprText, expr: e.ExternFunc) -> str:
     info = expr.struct_info
-    said = isinstance(info, s.FuncStructInfo) and info.params is not None
-    return f"R.ExternFunc({quoted(expr.name)}{f', {out.info_text(info)}' if said and info else ''})"
+    has_signature = isinstance(info, s.FuncStructInfo) and info.params is not None
+    return f"R.ExternFunc({quoted(expr.name)}{f', {out.info_text(info)}' if has_signature and info else ''})"
 
 
 def _constant(out: ExprText, expr: e.Constant) -> str:
@@ -205,14 +205,14 @@ def _call(out: ExprText, expr: e.Call) -> str:
         name = op.name.removeprefix("relax.")
         if name in _CALL_WRITERS:
             return _CALL_WRITERS[name](out, expr, name)
-        rest = _arguments(out, expr)
+        arguments = _arguments(out, expr)
         if name == op.name:  # of users, whose names have another start
-            return f"R.op({quoted(name)}, {rest})" if rest else f"R.op({quoted(name)})"
-        return f"R.{name}({rest})"
+            return f"R.op({quoted(name)}, {arguments})" if arguments else f"R.op({quoted(name)})"
+        return f"R.{name}({arguments})"
     if type(op) is e.ExternFunc:
         first = quoted(op.name)
-        rest = _arguments(out, expr)
-        return f"R.call_packed({first}, {rest})" if rest else f"R.call_packed({first})"
+        arguments = _arguments(out, expr)
+        return f"R.call_packed({first}, {arguments})" if arguments else f"R.call_packed({first})"
     return f"{out.write(op)}({_arguments(out, expr)})"
 
 
@@ -253,7 +253,7 @@ def _arguments(out: ExprText, expr: e.Call) -> str:
 
 
 def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
-    func, args, *rest = expr.args
+    func, args, *lengths = expr.args
     if name == "call_tir" and any(map(_is_spread, expr.sinfo_args)):
         name = "dist.call_tir"
     callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
@@ -265,7 +265,7 @@ def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
     text = (
         f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs)}"
     )
-    return text + (f", tir_vars={out.write(rest[0])})" if rest else ")")
+    return text + (f", tir_vars={out.write(lengths[0])})" if lengths else ")")
 
 
 def _is_spread(info: s.StructInfo) -> bool:
@@ -278,8 +278,8 @@ def _is_spread(info: s.StructInfo) -> bool:
 def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:
     func = expr.args[0]
     callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
-    rest = out.listed(expr.args[1:])
-    text = f"R.{name}({callee}" + (f", {rest}" if rest else "") + out.attrs(expr.attrs)
+    arguments = out.listed(expr.args[1:])
+    text = f"R.{name}({callee}" + (f", {arguments}" if arguments else "") + out.attrs(expr.attrs)
     infos = out.infos(expr.sinfo_args)
     if name == "call_inplace_packed" and s.OBJECT in expr.sinfo_args:  # here TVM reads no bare name
         called = [out.info_text(info) + "()" * (info is s.OBJECT) for info in expr.sinfo_args]
@@ -299,13 +299,13 @@ _VARS = frozenset({e.Var, e.DataflowVar})
 
 def _nested(expr: e.Expr) -> list[e.Expr]:
     """The calls, tuples and fields inside `expr`, each after those inside it."""
-    found: list[e.Expr] = []
+    inside: list[e.Expr] = []
     stack = [inner for inner in operands(expr) if type(inner) in _NESTING]
     while stack:
         inner = stack.pop()
-        found.append(inner)
+        inside.append(inner)
         stack.extend([deeper for deeper in operands(inner) if type(deeper) in _NESTING])
-    return found[::-1]
+    return inside[::-1]
 
 
 def _or_written(out: ExprText, writer: Callable[[Any], str], expr: e.Expr) -> str:

@@ -39,11 +39,11 @@ class _FunctionPrinter(StatementPrinter):
             options.append("s_tir=True")
         self.line(0, f"@T.prim_func({', '.join(options)})" if options else "@T.prim_func", fn)
         late = self._match_buffers() if self.dialect.old else []
-        own = [] if late else [var for var in shape_vars(fn) if var not in self.chosen]
+        undeclared = [] if late else [var for var in shape_vars(fn) if var not in self.chosen]
         params = ", ".join([self._parameter(param, bool(late)) for param in fn.params])
         ret = f" -> {fn.ret_type}" if fn.ret_type is not None else ""
         self.line(0, f"def {name}({params}){ret}:", fn)
-        for var in own:
+        for var in undeclared:
             self.line(1, f"{self.names(var)} = T.{var.dtype}()")
         named = late and buffers_in(fn.attrs)  # what they name comes first
         if not named:

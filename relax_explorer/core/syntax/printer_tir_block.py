@@ -76,11 +76,11 @@ class BlockPrinter(BufferText):
 
     def _declared_inside(self, body: t.Stmt, mentioned: list[Buffer], depth: int) -> None:
         """Declarations among the statements of a block, of buffers that its head mentions."""
-        for item in body.stmts if type(body) is t.SeqStmt else ():
-            if type(item) is t.AllocBuffer and item.how == "Buffer" and item.buffer in mentioned:
-                self.name_lets(item, depth)
-                self._alloc(item, depth)
-                self.begun.add(id(item))
+        for stmt in body.stmts if type(body) is t.SeqStmt else ():
+            if type(stmt) is t.AllocBuffer and stmt.how == "Buffer" and stmt.buffer in mentioned:
+                self.name_lets(stmt, depth)
+                self._alloc(stmt, depth)
+                self.begun.add(id(stmt))
 
     def _declare(self, mentioned: list[Buffer], depth: int) -> None:
         """Buffers that the body allocates, which a region mentions before."""
@@ -143,25 +143,25 @@ class BlockPrinter(BufferText):
 
 def _lets(body: t.Stmt) -> dict[int, list[p.PrimVar]]:
     """The variables of T.Let in each statement that has any."""
-    found: dict[int, list[p.PrimVar]] = {}
+    lets: dict[int, list[p.PrimVar]] = {}
     for node in statements(body):
         for part in subexpressions(*expressions(node)):
             if isinstance(part, Let):
-                found.setdefault(id(node), []).append(part.var)
-    return found
+                lets.setdefault(id(node), []).append(part.var)
+    return lets
 
 
 def _mentioned(node: t.SBlock) -> list[Buffer]:
     """The buffers in the regions of a block, and in what is said of it besides."""
-    found: dict[Buffer, None] = {}
+    buffers: dict[Buffer, None] = {}
     for region in (*(node.reads or ()), *(node.writes or ())):
-        found[region.buffer] = None
+        buffers[region.buffer] = None
         for span in region.ranges:
             for part in subexpressions(span.start, span.extent):
                 if isinstance(part, BufferLoad):
-                    found[part.buffer] = None
-    found.update(dict.fromkeys(buffers_in(node.annotations)))
-    return list(found)
+                    buffers[part.buffer] = None
+    buffers.update(dict.fromkeys(buffers_in(node.annotations)))
+    return list(buffers)
 
 
 def _loops(node: t.Stmt) -> list[t.For]:

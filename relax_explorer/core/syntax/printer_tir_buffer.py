@@ -19,12 +19,12 @@ from relax_explorer.core.tir.prim_expr import BufferPtr
 
 def shape_vars(fn: t.PrimFunc) -> list[p.PrimVar]:
     """Variables that the places of the parameters in memory mention, in order, scalar parameters left out."""
-    found: dict[p.PrimVar, None] = {}
+    occurring: dict[p.PrimVar, None] = {}
     for param in fn.params:
         if isinstance(param, Buffer):
-            found.update(dict.fromkeys(variables(param)))
+            occurring.update(dict.fromkeys(variables(param)))
     scalars = {param for param in fn.params if isinstance(param, p.PrimVar)}
-    return [var for var in found if var not in scalars]
+    return [var for var in occurring if var not in scalars]
 
 
 def variables(buffer: Buffer) -> list[p.PrimVar]:
@@ -55,10 +55,10 @@ class BufferText:
         self.names: Any = Names()
         for var, text in chosen.items():
             self.names.fix(var, text)
-        own = Names((*taken, *chosen.values()))
+        fresh = Names((*taken, *chosen.values()))
         for var in shape_vars(fn):
             if var not in chosen:
-                self.names.fix(var, own(var))
+                self.names.fix(var, fresh(var))
         self.text = PrimText(self._name, INT32)
         self.free: dict[
             p.PrimVar, None
@@ -106,8 +106,8 @@ class BufferText:
     def _stride(self, buffer: Buffer, place: int) -> str:
         stride = (buffer.strides or ())[place]
         text = self.text.write(stride)
-        own = isinstance(stride, p.PrimVar) and text == f"{self.names(buffer)}.strides[{place}]"
-        return quoted(stride.name) if own else text  # type: ignore[attr-defined]  # a variable
+        is_own = isinstance(stride, p.PrimVar) and text == f"{self.names(buffer)}.strides[{place}]"
+        return quoted(stride.name) if is_own else text  # type: ignore[attr-defined]  # a variable
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
         """A dimension; in a signature an expression is quoted, and so is whatever names a variable for the first time."""

@@ -32,16 +32,16 @@ class StatementPrinter(BlockPrinter):
         self.names.release(scope)
 
     def _seq(self, node: t.SeqStmt, depth: int) -> None:
-        for item, after in zip(node.stmts, (*node.stmts[1:], None), strict=False):
-            first = None if self.dialect.old else _first_value(item, after)
+        for stmt, after in zip(node.stmts, (*node.stmts[1:], None), strict=False):
+            first = None if self.dialect.old else _first_value(stmt, after)
             if first is not None:
-                made = first.buffer
+                buffer = first.buffer
                 self.line(
-                    depth, f"{self.names(made)}: T.{made.dtype} = {self.text.write(first.value)}", first
+                    depth, f"{self.names(buffer)}: T.{buffer.dtype} = {self.text.write(first.value)}", first
                 )
                 self.begun.add(id(first))
-            elif id(item) not in self.begun:
-                self.statement(item, depth)
+            elif id(stmt) not in self.begun:
+                self.statement(stmt, depth)
 
     def _for(self, node: t.For, depth: int) -> None:
         scope = self.names.mark()
@@ -113,10 +113,10 @@ class StatementPrinter(BlockPrinter):
             self.line(depth, f"T.evaluate({self.text.write(value)})")
 
     def _let(self, node: t.LetStmt, depth: int) -> None:
-        kind = str(pointer_type(node.value) or f"T.{node.var.dtype}")
-        kind = kind if self.dialect.old else f"T.let[{kind}]"
+        annotation = str(pointer_type(node.value) or f"T.{node.var.dtype}")
+        annotation = annotation if self.dialect.old else f"T.let[{annotation}]"
         value = self.text.write(node.value)
-        self.line(depth, f"{self.names(node.var)}: {kind} = {value}")
+        self.line(depth, f"{self.names(node.var)}: {annotation} = {value}")
 
     def _attr(self, node: t.AttrStmt, depth: int) -> None:
         if node.key == "launch_thread":

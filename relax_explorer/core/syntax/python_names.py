@@ -49,11 +49,11 @@ class _Translation(ast.NodeTransformer):
             path = path[1:]
         if path[0] != "relax" or len(path) == 1:
             return node
-        rest = path[2:] if path[1] in ("op", "expr") and len(path) > 2 else path[1:]
-        made: ast.expr = ast.copy_location(ast.Name("R", ast.Load()), inner)
-        for name in (_MEANT.get(rest[0], rest[0]), *rest[1:]):
-            made = ast.copy_location(ast.Attribute(made, name, ast.Load()), node)
-        return made
+        members = path[2:] if path[1] in ("op", "expr") and len(path) > 2 else path[1:]
+        translated_node: ast.expr = ast.copy_location(ast.Name("R", ast.Load()), inner)
+        for name in (_MEANT.get(members[0], members[0]), *members[1:]):
+            translated_node = ast.copy_location(ast.Attribute(translated_node, name, ast.Load()), node)
+        return translated_node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """`relax.Tuple([a, b])` is `(a, b)` and `relax.TupleGetItem(t, 0)` is `t[0]`; others are named anew."""

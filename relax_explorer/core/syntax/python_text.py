@@ -43,9 +43,9 @@ def expression_tree(text: str) -> ast.expr:
 
 def python_text(text: str) -> PythonText:
     """`text` as Python's parser takes it; nothing is changed where nothing has to be."""
-    found = PythonText(text)
+    result = PythonText(text)
     if "def " in text and _HEADER.search(text) is not None:
-        found.text = _HEADER.sub(lambda match: _without_parameters(match, found), found.text)
+        result.text = _HEADER.sub(lambda match: _without_parameters(match, result), result.text)
     odd: dict[str, DType] = {}
     lines: set[str] = set()
     for match in _VALUE.finditer(text):
@@ -55,8 +55,8 @@ def python_text(text: str) -> PythonText:
             odd[name] = dtype(match[2]) if match[2] else INT64
             lines.add(line)
     if odd:
-        _take_out(lines, odd, found)
-    return found
+        _take_out(lines, odd, result)
+    return result
 
 
 def _blank(text: str) -> str:
@@ -64,32 +64,32 @@ def _blank(text: str) -> str:
     return " " * len(text.encode("utf-8", "surrogatepass"))
 
 
-def _without_parameters(match: re.Match[str], found: PythonText) -> str:
+def _without_parameters(match: re.Match[str], result: PythonText) -> str:
     for part in match[1][1:-1].split(","):
         name = part.partition(":")[0].strip()
         if name:
-            found.names[name] = INT64
+            result.names[name] = INT64
     start = match.start(1) - match.start()
     return match[0][:start] + _blank(match[1])
 
 
-def _take_out(declared: set[str], odd: dict[str, DType], found: PythonText) -> None:
+def _take_out(declared: set[str], odd: dict[str, DType], result: PythonText) -> None:
     """Blank the declarations, and write the names in a form that Python has wherever they are used."""
-    lines = found.text.split("\n")
-    found.text = "\n".join([_blank(line) if line in declared else line for line in lines])
-    words = set(re.findall(r"\w+", found.text))
+    lines = result.text.split("\n")
+    result.text = "\n".join([_blank(line) if line in declared else line for line in lines])
+    words = set(re.findall(r"\w+", result.text))
     instead: dict[str, str] = {}
-    for name, kind in odd.items():
+    for name, element in odd.items():
         new = name if name.isdecimal() else _spelled(name, words)
         if new:
-            found.names[new] = kind
+            result.names[new] = element
         if new and new != name:
             words.add(new)
             instead[name] = new
     if instead:
         longest_first = sorted(instead, key=len, reverse=True)
         used = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
-        found.text = used.sub(lambda match: instead[match[0]], found.text)
+        result.text = used.sub(lambda match: instead[match[0]], result.text)
 
 
 def _spelled(name: str, words: set[str]) -> str:

@@ -36,7 +36,7 @@ class Reader(Protocol):
     def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
         """What `read` gave, as a Relax expression."""
 
-    def literal(self, raw: float, node: ast.expr, wanted: DType | None = None) -> p.PrimExpr:
+    def literal(self, raw: float, node: ast.expr, dtype: DType | None = None) -> p.PrimExpr:
         """A number as a literal of a dtype that holds it."""
 
     def is_scalar(self, value: Any) -> bool:
