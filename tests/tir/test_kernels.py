@@ -184,7 +184,7 @@ def test_a_scalar_without_a_value_and_a_vector() -> None:
     "line", ["v = T.axis.spatial(4, A[0, 0])", "T.reads(A[0, 0])", "T.where(A[0, 0] > 0)"]
 )
 def test_what_is_said_of_a_block_stands_in_one(line: str) -> None:
-    with pytest.raises(rxe.Failure, match=r"T\.\S+ says something of a block, and stands in none"):
+    with pytest.raises(rxe.Failure, match=r"T\.\S+ describes a block, but it is not inside one"):
         rxe.parse(view_program(line).replace("@T.prim_func", "@T.prim_func(s_tir=True)"))
 
 

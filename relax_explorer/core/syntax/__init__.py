@@ -1,1 +1,1 @@
-"""Text to IR and back: parser, printer, metadata, dialects. Nothing of a text is ever executed."""
+"""Text to IR and back: parser, printer, metadata, dialects. No text is ever executed."""

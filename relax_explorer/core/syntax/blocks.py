@@ -1,4 +1,4 @@
-"""The blocks of a sequence while it is read."""
+"""The blocks of a sequence that is being read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from relax_explorer.core.ir import expr as e
 
 
 class Blocks:
-    """The blocks of a sequence while it is read."""
+    """The blocks of a sequence that is being read."""
 
     __slots__ = ("bindings", "blocks")
 
@@ -15,7 +15,7 @@ class Blocks:
         self.bindings: list[e.Binding] = []
 
     def close(self) -> tuple[e.BindingBlock, ...]:
-        """End the open block; all blocks so far."""
+        """End the open block, and return all blocks so far."""
         if self.bindings:
             self.blocks.append(e.BindingBlock(tuple(self.bindings)))
             self.bindings = []

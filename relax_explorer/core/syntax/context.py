@@ -1,4 +1,4 @@
-"""What the readers of Relax and of PrimFuncs share while one text is read."""
+"""State shared by the readers of Relax functions and PrimFuncs while one text is read."""
 
 from __future__ import annotations
 
@@ -14,42 +14,46 @@ from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.dialects import Dialect, guess
 
 _MOST_GUESSES, _NAMES_COMPARED = 50, 5000
-UNREADABLE = "__unreadable__"  # stands for the value of a line that Python can't read, which was reported
+UNREADABLE = (
+    "__unreadable__"  # replaces the value of a line that Python can't read; the error is in the report
+)
 
 
 class Skip(Exception):
-    """A part of the text can't be read; the problem is in the report. Caught per statement, so that reading goes on."""
+    """A part of the text can't be read, and the problem is in the report. Caught per statement, so that reading continues."""
 
 
 class Context:
-    """The text, the problems found, and the names that the module level defines."""
+    """The text, the problems in it, and the names defined at module level."""
 
     def __init__(self, source: Source, report: Report, names: dict[str, DType] | None = None) -> None:
         self.source = source
         self.report = report
-        self.experimental = False  # whether constructs are read that no TVM has yet
-        self.line_offset = 0  # lines before the chunk whose `ast` is being read
-        self.column_offset = 0  # columns that were cut off its lines
-        # `n = TypeVar("n")`: each function makes its own variable of it
+        self.experimental = False  # True if constructs are accepted that no TVM has yet
+        self.line_offset = 0  # number of lines before the piece that is being read
+        self.column_offset = 0  # number of columns cut off its lines
+        # `n = TypeVar("n")`: each function has its own variable for it
         self.type_vars: dict[str, DType] = dict(names or {})
         self.numbers = frozenset(
             name for name in self.type_vars if name.isdecimal()
-        )  # variables that read like numbers
+        )  # variables with digits as names
         self.metadata: dict[str, list[Any]] = {}
         self.has_metadata = self.misses_data = False
         self.functions: set[str] = set()
-        self.scalar_results: dict[str, DType] = {}  # of the functions that say that they return a scalar
+        self.scalar_results: dict[
+            str, DType
+        ] = {}  # result dtypes of functions with a scalar return annotation
         self.module_names: set[str] = {"cls"}
         self._guesses = 0
 
     @cached_property
     def dialect(self) -> Dialect:
-        """The surface that the text is written in."""
+        """The dialect of the text."""
         return guess(self.source.text)
 
     def span(self, node: ast.AST) -> Span:
-        """The place of an `ast` node, which must have one."""
-        placed: Any = node  # the types of `ast` give places to some classes only
+        """The span of an `ast` node, which must have one."""
+        placed: Any = node  # in the types of `ast`, only some classes have positions
         line, end = placed.lineno + self.line_offset, placed.end_lineno + self.line_offset
         column, end_column = (
             placed.col_offset + self.column_offset,
@@ -66,12 +70,12 @@ class Context:
         return self.report.say(code, message, self.span(node), label, **more)
 
     def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **more: Any) -> Skip:
-        """Report a problem at an `ast` node; the caller raises what is returned."""
+        """Report a problem at an `ast` node, and return a Skip for the caller to raise."""
         self.say(code, message, node, label, **more)
         return Skip(message)
 
     def meant(self, name: str, names: Iterable[str]) -> str:
-        """A guess at what an undefined name should be, empty where there is none; after a few it is no help any more."""
+        """A hint with a name similar to an undefined one, or "". There is a limit to the number of guesses for a text."""
         self._guesses += 1
         if self._guesses > _MOST_GUESSES:
             return ""
@@ -81,9 +85,9 @@ class Context:
         return f"did you mean {near[0]}?" if near else ""
 
     def type_var_dtype(self, name: str) -> DType | None:
-        """The dtype of module-level variable `name`; None when there is none."""
+        """The dtype of the module-level variable `name`, or None."""
         return self.type_vars.get(name)
 
     def declare(self, name: str, dtype: DType = INT64) -> None:
-        """Note a module-level shape variable."""
+        """Declare a module-level shape variable."""
         self.type_vars[name] = dtype

@@ -1,6 +1,6 @@
-"""What differs between the surfaces of TVMScript: the only place that knows the older spellings.
+"""The dialects of TVMScript. This is the only module with the older spellings.
 
-`tvm-0.27` is what Apache TVM 0.27 prints; `tvm-0.19` stands for the surface of 0.16 to 0.23.
+`tvm-0.27` is the dialect of Apache TVM 0.27. `tvm-0.19` is the dialect of TVM 0.16 to 0.23.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Spellings of one surface."""
+    """The spellings of one dialect."""
 
     name: str
     object_name: str
@@ -23,7 +23,7 @@ class Dialect:
     old: bool
     left_out: frozenset[str] = (
         frozenset()
-    )  # attributes that it does not know, printed only when they say something
+    )  # attributes that it does not have, printed only if they are not empty
 
 
 NEW = Dialect(
@@ -36,15 +36,13 @@ OLD = Dialect(
 DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD}
 
 OUT_KEYWORDS = frozenset({"out_ty", "out_sinfo"})
-TYPE_KEYWORD = "type_args"  # of the first specification, where types have no shapes
+TYPE_KEYWORD = "type_args"  # in the first specification, whose types have no shapes
 ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", TYPE_KEYWORD})
 OBJECT_NAMES = frozenset({"Any", "Object"})
-REWRITER = (
-    "R.rewriter"  # a class of this decorator is a pattern and its replacement; a module attribute says so
-)
+REWRITER = "R.rewriter"  # decorator of a class with a pattern and its replacement; also the name of a module attribute
 CONSTANT_KEYS = ("ir.GenericConst", "relax.expr.Constant")
 MISSING = " without data"
-"""Behind the key of a constant whose data is not in the text, where the text has a metadata block for others."""
+"""Suffix of the key of a constant without data, if the metadata block has data for other constants."""
 
 _OLD_MARKS = (
     "out_sinfo=",
@@ -67,7 +65,7 @@ _NEW_MARKS = (
 
 
 def dialect(name: str) -> Dialect:
-    """The surface called `name`; raises ValueError when there is none."""
+    """The dialect called `name`. Raises ValueError if there is none."""
     surface = DIALECTS.get(name)
     if surface is None:
         raise ValueError(f"no dialect {name!r}; there are {', '.join(DIALECTS)}")
@@ -75,7 +73,7 @@ def dialect(name: str) -> Dialect:
 
 
 def guess(text: str) -> Dialect:
-    """The surface that a text is written in: what it imports says so, else the newer one unless only older spellings occur."""
+    """The dialect of a text, by its imports. Otherwise the older one if only older spellings occur, else the newer one."""
     if "import tirx as T" in text:
         return NEW
     if "import tir as T" in text:

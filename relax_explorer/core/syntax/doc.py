@@ -1,4 +1,4 @@
-"""Printed text with its way back to the nodes."""
+"""Printed text whose lines refer to their nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Line:
-    """One line: its text, the node that it prints (a binding, a function, a statement; None for the rest), its function."""
+    """One line: its text, its node (a binding, a function, a statement, or None), and the name of its function."""
 
     text: str
     node: Any = None
@@ -17,10 +17,10 @@ class Line:
 
 @dataclass(slots=True)
 class Printed:
-    """The lines of a module or function as they were printed."""
+    """The printed lines of a module or function."""
 
     lines: list[Line] = field(default_factory=list)
-    names: dict[str, Any] = field(default_factory=dict)  # function name -> the Names it was printed with
+    names: dict[str, Any] = field(default_factory=dict)  # function name -> its display names
     _where: dict[int, int] | None = None
 
     @property
@@ -29,7 +29,7 @@ class Printed:
         return "\n".join([line.text for line in self.lines]) + "\n"
 
     def line_of(self, node: Any) -> int | None:
-        """Number (from 0) of the line that prints `node`."""
+        """Number (from 0) of the line that shows `node`."""
         if self._where is None:
             numbers: dict[int, int] = {}
             for number, line in enumerate(self.lines):

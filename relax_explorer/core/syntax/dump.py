@@ -1,6 +1,6 @@
-"""A module as JSON and back: every node in a list, each after those that it refers to, so that sharing and identity survive.
+"""Converts a module to JSON and back. All nodes are in one list, each after its parts, so sharing and identity are kept.
 
-A reference is `{"#": index}`, a constant array a base64 DLTensor, an element type its name; places in a text are left out.
+A reference is `{"#": index}`, a constant array is a base64 DLTensor, an element type is its name. Spans are omitted.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from relax_explorer.core.tir import prim_expr as tir_expr
 FORMAT = "relax-explorer 1"
 _ROOMS = (expr, prim, struct_info, modules, buffer, stmt, tir_expr)
 _CLASSES: dict[str, type] = {
-    name: made
+    name: node_class
     for room in _ROOMS
-    for name, made in vars(room).items()
-    if isinstance(made, type) and made.__module__ == room.__name__
+    for name, node_class in vars(room).items()
+    if isinstance(node_class, type) and node_class.__module__ == room.__name__
 }
 _LEFT_OUT = frozenset({"span", "source"})
 _PLAIN = (bool, int, type(None))
 
 
 def _fields(node_class: type) -> tuple[str, ...]:
-    """What a node of this class is made of."""
+    """The fields of a node class that are written."""
     field_names = _FIELDS.get(node_class)
     if field_names is None:
         names = inspect.signature(node_class).parameters
@@ -53,21 +53,21 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def to_json(module: IRModule) -> str:
-    """The module as JSON text, which `from_json` reads."""
+    """The module as JSON text for `from_json`."""
     writer = _Writer()
     root = writer.number(module)
     return json.dumps({"format": FORMAT, "root": root, "nodes": writer.nodes}, allow_nan=False)
 
 
 class _Writer:
-    """Numbers nodes; those that a node refers to come before it, without recursion."""
+    """Numbers nodes without recursion. The parts of a node come before it."""
 
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = []
         self._numbers: dict[int, int] = {}
 
     def number(self, root: object) -> int:
-        """The index of a node, after everything that it refers to."""
+        """The index of a node. Its parts are numbered first."""
         stack = [root]
         while stack:
             node = stack[-1]
@@ -95,7 +95,7 @@ class _Writer:
 
 
 def _parts(value: Any) -> list[Any]:
-    """The nodes that a field refers to."""
+    """The nodes in the value of a field."""
     if isinstance(value, (tuple, list)):
         return [part for item in value for part in _parts(item)]
     if isinstance(value, (dict, Attrs)):
@@ -128,7 +128,7 @@ _VALUES: dict[type, Callable[[_Writer, Any], Any]] = {
 
 
 def from_json(text: str) -> IRModule:
-    """The module that `to_json` wrote; raises ParseError for any other text."""
+    """The module in a text from `to_json`. Raises ParseError for any other text."""
     try:
         document = json.loads(text)
         if document["format"] != FORMAT:
@@ -138,7 +138,7 @@ def from_json(text: str) -> IRModule:
             reader.nodes.append(reader.node(entry))
         root = reader.nodes[document["root"]]
         if not isinstance(root, IRModule):
-            raise ValueError("its root is no module")
+            raise ValueError("its root is not a module")
         return root
     except (
         ValueError,
@@ -154,7 +154,7 @@ def from_json(text: str) -> IRModule:
         source = Source(text[:80].split("\n")[0], "<json>")
         report.say(
             codes.BAD_DUMP,
-            f"this is no dump of a module: {str(error)[:80]}",
+            f"this is not a dump of a module: {str(error)[:80]}",
             source.span(1, 0),
             help=codes.BAD_DUMP.fix,
         )
@@ -162,7 +162,7 @@ def from_json(text: str) -> IRModule:
 
 
 class _Reader:
-    """Makes the nodes again, in order."""
+    """Builds the nodes in order."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -173,7 +173,7 @@ class _Reader:
         return node_class(**{name: self.value(entry.get(name)) for name in _fields(node_class)})
 
     def value(self, encoded: Any) -> Any:
-        """What a field holds."""
+        """The value of a field."""
         if isinstance(encoded, list):
             return tuple([self.value(item) for item in encoded])
         if not isinstance(encoded, dict):

@@ -16,10 +16,10 @@ NAME = "T.index_map"
 
 
 def read(info: DimReader, node: ast.expr) -> IndexMap:
-    """The map that a lambda is, or a call of T.index_map with one."""
+    """The map given by a lambda, or by a call of T.index_map with a lambda."""
     if isinstance(node, ast.Lambda):
         return _read_lambda(info, node)
-    assert isinstance(node, ast.Call)  # the caller looked at its name
+    assert isinstance(node, ast.Call)  # the caller checked its name
     arguments: dict[str, ast.expr] = dict(zip(("mapping", "inverse_index_map"), node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in ("mapping", "inverse_index_map", "index_dtype"):
@@ -52,7 +52,7 @@ def _read_lambda(info: DimReader, node: ast.Lambda) -> IndexMap:
 
 
 def write(index_map: IndexMap, name: Name) -> str:
-    """A map as TVM prints it; `name` gives the names of shape variables."""
+    """A map as TVM prints it. `name` returns the names of shape variables."""
     back = f", inverse_index_map={_lambda(index_map.inverse, name)}" if index_map.inverse is not None else ""
     return f"{NAME}({_lambda(index_map, name)}{back})"
 
@@ -62,7 +62,7 @@ def _lambda(index_map: IndexMap, name: Name) -> str:
     names: dict[Named, str] = {}
     for var, hint in zip(index_map.places, index_map.names, strict=True):
         number, unique = 0, hint
-        while unique in taken:  # a name of a shape variable would hide it
+        while unique in taken:  # it would shadow a shape variable
             number += 1
             unique = f"{hint}_{number}"
         taken.add(unique)

@@ -1,4 +1,4 @@
-"""Reads a file: bytes first, so that what is no text is named for what it is. Nothing in the file is executed."""
+"""Reads files. The first bytes identify files that are not text. Nothing in a file is executed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.parser import parse
 
 MAX_BYTES = 256 << 20
-# First bytes of what people open by mistake, and what to do about it.
+# First bytes of files that are opened by mistake, with a description and advice.
 _KNOWN: tuple[tuple[bytes, str, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer", "run `git lfs pull`"),
     (b"PK\x03\x04", "a zip archive (a PyTorch file, or .npz)", "print the module as TVMScript first"),
@@ -32,18 +32,18 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
 
 
 def load(path: str | Path) -> IRModule:
-    """The module in a file; raises ParseError when the file can't be read or is no program."""
+    """The module in a file. Raises ParseError if the file can't be read or is not a program."""
     return parse(read_text(path), str(path))
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file; raises ParseError when it is no regular file or no UTF-8 text."""
+    """The text of a file. Raises ParseError if it is not a regular file with UTF-8 text."""
     location = Path(path)
     name = _visible(str(path))
     try:
         mode = location.stat().st_mode
         if not stat.S_ISREG(mode):
-            described = "a directory" if stat.S_ISDIR(mode) else "no regular file"
+            described = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
             raise _error(codes.UNREADABLE, f"{name} is {described}", name)
         if location.stat().st_size > MAX_BYTES:
             raise _error(
@@ -57,7 +57,7 @@ def read_text(path: str | Path) -> str:
 
 
 def read_stream(stream: BinaryIO, name: str) -> str:
-    """The text of a stream, up to the size that a file may have; raises ParseError as `read_text` does."""
+    """The text of a stream, up to the maximum size of a file. Raises ParseError like `read_text`."""
     try:
         data = stream.read(MAX_BYTES + 1)
     except OSError as error:
@@ -70,7 +70,7 @@ def read_stream(stream: BinaryIO, name: str) -> str:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Bytes as text; raises ParseError that says what the bytes are when they are no UTF-8 text."""
+    """Bytes as text. If they are not UTF-8 text, raises ParseError with a description of the file."""
     for start, description, advice in _KNOWN:
         if data.startswith(start):
             raise _error(codes.NOT_TEXT, f"{name} is {description}, not TVMScript", name, help=advice)

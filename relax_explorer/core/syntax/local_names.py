@@ -1,4 +1,4 @@
-"""The names in force at a place of a function, and what a block binds until it ends."""
+"""The names in scope at a place of a function. Names bound in a block go out of scope at its end."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _V = TypeVar("_V")
 
 
 class LocalNames(dict[str, _V]):
-    """Names with their values. A block costs what it binds, however many names are in force around it.
+    """Names with their values. The cost of a block depends on its own bindings, not on the names around it.
 
-    Every change is noted while a block is open, and taken back when the block ends.
+    While a block is open, every change is logged. The end of the block undoes the changes.
     """
 
     def __init__(self) -> None:
@@ -31,14 +31,14 @@ class LocalNames(dict[str, _V]):
         super().__setitem__(name, value)
 
     def hide(self, name: str) -> None:
-        """Forget a name until the open block ends."""
+        """Remove a name until the open block ends."""
         value = super().pop(name, None)
         if self._open and value is not None:
             self._log.append((name, value))
 
     @contextmanager
     def block(self, stays: Callable[[str, _V], bool] = lambda name, value: False) -> Iterator[None]:
-        """Within it names are bound that end with it, other than those that stay."""
+        """A block whose names go out of scope at its end, except names for which `stays` returns True."""
         mark = len(self._log)
         self._open += 1
         try:

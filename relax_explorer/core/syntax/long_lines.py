@@ -1,10 +1,10 @@
-"""Statements that are too long to be read: Python's tree takes a hundred times the memory of the text, so they are refused before."""
+"""Detects statements that are too long. Python's tree takes a hundred times the memory of the text, so it is not built."""
 
 from __future__ import annotations
 
 import re
 
-LONGEST = 1_000_000  # characters of a statement, beside strings and comments
+LONGEST = 1_000_000  # characters of a statement, without strings and comments
 _MARK = re.compile(r"[\"'#()\[\]{}\n]")
 _SKIPPED = re.compile(
     r'"""|\'\'\'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|\'[^\'\\\n]*(?:\\.[^\'\\\n]*)*\'|#[^\n]*', re.DOTALL
@@ -12,9 +12,9 @@ _SKIPPED = re.compile(
 
 
 def first_too_long(text: str) -> int | None:
-    """Where the first statement starts that is too long; None when there is none.
+    """The start of the first statement that is too long, or None.
 
-    A statement is a line here, with those that its brackets join to it.
+    Here a statement is a line, with all lines that its brackets join to it.
     """
     if len(text) <= LONGEST:
         return None
@@ -38,7 +38,7 @@ def first_too_long(text: str) -> int | None:
 
 
 def _after(text: str, place: int) -> int:
-    """Where the string or comment ends that starts at `place`; a string that nothing closes, at the end of its line."""
+    """The end of the string or comment that starts at `place`. An unclosed string ends with its line."""
     opening = _SKIPPED.match(text, place)
     if opening is None:
         close = text.find("\n", place)

@@ -1,4 +1,4 @@
-"""The JSON block in which TVM prints constants that are no scalars, read into numpy and written back bit for bit.
+"""Reads and writes the metadata block: JSON text in which TVM prints all constants except scalars. The data is kept exactly.
 
 The block is a graph: `nodes` refer to each other by index. A tensor is a base64 DLTensor: 8 bytes magic 0xDD5E40F096B4A13F,
 8 reserved, device (2 x i32), ndim i32, dtype (code u8, bits u8, lanes u16), shape i64[ndim], byte count i64, data; little endian.
@@ -33,7 +33,7 @@ _FLOAT8 = {
 
 
 def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
-    """Fill `ctx.metadata` from the JSON text; raises Skip after reporting a damaged block."""
+    """Fill `ctx.metadata` from the JSON text. Reports a damaged block and raises Skip."""
     try:
         graph = json.loads(text)
         entries = metadata_old.entries(graph) if metadata_old.is_old(graph) else _entries(graph)
@@ -50,7 +50,7 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
 
 
 def _entries(graph: Any) -> list[tuple[str, list[Any]]]:
-    """(key, items) of the block; an item is the base64 text of an array, or the node of something else."""
+    """The (key, items) pairs of the block. An item is the base64 text of an array, or another node."""
     nodes = graph["nodes"]
     flat = nodes[graph["root_index"]]["data"]
     entries = []
@@ -79,7 +79,7 @@ def _item(entry: Any, number: int, ctx: Context, node: ast.AST) -> Any:
 
 
 def tensor_from_text(text: str) -> Any:
-    """The array in a base64 DLTensor, not to be written to; raises ValueError or struct.error for a damaged one."""
+    """The read-only array in a base64 DLTensor. Raises ValueError or struct.error for damaged text."""
     raw = base64.b64decode(text, validate=True)
     magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
     if magic != MAGIC:
@@ -104,7 +104,7 @@ def _dtype(code: int, bits: int) -> DType:
 
 
 def tensor_text(array: Any, old: bool = False) -> str:
-    """An array as a base64 DLTensor; in the older form bool is uint1."""
+    """An array as a base64 DLTensor. In the older form, bool is uint1."""
     element = from_numpy(array.dtype)
     code, bits = _CODE_OF.get(element.kind, 2), element.bits
     if element.is_bool and old:
@@ -118,14 +118,14 @@ def tensor_text(array: Any, old: bool = False) -> str:
 
 
 class _Graph:
-    """Builds the JSON graph node by node; equal simple nodes are shared."""
+    """Builds the JSON graph node by node. Equal simple nodes are shared."""
 
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = []
         self._shared: dict[str, int] = {}
 
     def add(self, type_name: str, data: Any = None, share: bool = False) -> int:
-        """Index of a node."""
+        """Add a node, and return its index."""
         key = json.dumps([type_name, data]) if share else ""
         if share and key in self._shared:
             return self._shared[key]
@@ -137,7 +137,7 @@ class _Graph:
 
 
 def write_metadata(arrays: Sequence[Any], old: bool = False) -> str:
-    """The JSON text that TVM reads `arrays` from, as `metadata["ir.GenericConst"][i]`, or in the older form."""
+    """The JSON text of `arrays`, which are then `metadata["ir.GenericConst"][i]`. With `old`, in the older form."""
     if old:
         return metadata_old.write(arrays, [tensor_text(array, old=True) for array in arrays])
     graph = _Graph()

@@ -1,7 +1,7 @@
-"""The metadata block as TVM wrote it before 0.22: attributes are strings, and arrays stand in a list of their own.
+"""The metadata block of TVM before 0.22. Attributes are strings, and arrays are in a separate list.
 
-The text is `{"root": index, "nodes": [{"type_key": …, "attrs": {…}}], "b64ndarrays": […]}`; node 0 is the null object, the `data`
-of a constant counts in `b64ndarrays`. The arrays are the base64 DLTensors of the newer block, but bool is uint1.
+The text is `{"root": index, "nodes": [{"type_key": …, "attrs": {…}}], "b64ndarrays": […]}`. Node 0 is the null object. The
+`data` of a constant is an index into `b64ndarrays`. The arrays are base64 DLTensors like in the newer block, but bool is uint1.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ KEY = "relax.expr.Constant"
 
 
 def is_old(graph: Any) -> bool:
-    """Whether a block is of the older form."""
+    """True if a block has the older form."""
     return isinstance(graph, dict) and "root" in graph and "root_index" not in graph
 
 
 def entries(graph: dict[str, Any]) -> list[tuple[str, list[Any]]]:
-    """(key, items) of the block; an item is the base64 text of an array, or the node of something else.
+    """The (key, items) pairs of the block. An item is the base64 text of an array, or another node.
 
-    Raises what a damaged block raises: KeyError, IndexError, TypeError, ValueError, AttributeError.
+    A damaged block raises KeyError, IndexError, TypeError, ValueError or AttributeError.
     """
     nodes, arrays = graph["nodes"], graph.get("b64ndarrays", [])
     root = nodes[_index(graph["root"], nodes)]
@@ -48,7 +48,7 @@ def _item(node: dict[str, Any], arrays: list[Any]) -> Any:
 
 
 def write(arrays: Sequence[Any], texts: Sequence[str]) -> str:
-    """The block for constants `arrays`, whose base64 forms are `texts`."""
+    """The block for the constants `arrays`, with their base64 texts."""
     nodes: list[dict[str, Any]] = [{"type_key": ""}, {"type_key": "Map", "keys": [KEY], "data": [2]}]
     listed: dict[str, Any] = {"type_key": "Array", "data": []}
     nodes.append(listed)

@@ -1,4 +1,4 @@
-"""Display names: unique within a function, and as near to the hints as Python's grammar allows."""
+"""Display names: unique within a function, and as close to the hints as Python's grammar allows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-# `T`, `R` and `I` head every construct; a variable of that name would hide them.
+# Constructs start with `T`, `R` and `I`. A variable with such a name would shadow them.
 RESERVED = frozenset({"R", "T", "I", "cls", "self", "metadata", "TypeVar", "Module", *keyword.kwlist})
 _BAD = re.compile(r"\W", re.ASCII)
 
 
 def usable(hint: str) -> str:
-    """`hint` as a Python identifier that hides nothing."""
+    """`hint` as a Python identifier that shadows nothing."""
     if hint.isidentifier() and hint.isascii() and hint not in RESERVED:
         return hint
     name = hint if hint.isascii() and hint.isidentifier() else _BAD.sub("_", hint) or "v"
@@ -23,12 +23,12 @@ def usable(hint: str) -> str:
 
 
 def function_name(name: str) -> str:
-    """The name of a function of the module as Python can write it: nothing hides it, and it hides nothing."""
+    """The name of a function of the module as a Python identifier."""
     return name if name.isidentifier() and not keyword.iskeyword(name) else usable(name)
 
 
 class Names(dict[Any, str]):
-    """The name of each variable of a scope; the first to ask for a name gets its hint, a later one `hint_1`."""
+    """The unique name of each variable of a scope. The first one gets its hint, a later one `hint_1`."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Names(dict[Any, str]):
         self._next: dict[str, int] = {}
         self._order: list[Any] = []
 
-    # Looked up for each variable of each line, so that no function of Python's stands between.
+    # Called for each variable of each line, so it is a builtin and not a Python function.
     __call__ = dict.__getitem__
 
     def __missing__(self, var: Any) -> str:
@@ -45,7 +45,7 @@ class Names(dict[Any, str]):
     def assign(self, var: Any, hint: str) -> str:
         """Name `var` after `hint`."""
         name = base = usable(hint)
-        if base == "_":  # any number of results may be thrown away
+        if base == "_":  # several unused results may share this name
             self[var] = "_"
             return "_"
         count = self._next.get(base, 0)
@@ -60,11 +60,11 @@ class Names(dict[Any, str]):
         return name
 
     def mark(self) -> int:
-        """A point to go back to with `release`."""
+        """A mark for `release`."""
         return len(self._order)
 
     def release(self, mark: int) -> None:
-        """Free the names given since `mark`: their scope has ended."""
+        """Free the names assigned since `mark`, whose scope has ended."""
         for var in self._order[mark:]:
             name = self[var]
             self._used.discard(name)
@@ -72,10 +72,10 @@ class Names(dict[Any, str]):
         del self._order[mark:]
 
     def fix(self, var: Any, name: str) -> None:
-        """Give `var` exactly this name, shared or not."""
+        """Give `var` exactly this name, even if another variable has it."""
         self[var] = name
         self._used.add(name)
 
     def known(self, var: Any) -> bool:
-        """Whether `var` has a name."""
+        """True if `var` has a name."""
         return var in self

@@ -1,4 +1,4 @@
-"""Reads what is known before anything runs: the attributes of operators, and StructInfo arguments."""
+"""Reads compile-time arguments: the attributes of operators, and StructInfo arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from relax_explorer.core.syntax.written import dotted, dtype_of_prefix, odd_floa
 
 
 def attributes(reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str, ast.expr]) -> Attrs:
-    """The attributes of a call of a declared operator, those left out at their defaults."""
+    """The attributes of a call of a declared operator. Omitted attributes have their defaults."""
     if not op.attributes:
         return EMPTY
     key = _key(reader, node, op, arguments)
@@ -43,7 +43,7 @@ def attributes(reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str
 def _key(
     reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str, ast.expr]
 ) -> tuple[type[Op], str] | None:
-    """The keywords of a call as text: equal text means equal attributes; None where they can't be cut out of a line."""
+    """The keywords of a call as text. Equal texts mean equal attributes. None if they can't be cut out of a line."""
     all_keywords = len(node.keywords) == len(arguments) - len(node.args) and len(node.args) == len(
         op.operands
     )
@@ -60,7 +60,7 @@ def _key(
 
 
 def default_attrs(op: type[Op]) -> Attrs:
-    """The attributes of a call that gives none."""
+    """The attributes of a call without attributes."""
     attrs = _DEFAULTS.get(op)
     if attrs is None:
         attrs = _DEFAULTS[op] = Attrs([(q.name, None if q.required else q.default) for q in op.attributes])
@@ -71,7 +71,7 @@ _DEFAULTS: dict[type[Op], Attrs] = {}
 
 
 def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
-    """What is written for a declared attribute, as the kind of value that it is."""
+    """The value of a declared attribute, converted to its kind."""
     if q.kind.startswith("DType"):
         return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
     if q.kind.startswith("str") and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
@@ -89,7 +89,7 @@ def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
 
 
 def constant(reader: Reader, node: ast.expr) -> Any:
-    """A compile-time constant: numbers, strings, lists, dicts, dtypes, StructInfo; anything else as its text."""
+    """A compile-time constant: a number, string, list, dict, dtype or StructInfo. Anything else is kept as text."""
     if isinstance(node, ast.Constant) and (
         node.value is None or isinstance(node.value, (bool, int, float, str))
     ):
@@ -99,7 +99,7 @@ def constant(reader: Reader, node: ast.expr) -> Any:
     if isinstance(node, ast.Dict):
         pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
         entries = {str(constant(reader, key)): constant(reader, value) for key, value in pairs}
-        return freeze(dict(sorted(entries.items())))  # as they are printed
+        return freeze(dict(sorted(entries.items())))  # the order in which they are printed
     if (
         isinstance(node, ast.UnaryOp)
         and isinstance(node.op, ast.USub)
@@ -143,7 +143,7 @@ def _type(reader: Reader, node: ast.expr) -> Any:
 def keywords(
     reader: Reader, node: ast.Call, name: str, op: type[Op] | None = None
 ) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
-    """The keywords of a call whose arguments aren't matched to parameters: attributes, and StructInfo arguments."""
+    """The attributes and StructInfo arguments of a call whose arguments are not matched to parameters."""
     infos: tuple[s.StructInfo, ...] = ()
     declared = {q.name: q for q in op.attributes} if op is not None else {}
     pairs: dict[str, Any] = {q.name: q.default for q in declared.values() if not q.required}
@@ -160,18 +160,18 @@ def keywords(
 
 
 def declared_value(reader: Reader, q: Parameter | None, node: ast.expr) -> Any:
-    """What is written for an attribute, declared or not."""
+    """The value of an attribute, declared or not."""
     return constant(reader, node) if q is None else attribute_value(reader, q, node)
 
 
 def struct_infos(reader: Reader, node: ast.expr) -> tuple[s.StructInfo, ...]:
-    """StructInfo arguments: one, or several in a list."""
+    """StructInfo arguments: a single one, or a list."""
     items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
     return tuple([reader.info.read(item) for item in items])
 
 
 def no_argument(reader: Reader, node: ast.Call, op: type[Op], name: str, names: Iterable[str]) -> None:
-    """Refuse an argument whose name the operator does not have; raises Skip."""
+    """Report an argument with an unknown name, and raise Skip."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, names, 1)
@@ -181,5 +181,5 @@ def no_argument(reader: Reader, node: ast.Call, op: type[Op], name: str, names: 
 
 
 def bad_arguments(reader: Reader, node: ast.Call, op: type[Op], problem: str) -> None:
-    """Refuse a call whose arguments are not those of its operator; raises Skip."""
+    """Report a call with wrong arguments, and raise Skip."""
     raise reader.ctx.fail(codes.BAD_CALL, f"{op.name} {problem}", node, help=f"signature: {op.signature()}")

@@ -1,4 +1,4 @@
-"""Reads the bindings of a Relax function: assignments, match_casts, declarations."""
+"""Reads the bindings of Relax functions: assignments, match_casts, declarations."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from relax_explorer.core.syntax.parse_signature import SignatureReader
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 TYPE_VARS = frozenset({"TypeVar", "typing.TypeVar"})
-MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, and to a type, which says no shape
+MATCH_CASTS = frozenset({"R.match_cast", "R.cast"})  # to a StructInfo, or to a type without a shape
 _VARIABLES = frozenset({e.Var, e.DataflowVar})
 _SCALARS = _VARIABLES | {e.PrimValue}
 
 
 class BindingReader(SignatureReader):
-    """Reads whatever has `=` after a name."""
+    """Reads assignments to names."""
 
     def unread(self, node: ast.AST) -> e.Call:
-        """What stands for an expression that can't be read; the variables in it count as used."""
+        """A placeholder for an unreadable expression. The variables in it count as used."""
         values = [self.names.get(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)]
         return e.unread(tuple([var for var in values if isinstance(var, e.Var)]), self.ctx.span(node))
 
@@ -36,7 +36,7 @@ class BindingReader(SignatureReader):
             self.names[name] = var
 
     def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
-        """A variable of the block that is being read."""
+        """A new variable for the current block."""
         inside = self.output_names is not None and name not in self.output_names
         var_class = e.DataflowVar if inside else e.Var
         return var_class(name, info, self.ctx.span(node))
@@ -55,7 +55,7 @@ class BindingReader(SignatureReader):
     def _assign(self, node: ast.Assign, blocks: Blocks) -> None:
         target = node.targets[0]
         if len(node.targets) != 1:
-            raise self.ctx.fail(codes.BAD_STATEMENT, "one variable is bound at a time", node)
+            raise self.ctx.fail(codes.BAD_STATEMENT, "an assignment binds one variable", node)
         if isinstance(target, ast.Tuple):
             self._unpack(target, node, blocks)
         elif isinstance(target, ast.Name):
@@ -71,7 +71,7 @@ class BindingReader(SignatureReader):
         return False
 
     def _shape_var(self, target: ast.Name, value: ast.expr) -> bool:
-        """`n = T.int64()`: the signature's n when it has one, else a new shape variable."""
+        """`n = T.int64()`: the n of the signature, or else a new shape variable."""
         if not isinstance(value, ast.Call):
             return False
         if value.args:
@@ -84,7 +84,7 @@ class BindingReader(SignatureReader):
         return True
 
     def _type_var(self, target: ast.Name, called: str) -> bool:
-        """`n = TypeVar("n")`: the local functions that follow make variables of their own of it."""
+        """`n = TypeVar("n")`: each nested function after it has its own variable for it."""
         if called not in TYPE_VARS:
             return False
         if self.ctx.type_var_dtype(target.id) is None:
@@ -123,9 +123,7 @@ class BindingReader(SignatureReader):
     ) -> None:
         span = self.ctx.span(node)
         if type(value) is ast.Call and dotted(value.func) in MATCH_CASTS:
-            thrown_away = (
-                target.id == "_" and annotation is None
-            )  # as TVM wants a cast written that binds nothing
+            thrown_away = target.id == "_" and annotation is None  # TVM's form of a cast without a variable
             self._match_cast(None if thrown_away else target, value, annotation, span, blocks)
             return
         try:
@@ -159,12 +157,12 @@ class BindingReader(SignatureReader):
             self.names[target.id] = var
 
     def _type(self, node: ast.expr) -> s.StructInfo:
-        """What `R.cast` casts to: a type, as the StructInfo that says no more."""
+        """The target of `R.cast`: a type, as StructInfo without shapes."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             fix = f'R.astype(x, "{node.value}") converts the elements of a tensor'
             raise self.ctx.fail(codes.BAD_CALL, "R.cast checks a type and converts nothing", node, help=fix)
         info = self.annotation(node)
         if wrap_type(erase_struct_info(info)) is not info:
-            text = f"R.cast takes a type, and {info} says more"
+            text = f"R.cast takes a type, but {info} has a shape or a value"
             raise self.ctx.fail(codes.BAD_CALL, text, node, help="write R.match_cast")
         return info

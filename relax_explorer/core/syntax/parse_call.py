@@ -1,4 +1,4 @@
-"""Reads calls: of operators, whose arguments are matched to their parameters, of functions, and of kernels."""
+"""Reads calls of operators, functions and kernels. Arguments of operators are matched to parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from relax_explorer.core.syntax.written import dotted
 
 
 def read_call(reader: Reader, node: ast.Call) -> Any:
-    """A call: of an operator or form of Relax, a function of the module, a value, or a scalar expression of TIR."""
+    """A call of a Relax operator or form, a function of the module, or a value; or a scalar expression of TIR."""
     func = node.func
     if type(func) is ast.Attribute:
         name = dotted(func)
@@ -57,7 +57,7 @@ def read_call(reader: Reader, node: ast.Call) -> Any:
 
 
 def _has_operands(reader: Reader, node: ast.Call, name: str) -> bool:
-    """Whether `T.custom_op.name(x)` is an operator of users, as TVM prints it: a name of parts on a value that is no scalar."""
+    """True if `T.custom_op.name(x)` is a user's operator as TVM prints it: a dotted name, and an argument that is not a scalar."""
     if name.count(".") < 2:
         return False
     values = [reader.names.get(arg.id) for arg in node.args if isinstance(arg, ast.Name)]
@@ -78,7 +78,7 @@ def _relax(reader: Reader, node: ast.Call, name: str) -> Any:
 
 
 def _by_name(reader: Reader, node: ast.Call) -> tuple[ast.Call, str]:
-    """`R.op("my.twice", x)`: the call of an operator whose name need not start with `relax.`."""
+    """`R.op("my.twice", x)`: a call of an operator by its full name, which may lack the prefix `relax.`."""
     first = reader.read(node.args[0]) if node.args else None
     if not isinstance(first, str) or not first:
         text, help = "R.op needs the operator's name first", 'write R.op("my.twice", x)'
@@ -87,7 +87,7 @@ def _by_name(reader: Reader, node: ast.Call) -> tuple[ast.Call, str]:
 
 
 def _named(reader: Reader, node: ast.Call, name: str) -> Any:
-    """A call of the operator `name`, known or not."""
+    """A call of the operator `name`, declared or not."""
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             raise reader.no_expression(arg, "write the arguments out")
@@ -98,7 +98,7 @@ def _named(reader: Reader, node: ast.Call, name: str) -> Any:
         raise reader.no_expression(node, NO_VALUES[name.removeprefix("relax.")])
     arguments = node.args
     if name == "relax.assert_op" and len(arguments) == 2 and isinstance(arguments[1], (ast.List, ast.Tuple)):
-        arguments = [arguments[0], *arguments[1].elts]  # what the message mentions, in TVM a list
+        arguments = [arguments[0], *arguments[1].elts]  # the arguments of the message, a list in TVM
     args = tuple([reader.value(arg) for arg in arguments])
     attrs, infos = keywords(reader, node, name, op)
     return e.Call(e.op_ref(name), args, attrs, infos, None, reader.ctx.span(node))
@@ -145,7 +145,7 @@ def _operands(
         if skipped:
             if any(before.default is None for before in skipped):
                 bad_arguments(reader, node, op, f"is given {q.name!r} but not {skipped[0].name!r} before it")
-            # What is left out, as TVM writes it.
+            # TVM's form of an omitted operand.
             args += [e.Tuple((), None, reader.ctx.span(node)) for _ in skipped]
             skipped.clear()
         args.append(_operand(reader, q, at))

@@ -1,8 +1,8 @@
-"""Reads the calls of functions by an operator: `R.call_tir(f, (args…), out_ty=…)` and its kin, in all their spellings.
+"""Reads operators that call functions: `R.call_tir(f, (args…), out_ty=…)` and similar ones, in all their spellings.
 
-The result of such a call is said by `out_ty=` (TVM 0.27), by `out_sinfo=` or `sinfo_args=` (older), or as in the first
-specification of Relax by a shape and a type: `R.call_tir(f, x, y, (n, 4), type_args=R.Tensor(ndim=2, dtype="float32"))`.
-Scalars are arguments like others; older programs give them apart, as `packed_ints=` or, after the outputs, as `tir_vars=`.
+The StructInfo of the result is in `out_ty=` (TVM 0.27), or in `out_sinfo=` or `sinfo_args=` (older). In the first
+specification of Relax it is a shape and a type: `R.call_tir(f, x, y, (n, 4), type_args=R.Tensor(ndim=2, dtype="float32"))`.
+Scalars are ordinary arguments. Older programs pass them separately, as `packed_ints=` or as `tir_vars=` after the outputs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS, TYP
 from relax_explorer.core.syntax.parse_attributes import declared_value, keywords, no_argument, struct_infos
 from relax_explorer.core.syntax.reader import Reader
 
-# Operators whose first argument is a function and whose second is the tuple of its arguments.
+# Operators on a function and a tuple of its arguments.
 CALL_FORMS = frozenset(
     {
         "call_tir",
@@ -31,10 +31,10 @@ CALL_FORMS = frozenset(
         "dist.call_tir_local_view",
     }
 )
-NAMED_FORMS = frozenset({"call_py_func"})  # here the function is a string
+NAMED_FORMS = frozenset({"call_py_func"})  # the function is a string
 CALL_FORMS |= NAMED_FORMS
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
-# The positions of what follows the function, where there is more than the arguments and the result.
+# The order of the arguments after the function, if there are others than `args` and `out`.
 CALL_ORDER: dict[str, tuple[str, ...]] = {
     "call_tir_inplace": ("args", "inplace_indices", "out"),
     "call_tir_with_grad": ("args", "out", "te_grad_name", "te_grad_kwargs"),
@@ -42,7 +42,7 @@ CALL_ORDER: dict[str, tuple[str, ...]] = {
 
 
 def call_form(reader: Reader, node: ast.Call, name: str, op: type[Op] | None) -> e.Call:
-    """`R.call_tir(f, (args…), out_ty=…)` and its kin."""
+    """`R.call_tir(f, (args…), out_ty=…)` and similar calls."""
     if not node.args:
         raise reader.ctx.fail(codes.BAD_CALL, f"R.{name} needs a function and its arguments", node)
     first = node.args[0]
@@ -70,13 +70,13 @@ _PARTS = frozenset({"args", "out", "out_shape", "packed_ints", "tir_vars"})
 
 
 def _by_part(node: ast.Call, name: str) -> dict[str, ast.expr]:
-    """What a call gives, by the names of the parts of its present form."""
+    """The arguments of a call, by their names in TVM 0.27's form."""
     order = CALL_ORDER.get(name, ("args", "out"))
     named = {keyword.arg or "**": keyword.value for keyword in node.keywords}
     out_keys = [key for key in named if key in OUT_KEYWORDS or key in ARGS_KEYWORDS]
     operands = node.args[1:]
     parts: dict[str, ast.expr] = {}
-    if TYPE_KEYWORD in named and len(operands) > 1:  # each argument by itself, then the shape of the result
+    if TYPE_KEYWORD in named and len(operands) > 1:  # separate arguments, then the shape of the result
         *arguments, parts["out_shape"] = operands
         is_single = len(arguments) == 1
         parts["args"] = arguments[0] if is_single else _together(arguments)
@@ -94,21 +94,21 @@ def _together(items: list[ast.expr]) -> ast.expr:
 
 
 def _arguments(reader: Reader, arguments: dict[str, ast.expr], node: ast.Call) -> e.Expr:
-    """The tuple of arguments; scalars that are given apart are its last."""
+    """The tuple of arguments. Scalars in `packed_ints` come last."""
     args = argument_tuple(reader, arguments.get("args"), node)
     if "packed_ints" not in arguments:
         return args
     numbers = _lengths(reader, arguments["packed_ints"])
     if not isinstance(args, e.Tuple) or not isinstance(numbers, e.ShapeExpr):
-        text = "scalars that are given apart need the tuple of arguments and the list of scalars written out"
-        help = "write the scalars behind the tensors: (x, y, n)"
+        text = "with packed_ints, the arguments must be a literal tuple and the scalars a literal list"
+        help = "write the scalars after the tensors: (x, y, n)"
         raise reader.ctx.fail(codes.BAD_CALL, text, arguments["packed_ints"], help=help)
     scalars = [e.PrimValue(value, None, numbers.span) for value in numbers.values]
     return e.Tuple((*args.fields, *scalars), None, args.span)
 
 
 def _lengths(reader: Reader, node: ast.expr) -> e.Expr:
-    """A list of scalars: a shape, which older programs may write as a tuple."""
+    """A list of scalars: a shape, or a tuple in older programs."""
     if isinstance(node, (ast.Tuple, ast.List)):
         dims = tuple([reader.info.dim(item) for item in node.elts])
         return e.ShapeExpr(dims, None, reader.ctx.span(node))
@@ -131,7 +131,7 @@ def _result(reader: Reader, arguments: dict[str, ast.expr], node: ast.Call, name
 
 
 def _shaped(reader: Reader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
-    """A type with the shape that is said beside it; a tuple of types has a tuple of shapes."""
+    """A type combined with a separate shape. A tuple of types needs a tuple of shapes."""
     shapes = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
     if isinstance(info, s.TupleStructInfo) and len(shapes) == len(info.fields):
         fields = zip(info.fields, shapes, strict=True)
@@ -142,12 +142,12 @@ def _shaped(reader: Reader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
         if dims is None or info.ndim in (-1, len(dims)):
             return s.TensorStructInfo(shape, info.dtype, -1 if dims is not None else info.ndim, info.vdevice)
     text = f"the result of type {info} can't have the shape {ast.unparse(node)[:40]}"
-    help = "write the result as one: out_ty=R.Tensor((…), dtype)"
+    help = "write type and shape together: out_ty=R.Tensor((…), dtype)"
     raise reader.ctx.fail(codes.BAD_CALL, text, node, help=help)
 
 
 def _function(reader: Reader, node: ast.expr) -> e.Expr:
-    """The function that a call form names: a packed function in quotes, or any value."""
+    """The called function: a packed function in quotes, or any value."""
     callee = reader.read(node)
     if isinstance(callee, str):
         return e.ExternFunc(callee, None, reader.ctx.span(node))
@@ -155,7 +155,7 @@ def _function(reader: Reader, node: ast.expr) -> e.Expr:
 
 
 def argument_tuple(reader: Reader, node: ast.expr | None, call: ast.expr) -> e.Expr:
-    """The arguments of a call form: one value stands for a tuple of it, none for the empty one."""
+    """The arguments of a call form as a tuple. A single value becomes a tuple of one, no value the empty tuple."""
     if node is None:
         return e.Tuple((), None, reader.ctx.span(call))
     value = reader.value(node)
@@ -166,7 +166,7 @@ def argument_tuple(reader: Reader, node: ast.expr | None, call: ast.expr) -> e.E
 
 
 def packed_form(reader: Reader, node: ast.Call, name: str) -> e.Call:
-    """`R.call_pure_packed("f", args…, ty_args=…)` and its kin."""
+    """`R.call_pure_packed("f", args…, ty_args=…)` and similar calls."""
     func = _function(reader, node.args[0])
     if name == "call_builtin_with_ctx" and len(node.args) == 2:
         args: tuple[e.Expr, ...] = (func, argument_tuple(reader, node.args[1], node))

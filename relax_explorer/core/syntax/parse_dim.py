@@ -30,8 +30,8 @@ from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 class DimReader:
     """Reads scalar expressions in one function.
 
-    `resolve(name)` gives the variable in scope (a Relax Var, a PrimVar, or None); in a signature an unknown name in a
-    quoted dimension, or a module-level TypeVar, makes a new shape variable (`define`).
+    `resolve(name)` returns the variable in scope (a Relax Var, a PrimVar, or None). In a signature, an unknown name in a
+    quoted dimension, or a module-level TypeVar, defines a new shape variable (`define`).
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class DimReader:
         self.in_signature = False
 
     def dtype(self, node: ast.expr) -> DType | None:
-        """A dtype given as a string; None is unknown, as are the names that say so."""
+        """The dtype in a string literal. None for the literal None and for names of unknown dtypes."""
         if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, type(None))):
-            text = f"{ast.unparse(node)[:40]!r} is no dtype"
+            text = f"{ast.unparse(node)[:40]!r} is not a dtype"
             raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
         try:
             return None if node.value is None else element_type(node.value)
@@ -55,22 +55,22 @@ class DimReader:
             return -self._integer(node.operand)
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return node.value
-        raise self.ctx.fail(codes.BAD_EXPRESSION, "an integer literal is needed here", node)
+        raise self.ctx.fail(codes.BAD_EXPRESSION, "this must be an integer literal", node)
 
     def rank(self, arguments: dict[str, ast.expr], shape: Any, node: ast.Call) -> int:
-        """The rank that `ndim=` says, -1 when it says none; it is the number of the dimensions, where they are given."""
+        """The value of `ndim=`, or -1. If the shape has dimensions, it must be their number."""
         ndim = self._integer(arguments["ndim"]) if "ndim" in arguments else -1
         if ndim < -1 or (type(shape) is tuple and ndim not in (-1, len(shape))):
             raise self.ctx.fail(
                 codes.BAD_ANNOTATION,
-                f"a rank of {ndim} can't be" if ndim < -1 else f"the rank is {len(shape)}, not {ndim}",
+                f"a rank can't be {ndim}" if ndim < -1 else f"the rank is {len(shape)}, not {ndim}",
                 node,
-                help="leave ndim out where the dimensions are given",
+                help="omit ndim if the dimensions are given",
             )
         return ndim
 
     def dim(self, node: ast.expr) -> p.PrimExpr:
-        """A dimension: an expression over shape variables, perhaps in quotes."""
+        """A dimension: an expression of shape variables, possibly in quotes."""
         if isinstance(node, ast.Constant):
             if type(node.value) is int:
                 return self._literal(node.value, node)
@@ -108,12 +108,12 @@ class DimReader:
         return self._inside(node, self.dim)
 
     def _inside(self, node: ast.Constant, read: Callable[[ast.expr], p.PrimExpr]) -> p.PrimExpr:
-        """What stands in quotes, read by `read`; places inside the quotes are reported at the quotes."""
+        """A quoted expression, read by `read`. Problems inside are reported at the quotes."""
         try:
             inner = expression_tree(str(node.value))
         except ValueError:
             raise self.ctx.fail(
-                codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is no dimension", node
+                codes.BAD_EXPRESSION, f"{str(node.value)[:40]!r} is not a dimension", node
             ) from None
         for child in ast.walk(inner):
             ast.copy_location(child, node)
@@ -124,17 +124,17 @@ class DimReader:
             self.in_signature = outside
 
     def _scalar(self, node: ast.expr) -> p.PrimExpr:
-        """The value of a scalar, perhaps in quotes."""
+        """The value of a scalar, possibly in quotes."""
         quoted = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        return self._inside(node, self.prim) if quoted else self.prim(node)  # type: ignore[arg-type]  # a Constant, as `quoted` says
+        return self._inside(node, self.prim) if quoted else self.prim(node)  # type: ignore[arg-type]  # a Constant, if `quoted`
 
     def prim(self, node: ast.expr) -> p.PrimExpr:
-        """A scalar expression; integer literals are int64."""
+        """A scalar expression. Integer literals are int64."""
         reader = _PRIMS.get(type(node))
         if reader is None:
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION,
-                f"{ast.unparse(node)[:60]!r} is no scalar expression",
+                f"{ast.unparse(node)[:60]!r} is not a scalar expression",
                 node,
                 help="write a number, a shape variable, or arithmetic with them",
             )
@@ -171,7 +171,7 @@ class DimReader:
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
         operations: list[tuple[type[p.Binary], ast.expr]] = []
         left: ast.expr = node
-        while isinstance(left, ast.BinOp):  # a sum of a thousand terms nests a thousand times to the left
+        while isinstance(left, ast.BinOp):  # a sum of many terms nests deeply to the left
             operator = PRIM_OPERATORS.get(type(left.op))
             if operator is None:
                 raise self.ctx.fail(codes.BAD_EXPRESSION, "this operator is not defined on dimensions", left)
@@ -185,7 +185,7 @@ class DimReader:
     def _compare(self, node: ast.Compare) -> p.PrimExpr:
         operator = PRIM_OPERATORS.get(type(node.ops[0]))
         if operator is None or len(node.ops) != 1:
-            raise self.ctx.fail(codes.BAD_EXPRESSION, "one comparison at a time", node)
+            raise self.ctx.fail(codes.BAD_EXPRESSION, "comparisons can't be chained", node)
         return combine(operator, *align(self.prim(node.left), self.prim(node.comparators[0])))
 
     def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
@@ -215,7 +215,7 @@ class DimReader:
                 codes.BAD_EXPRESSION,
                 f"{name}() declares a shape variable and is no value",
                 node,
-                help=f"declare it on a line of its own: n = {name}()",
+                help=f"declare it on a separate line: n = {name}()",
             )
         if name == "T.Cast" and len(node.args) == 2:
             return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
@@ -234,12 +234,12 @@ class DimReader:
             args = list(align(args[0], args[1]))
         if name.startswith("T."):
             return p.PrimCall(name[2:], tuple(args), args[0].dtype if args else INT64)
-        text = f"{ast.unparse(node)[:60]!r} is no scalar expression"
+        text = f"{ast.unparse(node)[:60]!r} is not a scalar expression"
         help = "write a number, a shape variable, or arithmetic with them"
         raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=help)
 
     def literal_of(self, target: DType, node: ast.expr) -> p.PrimExpr:
-        """The scalar in `T.float32(1.5)`: a literal of that dtype, or a conversion to it."""
+        """The scalar `T.float32(1.5)`: a literal of that dtype, or a conversion to it."""
         value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(value, ast.Constant) and isinstance(value.value, (int, float, str)):
             try:

@@ -1,4 +1,4 @@
-"""Reads Relax expressions. What an expression reads as is a Relax expression, a scalar expression, or a Python constant."""
+"""Reads Relax expressions. The result is a Relax expression, a scalar expression, or a Python constant."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TENSOR_OPERATORS: dict[type, str] = {
 
 
 class ExprReader:
-    """Reads expressions in one function; `names` is the scope, kept by the statement reader."""
+    """Reads expressions in one function. `names` is the scope, which the statement reader maintains."""
 
     def __init__(
         self,
@@ -47,17 +47,17 @@ class ExprReader:
     ) -> None:
         self.ctx, self.names, self.info = ctx, names, info
         self.attrs_seen: dict[tuple[type[Op], str], Attrs] = {}
-        # The values of bound variables that are scalars; a nested function shares them with those around it.
+        # The values of scalar variables, shared with nested functions.
         self.scalars: dict[e.Var, p.PrimExpr] = {} if scalars is None else scalars
 
     # -- values ---------------------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> e.Expr:
-        """`node` as a Relax expression; Python numbers become scalars."""
+        """`node` as a Relax expression. Python numbers become scalars."""
         return self.as_expr(self.read(node), node)
 
     def bound_value(self, node: ast.expr, annotation: s.StructInfo | None) -> e.Expr:
-        """`node` as the right side of a binding, where TVM reads a bare number as a constant tensor."""
+        """`node` as the right side of a binding. There, TVM reads a bare number as a constant tensor."""
         raw = self.read(node)
         if isinstance(raw, (bool, int, float)) and not isinstance(annotation, s.PrimStructInfo):
             return scalar_constant(self, raw, None, node)
@@ -66,7 +66,7 @@ class ExprReader:
         return self.as_expr(raw, node)
 
     def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
-        """What was read as a Relax expression."""
+        """A result of `read` as a Relax expression."""
         if isinstance(raw, e.Expr):
             return raw
         if isinstance(raw, p.PrimExpr):
@@ -82,7 +82,7 @@ class ExprReader:
         raise self.no_expression(node)
 
     def literal(self, raw: float, node: ast.expr, target: DType | None = None) -> p.PrimExpr:
-        """A Python number as a scalar, a float as float64; raises Skip when it does not fit."""
+        """A Python number as a scalar, by default a float64 for a float. Raises Skip if it does not fit."""
         try:
             return p.as_prim(raw, target or (FLOAT64 if type(raw) is float else None))
         except (OverflowError, ValueError):
@@ -90,17 +90,17 @@ class ExprReader:
             raise self.ctx.fail(codes.BAD_LITERAL, text, node) from None
 
     def no_expression(self, node: ast.expr, help: str = "") -> Skip:
-        """Say that `node` means nothing in Relax; what is returned is to be raised."""
+        """Report that `node` is not a Relax expression, and return a Skip for the caller to raise."""
         text = ast.unparse(node)[:60]
         return self.ctx.fail(
             codes.BAD_EXPRESSION,
-            f"{text!r} is no expression of Relax",
+            f"{text!r} is not a Relax expression",
             node,
             help=help or codes.BAD_EXPRESSION.why,
         )
 
     def read(self, node: ast.expr) -> Any:
-        """What `node` says: a Relax expression, a PrimExpr, a number, a string, None or a tuple of these."""
+        """`node` as a Relax expression, a PrimExpr, a number, a string, None or a tuple of these."""
         reader = _READERS.get(type(node))
         if reader is None:
             raise self.no_expression(node)
@@ -184,7 +184,7 @@ class ExprReader:
             return e.Constant(entry, s.constant_info(entry), "", span)
         if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
-        if not self.ctx.misses_data:  # said once: whoever left out one left out all
+        if not self.ctx.misses_data:  # reported once: if one is missing, all are
             self.ctx.misses_data = True
             text = (
                 "the module was printed without show_meta=True: the data of its constants is not in the text"
@@ -197,9 +197,7 @@ class ExprReader:
 
     def _binary(self, node: ast.BinOp) -> Any:
         operations = [node]
-        while isinstance(
-            operations[-1].left, ast.BinOp
-        ):  # a thousand terms nest a thousand times to the left
+        while isinstance(operations[-1].left, ast.BinOp):  # a sum of many terms nests deeply to the left
             operations.append(operations[-1].left)
         value = self.read(operations[-1].left)
         for operation in reversed(operations):
@@ -208,7 +206,7 @@ class ExprReader:
 
     def _compare(self, node: ast.Compare) -> Any:
         if len(node.ops) != 1:
-            raise self.ctx.fail(codes.BAD_EXPRESSION, "one comparison at a time", node)
+            raise self.ctx.fail(codes.BAD_EXPRESSION, "comparisons can't be chained", node)
         return self._combine(node, node.ops[0], self.read(node.left), self.read(node.comparators[0]))
 
     def _combine(self, node: ast.expr, operator: Any, left: Any, right: Any) -> Any:
@@ -266,17 +264,17 @@ class ExprReader:
     # -- scalars --------------------------------------------------------------------------------------------------
 
     def note_scalar(self, var: e.Var, value: e.Expr) -> None:
-        """Note what scalar `var` is bound to, so that its name can be computed with."""
+        """Remember the value of scalar `var`, for arithmetic with its name."""
         scalar = value.value if type(value) is e.PrimValue else self._scalar(value)
         if isinstance(scalar, p.PrimExpr) and scalar.size <= s.MOST_WRITTEN:
             self.scalars[var] = scalar
 
     def is_scalar(self, value: Any) -> bool:
-        """Whether a value is known to be a scalar."""
+        """True if a value is known to be a scalar."""
         return isinstance(self._scalar(value), p.PrimExpr)
 
     def _scalar(self, value: Any) -> Any:
-        """A variable that is a scalar as that scalar, anything else as itself."""
+        """The value of a scalar variable. Anything else is returned unchanged."""
         if not isinstance(value, e.Var):
             return value
         info = value.struct_info

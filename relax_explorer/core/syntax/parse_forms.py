@@ -1,4 +1,4 @@
-"""Reads the forms that look like operators and are none: R.const, R.shape, R.call_packed and others."""
+"""Reads forms that look like operators but are not: R.const, R.shape, R.call_packed and others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from relax_explorer.core.syntax.written import dotted
 
 
 def call_packed(reader: Reader, node: ast.Call) -> e.Call:
-    """A packed function called by name."""
+    """A call of a packed function by name."""
     first = reader.read(node.args[0]) if node.args else None
     if not isinstance(first, str):
         raise reader.ctx.fail(codes.BAD_CALL, "R.call_packed needs the packed function's name first", node)
@@ -39,7 +39,7 @@ def call_packed(reader: Reader, node: ast.Call) -> e.Call:
 
 
 def only_argument(reader: Reader, node: ast.Call) -> ast.expr:
-    """The one argument of a form."""
+    """The only argument of a form."""
     if len(node.args) != 1 or node.keywords:
         raise reader.ctx.fail(codes.BAD_CALL, f"{dotted(node.func)} takes one argument", node)
     return node.args[0]
@@ -56,7 +56,7 @@ def shape(reader: Reader, node: ast.Call) -> e.Expr:
 def tuple_form(reader: Reader, node: ast.Call) -> e.Expr:
     """A tuple."""
     if node.keywords:
-        raise reader.ctx.fail(codes.BAD_CALL, "R.tuple takes values alone", node.keywords[0].value)
+        raise reader.ctx.fail(codes.BAD_CALL, "R.tuple takes only values", node.keywords[0].value)
     return e.Tuple(tuple([reader.value(arg) for arg in node.args]), None, reader.ctx.span(node))
 
 
@@ -91,7 +91,7 @@ def prim_value(reader: Reader, node: ast.Call) -> e.Expr:
 
 
 def extern(reader: Reader, node: ast.Call) -> e.Expr:
-    """A packed function as a value, perhaps with its StructInfo."""
+    """A packed function as a value, optionally with its StructInfo."""
     arguments = dict(zip(("global_symbol", "struct_info"), node.args, strict=False))
     arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
     name, info_node = (
@@ -104,14 +104,14 @@ def extern(reader: Reader, node: ast.Call) -> e.Expr:
         or arguments
         or len(node.args) > 2
     ):
-        text = "R.ExternFunc takes a name in quotes, and perhaps a StructInfo"
+        text = "R.ExternFunc takes a name in quotes, and optionally a StructInfo"
         raise reader.ctx.fail(codes.BAD_CALL, text, node)
     info = None if info_node is None else reader.info.read(info_node)
     return e.ExternFunc(name.value, info, reader.ctx.span(node))
 
 
 def const(reader: Reader, node: ast.Call) -> e.Expr:
-    """`R.const(value, dtype)`: numbers and lists of numbers."""
+    """`R.const(value, dtype)` of numbers and lists of numbers."""
     arguments: dict[str, ast.expr] = dict(zip(("value", "dtype"), node.args, strict=False))
     arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
     if "value" not in arguments or set(arguments) - {"value", "dtype"} or len(node.args) > 2:
@@ -121,7 +121,7 @@ def const(reader: Reader, node: ast.Call) -> e.Expr:
 
 
 def spread_const(reader: Reader, node: ast.Call) -> e.Constant:
-    """`R.dist.const(value, R.DTensor(…))`: a constant spread over a mesh."""
+    """`R.dist.const(value, R.DTensor(…))`: a constant distributed over a mesh."""
     arguments: dict[str, ast.expr] = dict(zip(("value", "ty"), node.args, strict=False))
     arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
     info = reader.info.read(arguments["ty"]) if "ty" in arguments else None
@@ -143,7 +143,7 @@ def spread_const(reader: Reader, node: ast.Call) -> e.Constant:
 
 
 def read_number(reader: Reader, node: ast.expr) -> Any:
-    """A number, or nested lists of numbers; `"inf"` and `"nan"` count."""
+    """A number, or nested lists of numbers. `"inf"` and `"nan"` are numbers too."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return [read_number(reader, item) for item in node.elts]
     raw = node.value if isinstance(node, ast.Constant) else None
@@ -157,7 +157,7 @@ def read_number(reader: Reader, node: ast.expr) -> Any:
         return raw
     raise reader.ctx.fail(
         codes.EXECUTES_PYTHON,
-        f"{ast.unparse(node)[:60]!r} is no literal",
+        f"{ast.unparse(node)[:60]!r} is not a literal",
         node,
         help="R.const takes numbers and lists of numbers here; nothing is executed",
     )
@@ -178,7 +178,7 @@ def scalar_constant(reader: Reader, value: Any, target: DType | None, node: ast.
 
 
 def executes(reader: Reader, node: ast.Call) -> Any:
-    """What would run Python is reported."""
+    """Report a call that would run Python."""
     raise reader.ctx.fail(
         codes.EXECUTES_PYTHON,
         f"{dotted(node.func)} calls a Python function",
@@ -193,7 +193,7 @@ def emit(reader: Reader, node: ast.Call) -> Any:
 
 
 def emit_typed(reader: Reader, node: ast.Call) -> Any:
-    """`R.emit_with_ty("relax.add", (x, y), R.Tensor(…))`: a call of the operator by its name, its StructInfo said."""
+    """`R.emit_with_ty("relax.add", (x, y), R.Tensor(…))`: a call of an operator by name, with StructInfo."""
     name = reader.read(node.args[0]) if node.args else None
     args = reader.value(node.args[1]) if len(node.args) > 1 else None
     if not isinstance(name, str) or not isinstance(args, e.Tuple):
@@ -225,10 +225,12 @@ FORMS: dict[str, Callable[[Reader, ast.Call], Any]] = {
     "emit_with_ty": emit_typed,
     "emit_with_sinfo": emit_typed,
 }
-_INFO_FIX = "an annotation stands behind a colon, or among the arguments that take StructInfo"
-# Constructs that are written like calls and have no value, with what to do.
+_INFO_FIX = "an annotation comes after a colon, or in an argument that takes StructInfo"
+# Constructs that look like calls but have no value, with advice.
 NO_VALUES: dict[str, str] = {
-    **dict.fromkeys(("match_cast", "cast"), "bind the cast to a variable, on a line of its own"),
-    **dict.fromkeys(("dataflow", "output", "func_attr", "function", "macro"), "it is a statement of its own"),
+    **dict.fromkeys(("match_cast", "cast"), "bind the cast to a variable, on a separate line"),
+    **dict.fromkeys(
+        ("dataflow", "output", "func_attr", "function", "macro"), "write it as a separate statement"
+    ),
     **dict.fromkeys(("Tensor", "DTensor", "Shape", "Tuple", "Callable", "Prim", "Object", "Any"), _INFO_FIX),
 }

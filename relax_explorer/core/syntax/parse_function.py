@@ -1,4 +1,4 @@
-"""Reads a Relax function: its signature, then its statements. A statement that can't be read is reported and passed over."""
+"""Reads Relax functions: the signature, then the statements. An unreadable statement is reported and skipped."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from relax_explorer.core.syntax.written import dotted
 
 
 class FunctionReader(BindingReader):
-    """Reads one function; a nested function gets a reader of its own over the same names."""
+    """Reads one function. A nested function gets its own reader with the same names."""
 
     def read(self, node: ast.FunctionDef, decorator: ast.expr, name: str = "") -> e.Function:
-        """The function; `name` is its global symbol, empty for a nested or private one."""
+        """The function. `name` is its global symbol, empty for a nested or private function."""
         pure, _private = self.decorator_options(decorator)
         params = self._parameters(node)
         ret = self._return_annotation(node)
@@ -47,7 +47,7 @@ class FunctionReader(BindingReader):
         result: e.Expr | None = None
         for statement in statements:
             if result is not None:
-                self.ctx.say(codes.AFTER_RETURN, "nothing is read after the return", statement)
+                self.ctx.say(codes.AFTER_RETURN, "statements after the return are ignored", statement)
                 break
             if isinstance(statement, ast.Return):
                 result = self._return(statement)
@@ -75,13 +75,13 @@ class FunctionReader(BindingReader):
             return self.unread(node)
 
     def statement(self, node: ast.stmt, blocks: Blocks) -> None:
-        """Read one statement; when it can't be read, nothing is known of what it binds, and no error follows from it."""
+        """Read one statement. If it is unreadable, its variables get unknown values, which cause no further errors."""
         reader = _STATEMENTS.get(type(node))
         try:
             if reader is None:
                 raise self.ctx.fail(
                     codes.BAD_STATEMENT,
-                    f"{type(node).__name__} is no statement of a Relax function",
+                    f"{type(node).__name__} is not a statement of a Relax function",
                     node,
                     help=codes.BAD_STATEMENT.why,
                 )
@@ -115,12 +115,12 @@ class FunctionReader(BindingReader):
                 codes.EXECUTES_PYTHON, "R.func_ret_value builds a program by running Python", node
             )
         elif name == "R.output":
-            raise self.ctx.fail(codes.BAD_DATAFLOW, "R.output stands outside a dataflow block", node)
+            raise self.ctx.fail(codes.BAD_DATAFLOW, "R.output is outside a dataflow block", node)
         elif name in MATCH_CASTS and isinstance(value, ast.Call):
             self._match_cast(None, value, None, self.ctx.span(node), blocks)
         else:
             bound = self.expr.value(value)
-            info = s.VOID if type(bound) is e.Call else None  # what stands alone gives nothing
+            info = s.VOID if type(bound) is e.Call else None  # a call without a variable has no result
             blocks.bindings.append(
                 e.VarBinding(self.new_var("_", info, node), bound, None, self.ctx.span(node))
             )
@@ -159,7 +159,7 @@ class FunctionReader(BindingReader):
             self.ctx.say(codes.BAD_DATAFLOW, "R.output ends the dataflow block", outputs[0])
         bound = {name for statement in node.body for name in targets(statement)}
         names = []
-        for arg in outputs[0].value.args:  # type: ignore[attr-defined]  # `_is_output` saw a call
+        for arg in outputs[0].value.args:  # type: ignore[attr-defined]  # `_is_output` checked that it is a call
             if isinstance(arg, ast.Name) and arg.id in bound:
                 names.append(arg.id)
             else:
@@ -202,7 +202,7 @@ _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
 
 
 def _with_last_outputs(bindings: list[e.Binding], kept: Mapping[str, Any]) -> list[e.Binding]:
-    """The bindings of a dataflow block; of several of one name only the last is an output."""
+    """The bindings of a dataflow block. If a name is bound several times, only the last variable is an output."""
     hidden: dict[e.Var, e.Expr] = {
         var: e.DataflowVar(var.name, var.struct_info, var.span)
         for var in (binding.var for binding in bindings)

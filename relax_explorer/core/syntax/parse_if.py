@@ -1,4 +1,4 @@
-"""Reads Ifs of Relax functions, and says which names a statement binds."""
+"""Reads Ifs of Relax functions, and finds the names that a statement binds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_explorer.core.syntax.reader import Reader
 
 
 class StatementReader(Protocol):
-    """Reads the statements of one function, Ifs among them."""
+    """The interface of the statement reader for Ifs."""
 
     ctx: Context
     names: Scope
@@ -24,20 +24,20 @@ class StatementReader(Protocol):
 
     @property
     def expr(self) -> Reader:
-        """Reads the expressions."""
+        """The reader of expressions."""
 
     def statement(self, node: ast.stmt, blocks: Blocks) -> None:
         """Read one statement."""
 
     def unread(self, node: ast.AST) -> e.Call:
-        """What stands for an expression that can't be read."""
+        """A placeholder for an unreadable expression."""
 
     def new_var(self, name: str, info: s.StructInfo | None, node: ast.AST) -> e.Var:
-        """A variable of the block that is being read."""
+        """A new variable for the current block."""
 
 
 def read_if(reader: StatementReader, node: ast.If, blocks: Blocks) -> None:
-    """An If, whose branches end by binding one name."""
+    """Read an If. Both branches must end with a binding of the same name."""
     try:
         condition = reader.expr.value(node.test)
     except Skip:
@@ -81,7 +81,7 @@ def _branch(
     reader: StatementReader, statements: list[ast.stmt], name: str, suffix: str
 ) -> tuple[e.SeqExpr, s.StructInfo | None]:
     blocks = Blocks()
-    # An If in a dataflow block is for the checker to refuse; its branches are ordinary blocks all the same.
+    # The checker reports an If in a dataflow block. Its branches are read as ordinary blocks.
     outputs, reader.output_names = reader.output_names, None
     try:
         with reader.names.block():
@@ -106,7 +106,7 @@ def _branch(
 
 
 def targets(node: ast.stmt) -> list[str]:
-    """Names that a statement binds; an If binds what its branches end with."""
+    """Names that a statement binds. An If binds the last name of its branches."""
     if isinstance(node, ast.FunctionDef):
         return [node.name]
     if isinstance(node, pieces.Run):

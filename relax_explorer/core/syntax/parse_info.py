@@ -1,4 +1,4 @@
-"""Reads annotations: StructInfo."""
+"""Reads StructInfo annotations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InfoReader(DimReader):
     """Reads annotations in one function."""
 
     def read(self, node: ast.expr) -> s.StructInfo:
-        """The StructInfo that an annotation says; raises Skip after reporting what is none."""
+        """The StructInfo of an annotation. Reports anything else and raises Skip."""
         name = dotted(node)
         if name:
             return self._bare(node, name) if not name.endswith((".ty", ".struct_info")) else self._of(node)
@@ -39,13 +39,13 @@ class InfoReader(DimReader):
     def _bad(self, node: ast.expr) -> Skip:
         return self.ctx.fail(
             codes.BAD_ANNOTATION,
-            f"{ast.unparse(node)[:60]!r} is no StructInfo",
+            f"{ast.unparse(node)[:60]!r} is not a StructInfo",
             node,
             help=codes.BAD_ANNOTATION.why,
         )
 
     def _of(self, node: ast.expr) -> s.StructInfo:
-        """`x.ty`, `x.struct_info`: what a variable is annotated with."""
+        """`x.ty` or `x.struct_info`: the annotation of a variable."""
         value = node.value if isinstance(node, ast.Attribute) else node
         var = self.resolve(value.id) if isinstance(value, ast.Name) else None
         if isinstance(var, p.PrimExpr):
@@ -53,8 +53,10 @@ class InfoReader(DimReader):
         if not isinstance(var, Var):
             raise self._bad(node)
         if var.struct_info is None:
-            text = f"{var.name!r} has no annotation to take over"
-            raise self.ctx.fail(codes.BAD_ANNOTATION, text, node, help="annotate it, or write out what it is")
+            text = f"{var.name!r} has no annotation to copy"
+            raise self.ctx.fail(
+                codes.BAD_ANNOTATION, text, node, help="annotate it, or write its StructInfo here"
+            )
         return var.struct_info
 
     def _bare(self, node: ast.expr, name: str) -> s.StructInfo:
@@ -109,11 +111,11 @@ class InfoReader(DimReader):
         ndim = self.rank(arguments, shape, node)
         vdevice = arguments.get("vdevice")
         is_named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
-        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr]  # as `named` says
+        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr]  # if `is_named`
         return s.TensorStructInfo(shape, element, ndim, device)
 
     def _distributed(self, node: ast.Call) -> s.StructInfo:
-        """`R.DTensor(shape, dtype, device_mesh, placement)`: a tensor spread over a device mesh."""
+        """`R.DTensor(shape, dtype, device_mesh, placement)`: a tensor distributed over a device mesh."""
         arguments = self._keywords(node, "shape", "dtype", "device_mesh", "placement", "ndim")
         for name, arg in zip(("shape", "dtype", "device_mesh", "placement"), node.args, strict=False):
             arguments.setdefault(name, arg)
@@ -129,12 +131,12 @@ class InfoReader(DimReader):
             if int(axis) >= info.ndim:
                 rank = f"of rank {info.ndim}" if info.ndim >= 0 else "of unknown rank"
                 text = f"placement divides axis {axis} of a tensor {rank}"
-                fix = "say the rank, with ndim=" if info.ndim < 0 else "use R, or an axis that there is"
+                fix = "state the rank with ndim=" if info.ndim < 0 else "use R, or an existing axis"
                 raise self.ctx.fail(codes.BAD_ANNOTATION, text, node, help=fix)
         return info
 
     def shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
-        """A shape: a list of dimensions, one of them, or a variable that holds a shape; None says nothing."""
+        """A shape: a list of dimensions, a single dimension, or a variable that holds a shape. None for an unknown shape."""
         if isinstance(node, (ast.Tuple, ast.List)):
             return tuple([p.as_dim(self.dim(item)) for item in node.elts])
         if isinstance(node, ast.Constant) and node.value is None:
@@ -171,7 +173,7 @@ class InfoReader(DimReader):
         params, infos = arguments.get("params"), None
         if params is not None and not (isinstance(params, ast.Constant) and params.value is None):
             several = isinstance(params, (ast.Tuple, ast.List))
-            infos = tuple([self.read(item) for item in (params.elts if several else [params])])  # type: ignore[attr-defined]  # as `several` says
+            infos = tuple([self.read(item) for item in (params.elts if several else [params])])  # type: ignore[attr-defined]  # if `several`
         ret = self.read(arguments["ret"]) if "ret" in arguments else s.OBJECT
         pure = self._literal_of(arguments.get("purity"), bool, "purity is True or False")
         derive = self._literal_of(arguments.get("derive_func"), str, "derive_func is the name of a function")
@@ -181,12 +183,12 @@ class InfoReader(DimReader):
         return s.FuncStructInfo(infos, ret, infos is not None if pure is None else pure, derive or None)
 
     def _literal_of(self, node: ast.expr | None, literal_type: type[_C], rule: str) -> _C | None:
-        """A literal of a kind; None where nothing is given, or None."""
+        """The value of a literal of a type. None if `node` is omitted or the literal None."""
         value = node.value if isinstance(node, ast.Constant) else node
         if value is None or isinstance(value, literal_type):
             return value
-        assert node is not None  # else the value was
-        raise self.ctx.fail(codes.BAD_ANNOTATION, f"{ast.unparse(node)[:60]!r} can't be: {rule}", node)
+        assert node is not None  # otherwise the value is None
+        raise self.ctx.fail(codes.BAD_ANNOTATION, f"{ast.unparse(node)[:60]!r} is not allowed: {rule}", node)
 
     def _prim(self, node: ast.Call) -> s.StructInfo:
         arguments = self._keywords(node, "dtype", "value")
@@ -202,7 +204,7 @@ class InfoReader(DimReader):
         if element is None:
             fix = well_formed.BAD_SCALAR_TYPE.fix
             self.ctx.say(
-                well_formed.BAD_SCALAR_TYPE, f"{ast.unparse(node)[:60]} names no scalar", node, help=fix
+                well_formed.BAD_SCALAR_TYPE, f"{ast.unparse(node)[:60]} is not a scalar type", node, help=fix
             )
             return s.OBJECT
         return s.PrimStructInfo(element)

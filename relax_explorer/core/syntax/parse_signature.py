@@ -1,4 +1,4 @@
-"""Reads the signature of a Relax function; it holds the names in force."""
+"""Reads the signature of a Relax function, and keeps the names in scope."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 
 class SignatureReader:
-    """Reads decorators, parameters and annotations of one function; a nested function has one of its own over the same names."""
+    """Reads decorators, parameters and annotations of one function. A nested function gets its own reader with the same names."""
 
     def __init__(self, ctx: Context, outer: SignatureReader | None = None) -> None:
         self.ctx = ctx
@@ -31,13 +31,11 @@ class SignatureReader:
             ctx, self.names, self.info, None if outer is None else outer.expr.scalars
         )
         self.attrs: dict[str, Any] = {}
-        self.output_names: frozenset[str] | None = (
-            None  # inside a dataflow block: the names that R.output lists
-        )
+        self.output_names: frozenset[str] | None = None  # inside a dataflow block: the names in R.output
         self._infos: dict[str, s.StructInfo] = {}
         self._returned: Span | None = None
         self._unread_params: set[str] = set()
-        self._type_vars: list[str] = []  # those that this function declares, for the functions inside it
+        self._type_vars: list[str] = []  # declared in this function, for its nested functions
 
     # -- names ----------------------------------------------------------------------------------------------------
 
@@ -53,10 +51,10 @@ class SignatureReader:
         return var
 
     def annotation(self, node: ast.expr) -> s.StructInfo:
-        """An annotation; equal texts in one function are read once."""
+        """An annotation. Equal texts in one function are read once."""
         if (
             type(node) is ast.Attribute or node.lineno != node.end_lineno or not self.ctx.source.is_ascii
-        ):  # a short one, or one that is not found by its columns
+        ):  # short, or without usable columns
             return self.info.read(node)
         line = self.ctx.source.line(node.lineno + self.ctx.line_offset)
         text = line[
@@ -71,7 +69,7 @@ class SignatureReader:
     # -- the signature --------------------------------------------------------------------------------------------
 
     def decorator_options(self, node: ast.expr) -> tuple[bool | None, bool]:
-        """`pure` (None when not said) and `private` of a decorator."""
+        """The options `pure` (None if omitted) and `private` of a decorator."""
         pure, private = None, False
         for keyword in node.keywords if isinstance(node, ast.Call) else ():
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
@@ -121,13 +119,13 @@ class SignatureReader:
         return tuple(params)
 
     def _scalars(self, node: ast.FunctionDef) -> list[str]:
-        """The scalar parameters whose values are named: those that can be dimensions, and those computed with."""
+        """The scalar parameters that need variables for their values: possible dimensions, and operands of arithmetic."""
         others = {name for name, dtype in self.prim_params.items() if dtype is not INT64}
         computed = _computed_with(node, {*self.prim_params, *self.ctx.type_vars}) if others else set()
         return [name for name in self.prim_params if name not in others or name in computed]
 
     def _prim_dtype(self, node: ast.expr) -> DType | None:
-        """The dtype of a parameter that is a scalar."""
+        """The dtype of a scalar parameter, or None."""
         if isinstance(node, ast.Call) and dotted(node.func) == "R.Prim":
             dtype_args = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
             value = dtype_args[0].value if dtype_args and isinstance(dtype_args[0], ast.Constant) else "int64"
@@ -140,7 +138,7 @@ class SignatureReader:
                 codes.BAD_ANNOTATION,
                 f"parameter {argument.arg!r} has no annotation",
                 argument,
-                help="annotate it; R.Object says nothing of it",
+                help="annotate it; R.Object fits any value",
             )
             return s.OBJECT
         try:
@@ -162,11 +160,11 @@ class SignatureReader:
 
 
 def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
-    """Those of the names of scalars that stand beside an operator of Python, among scalars only."""
+    """The names among `scalars` that are operands of Python operators on scalars only."""
     for statement in ast.walk(node):
         value = statement.value if isinstance(statement, ast.Assign) else None
         if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
-            scalars = scalars | set(targets(statement))  # type: ignore[arg-type]  # an assignment, as `value` says
+            scalars = scalars | set(targets(statement))  # type: ignore[arg-type]  # an assignment, since it has a `value`
     computed: set[str] = set()
     for outer in ast.walk(node):
         if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):

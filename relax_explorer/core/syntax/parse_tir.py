@@ -1,6 +1,6 @@
-"""Reads PrimFuncs: the signature, and the function as a whole.
+"""Reads the signature of a PrimFunc, and the whole function.
 
-The root block of a schedulable function is a node only when it says something: it allocates, or it was written out.
+The root block of a schedulable function becomes a node only if it has allocations or is written explicitly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from relax_explorer.core.tir import stmt as t
 
 
 def parse_prim_func(node: ast.FunctionDef, ctx: Context, private: bool, s_tir: bool, name: str) -> t.PrimFunc:
-    """The PrimFunc that `node` says; problems go to the context's report, statement by statement."""
+    """The PrimFunc defined by `node`. Problems are reported per statement in the context's report."""
     return _FunctionReader(ctx, s_tir).read(node, "" if private else name)
 
 
@@ -30,7 +30,7 @@ class _FunctionReader(StatementReader):
         self.s_tir = s_tir
 
     def read(self, node: ast.FunctionDef, symbol: str) -> t.PrimFunc:
-        """The function; `symbol` is its global symbol, empty for a private one."""
+        """The function. `symbol` is its global symbol, empty for a private function."""
         self.buffers.declared = {**scalars(node), **dict(declarations(node.body))}
         for argument in node.args.args:
             try:
@@ -65,9 +65,9 @@ class _FunctionReader(StatementReader):
             return
         element = dtype_of_prefix(name)
         if element is None:
-            text = f"parameter {argument.arg!r} has no annotation that a PrimFunc knows"
+            text = f"parameter {argument.arg!r} has no annotation that is valid in a PrimFunc"
             raise self.ctx.fail(tir_codes.TIR_PARAMETER, text, argument, help=tir_codes.TIR_PARAMETER.why)
-        earlier = self.names.get(argument.arg)  # a dimension of an earlier buffer may have named it already
+        earlier = self.names.get(argument.arg)  # the shape of an earlier buffer may have defined it
         var = earlier if isinstance(earlier, p.PrimVar) else self._define(argument.arg, element)
         if element is HANDLE and isinstance(annotation, ast.Call) and annotation.args:
             var.pointee = str(self.expr.pointer_type(annotation))

@@ -28,7 +28,7 @@ class AccessReader(OperandReader):
         return BufferLoad(buffer, indices)
 
     def _length(self, node: ast.Subscript) -> p.PrimExpr | None:
-        """`A.shape[0]` or `A.strides[0]`: what the buffer says of itself; None for anything else."""
+        """`A.shape[0]` or `A.strides[0]`: a length or stride of the buffer. None for anything else."""
         attribute = node.value
         if not isinstance(attribute, ast.Attribute) or attribute.attr not in ("shape", "strides"):
             return None
@@ -40,7 +40,7 @@ class AccessReader(OperandReader):
         return values[number]
 
     def extents(self, node: ast.expr) -> tuple[p.PrimExpr, ...]:
-        """An argument of T.grid: an extent, or those of a buffer, `*A.shape`."""
+        """The extents in an argument of T.grid: a single one, or the shape of a buffer, `*A.shape`."""
         if not isinstance(node, ast.Starred):
             return (self.index(node),)
         attribute = node.value
@@ -49,7 +49,7 @@ class AccessReader(OperandReader):
         return self.buffer(attribute.value).shape
 
     def access(self, node: ast.Subscript) -> tuple[Buffer, tuple[p.PrimExpr, ...]]:
-        """The buffer and the indices of `A[i, j]`; `A[()]` has none."""
+        """The buffer and the indices of `A[i, j]`. `A[()]` has no indices."""
         buffer = self.buffer(node.value)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         indices = tuple([self._item(item) for item in items])
@@ -70,12 +70,12 @@ class AccessReader(OperandReader):
         stride = literal_value(step)
         if width is None or not stride:
             raise self.ctx.fail(
-                tir_codes.TIR_EXPRESSION, "a vector index has a known number of elements", node
+                tir_codes.TIR_EXPRESSION, "the number of elements of a vector index must be known", node
             )
         return self._vector(start, step, width // stride, node)
 
     def buffer(self, node: ast.expr) -> Buffer:
-        """A buffer by its name; that of a scalar is its `source`."""
+        """The buffer called by its name. The buffer of a scalar is its `source`."""
         if isinstance(node, ast.Attribute) and node.attr == "source":
             node = node.value
         buffer = self.names.get(node.id) if isinstance(node, ast.Name) else None
@@ -84,14 +84,14 @@ class AccessReader(OperandReader):
         text = ast.unparse(node)[:40]
         raise self.ctx.fail(
             codes.UNDEFINED,
-            f"{text!r} is no buffer",
+            f"{text!r} is not a buffer",
             node,
             "no buffer of this name",
             help=codes.UNDEFINED.fix,
         )
 
     def region(self, node: ast.expr) -> BufferRegion:
-        """`A[i, j:k]` in T.reads and T.writes; the bare buffer is all of it."""
+        """The region `A[i, j:k]` in T.reads and T.writes. The name of the buffer alone is the whole buffer."""
         if isinstance(node, ast.Name):
             buffer = self.buffer(node)
             full = tuple([Range(p.IntImm(0, dim.dtype), dim) for dim in buffer.shape])
@@ -113,7 +113,7 @@ class AccessReader(OperandReader):
         return BufferRegion(buffer, tuple(ranges), tuple(points))
 
     def extent(self, start: p.PrimExpr, stop: p.PrimExpr) -> p.PrimExpr:
-        """`stop - start`, folded where that is plain."""
+        """`stop - start`, folded in simple cases."""
         if isinstance(start, p.IntImm) and isinstance(stop, p.IntImm):
             return p.IntImm(stop.value - start.value, stop.dtype)
         if isinstance(start, p.IntImm) and start.value == 0:
@@ -134,7 +134,7 @@ class AccessReader(OperandReader):
         raise self.bad(node)
 
     def pointer_type(self, node: ast.Call) -> PointerType:
-        """The type `T.handle("int64", "global")`; `T.handle()` says nothing of what is pointed to."""
+        """The pointer type `T.handle("int64", "global")`. `T.handle()` has no pointee type."""
         if not node.args:
             return PointerType(HANDLE)
         scope = node.args[1] if len(node.args) > 1 else ast.Constant("global")
@@ -149,7 +149,7 @@ class AccessReader(OperandReader):
 
 
 def literal_value(expr: p.PrimExpr | None) -> int | None:
-    """The number that an expression comes to; None when it depends on a variable."""
+    """The value of an expression, or None if it depends on a variable."""
     from relax_explorer.core.arith.simplify import constant, polynomial
 
     return None if expr is None else constant(polynomial(expr))

@@ -1,4 +1,4 @@
-"""Assignments in PrimFuncs: stores, variables, scalars and buffers."""
+"""Reads assignments in PrimFuncs: stores, variables, scalars and buffers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ALLOCS = frozenset({"T.alloc_buffer", "T.alloc_local", "T.alloc_shared", "T.dec
 
 
 class AssignmentReader(BlockReader):
-    """Reads whatever has `=` or `:` after a name."""
+    """Reads assignments and declarations."""
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self.params: list[Buffer | p.PrimVar] = []
         self.handles: dict[str, int] = {}
         self.old = ctx.dialect.old
-        self.computed: set[p.PrimVar] = set()  # variables that statements give a value
+        self.computed: set[p.PrimVar] = set()  # variables assigned by statements
 
     def _assign(self, node: ast.Assign) -> t.Stmt | None:
         target = node.targets[0]
@@ -65,7 +65,7 @@ class AssignmentReader(BlockReader):
         return t.SeqStmt(tuple(flat)) if flat else None
 
     def _plain(self, target: ast.expr, node: ast.Assign) -> t.Stmt:
-        """`x = expression`: a scalar, assigned to again or new; a variable where it is a pointer, and in older texts."""
+        """`x = expression`: a store to a scalar, or a new one. For a pointer, and in the older dialect, a new variable."""
         if not isinstance(target, ast.Name):
             raise self.bad(node)
         view = self.buffers.view(target.id, node.value)
@@ -85,7 +85,7 @@ class AssignmentReader(BlockReader):
         return t.LetStmt(var, value, self.ctx.span(node))
 
     def _scalar(self, name: str, dtype: DType, value: p.PrimExpr | None, node: ast.stmt) -> t.Stmt:
-        """A new scalar, and what is assigned to it at once."""
+        """A new scalar, with its first value if there is one."""
         buffer = self.buffers.scalar(name, dtype, node)
         alloc = t.AllocBuffer(buffer, "local_scalar", span=self.ctx.span(node))
         if value is None:
@@ -122,7 +122,7 @@ class AssignmentReader(BlockReader):
             buffer = self.buffers.read(target, call, 1)
             loads = any(isinstance(part, BufferLoad) for part in subexpressions(*buffer.shape))
             if loads or not self.computed.isdisjoint(p.free_vars(*buffer.shape)):
-                text = f"the shape of parameter {first.id!r} depends on what the body computes"
+                text = f"the shape of parameter {first.id!r} depends on values computed in the body"
                 raise self.ctx.fail(
                     tir_codes.TIR_PARAMETER, text, call, help="declare its variables: n = T.int64()"
                 )
@@ -148,7 +148,7 @@ class AssignmentReader(BlockReader):
     ) -> t.Stmt:
         fits = isinstance(value, p.IntImm) or (isinstance(value, p.FloatImm) and buffer.dtype.is_float)
         if fits and value.dtype is not buffer.dtype and not buffer.dtype.is_bool:
-            value = self.expr.literal(value.value, buffer.dtype, node.value)  # type: ignore[attr-defined]  # as just seen
+            value = self.expr.literal(value.value, buffer.dtype, node.value)  # type: ignore[attr-defined]  # a literal, since `fits`
         return t.BufferStore(buffer, indices, value, self.ctx.span(node))
 
     def _aug_assign(self, node: ast.AugAssign) -> t.Stmt:
@@ -164,7 +164,7 @@ class AssignmentReader(BlockReader):
         return store
 
     def _ann_assign(self, node: ast.AnnAssign) -> t.Stmt | None:
-        """`v: T.let[T.float32] = value`, a variable; `v: T.float32 = value`, a scalar; `v: T.float32[4]`, a buffer."""
+        """A variable `v: T.let[T.float32] = value`, a scalar `v: T.float32 = value`, or a buffer `v: T.float32[4]`."""
         if not isinstance(node.target, ast.Name):
             raise self.bad(node)
         name, annotation = node.target.id, node.annotation

@@ -1,4 +1,4 @@
-"""Blocks of PrimFuncs: what the statements at their head say, the names that end with them, constants of attributes."""
+"""Reads the heads of blocks in PrimFuncs, and constants of attributes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AXES = {"S": "spatial", "R": "reduce", "O": "opaque"}
 
 
 class BlockParts:
-    """What the statements at the head of a block say of it."""
+    """The properties of a block, from the statements at its head."""
 
     def __init__(self) -> None:
         self.iter_vars: list[t.IterVar] = []
@@ -37,7 +37,7 @@ class BlockParts:
 
 
 def constant(node: ast.expr, expr: TirExprReader) -> Any:
-    """A compile-time constant of an attribute; what is none is kept as it is written."""
+    """A compile-time constant of an attribute. Anything else is kept as text."""
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         return freeze(
@@ -66,7 +66,7 @@ def constant(node: ast.expr, expr: TirExprReader) -> Any:
 
 
 class BlockReader:
-    """Reads the statements at the head of a block; it holds what is known of the function so far."""
+    """Reads the statements at the head of a block, and keeps the names and blocks of the function."""
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
@@ -82,13 +82,13 @@ class BlockReader:
         return var
 
     def bad(self, node: ast.AST) -> Skip:
-        """What is raised for something that is no statement."""
-        text = f"{ast.unparse(node).splitlines()[0][:60]!r} is no statement of a PrimFunc"
+        """Report that `node` is not a statement, and return a Skip for the caller to raise."""
+        text = f"{ast.unparse(node).splitlines()[0][:60]!r} is not a statement of a PrimFunc"
         return self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=tir_codes.TIR_STATEMENT.why)
 
     def _need_block(self, call: ast.Call) -> None:
         if len(self.blocks) == 1:
-            text = f"{dotted(call.func)} says something of a block, and stands in none"
+            text = f"{dotted(call.func)} describes a block, but it is not inside one"
             raise self.ctx.fail(
                 tir_codes.TIR_STATEMENT, text, call, help='write it under `with T.sblock("name"):`'
             )

@@ -1,4 +1,4 @@
-"""Reads what PrimFuncs say of buffers: their shapes and options, and scalars, which are buffers of one element with a name."""
+"""Reads the buffers of PrimFuncs, with shapes and options. A scalar is a buffer with one element."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE = (p.IntImm(1, INT32),)
 
 
 class BufferReader:
-    """Reads buffers in one PrimFunc; `names` holds its variables and buffers, `declared` the dtypes that its body declares."""
+    """Reads buffers in one PrimFunc. `names` has its variables and buffers, `declared` the dtypes of variables in its body."""
 
     def __init__(
         self,
@@ -34,13 +34,11 @@ class BufferReader:
     ) -> None:
         self.ctx, self.names, self.expr, self.define = ctx, names, expr, define
         self.declared: dict[str, DType] = {}
-        self.forward: set[Buffer] = set()  # declared by `A = T.Buffer(…)`, before a region that mentions them
-        self.allocated: dict[
-            Buffer, Buffer
-        ] = {}  # for those of them that are allocated further on, what is allocated
+        self.forward: set[Buffer] = set()  # declared by `A = T.Buffer(…)`, for use in a region
+        self.allocated: dict[Buffer, Buffer] = {}  # the allocated buffer for each declared one
 
     def read(self, name: str, call: ast.Call, skip: int = 0, is_view: bool = False) -> Buffer:
-        """The buffer that `T.Buffer(shape, dtype, …)` or an allocation says; `skip` leading arguments are something else."""
+        """The buffer of `T.Buffer(shape, dtype, …)` or an allocation. The first `skip` arguments do not describe the buffer."""
         arguments: dict[str, ast.expr] = dict(zip(_ORDER, call.args[skip:], strict=False))
         arguments.update(self.expr.keywords(call))
         shape = arguments.get("shape")
@@ -67,7 +65,7 @@ class BufferReader:
         )
 
     def view(self, name: str, call: ast.expr) -> Buffer | None:
-        """The buffer that `A.view(shape…)` says: the memory of A in another shape; None for anything else."""
+        """The buffer of `A.view(shape…)`: the memory of A with another shape. None for anything else."""
         function = call.func if isinstance(call, ast.Call) else None
         if (
             not isinstance(call, ast.Call)
@@ -85,7 +83,7 @@ class BufferReader:
         return self.allocate(name, viewed)
 
     def allocate(self, name: str, buffer: Buffer) -> Buffer:
-        """`made` under its name; it takes the place of the buffer that was declared by this name to be allocated here."""
+        """Bind `buffer` to its name. It replaces a buffer that was declared with this name before its allocation."""
         declared = self.names.get(name)
         if isinstance(declared, Buffer) and declared in self.forward and _alike(declared, buffer):
             self.allocated[declared] = buffer
@@ -93,7 +91,7 @@ class BufferReader:
         return buffer
 
     def announce(self, name: str, buffer: Buffer) -> Buffer:
-        """A buffer that `A = T.Buffer(…)` declares; of one local element it may be a scalar, which regions call by its name."""
+        """Bind a buffer declared by `A = T.Buffer(…)`. With a single local element, it may be a scalar."""
         if buffer.shape == ONE and buffer.scope == "local":
             buffer = replace(buffer, is_scalar=True)
         self.names[name] = buffer
@@ -101,19 +99,19 @@ class BufferReader:
         return buffer
 
     def regions(self, regions: tuple[BufferRegion, ...] | None) -> tuple[BufferRegion, ...] | None:
-        """Regions, of the buffers that are allocated."""
+        """Regions with declared buffers replaced by the allocated ones."""
         if regions is None or not self.allocated:
             return regions
         replaced = Substitution({}, self.allocated)
         return tuple([replaced.node(region) for region in regions])
 
     def scalar(self, name: str, dtype: DType, place: ast.AST) -> Buffer:
-        """A scalar that can be assigned to again: its name alone stands for its element."""
+        """A scalar that can be assigned several times. Its name alone refers to its element."""
         buffer = Buffer(name, ONE, dtype, "local", is_scalar=True, span=self.ctx.span(place))
         return self.allocate(name, buffer)
 
     def vector(self, name: str, annotation: ast.expr) -> Buffer | None:
-        """The buffer of `x: T.float32[4]`; None for another annotation."""
+        """The buffer of `x: T.float32[4]`. None for other annotations."""
         if not isinstance(annotation, ast.Subscript):
             return None
         element = dtype_of_prefix(dotted(annotation.value))
@@ -124,7 +122,7 @@ class BufferReader:
         return self.allocate(name, Buffer(name, dims, element, span=self.ctx.span(annotation)))
 
     def _stride(self, node: ast.expr, dims: tuple[p.PrimExpr, ...]) -> p.PrimExpr:
-        """A stride; a name in quotes is a variable of its own, which only the buffer knows."""
+        """A stride. A name in quotes is a new variable, visible only through the buffer."""
         if not dims or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             return self._dim(node)
         return p.PrimVar(node.value, dims[0].dtype)
@@ -136,29 +134,29 @@ class BufferReader:
             inner = expression_tree(node.value)
         except ValueError:
             raise self.ctx.fail(
-                tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is no dimension", node
+                tir_codes.TIR_EXPRESSION, f"{node.value[:40]!r} is not a dimension", node
             ) from None
         for child in ast.walk(inner):
             ast.copy_location(child, node)
         return self._dim_expr(inner)
 
     def _dim_expr(self, node: ast.expr) -> p.PrimExpr:
-        """A dimension; names that are not known yet are variables that it introduces."""
+        """A dimension. New names in it define variables."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id not in self.names and part.id != "T":
                 element = self.declared.get(part.id) or self.ctx.type_var_dtype(part.id)
-                self.define(part.id, element or INT32)  # as other numbers of PrimFuncs
+                self.define(part.id, element or INT32)  # the default integer dtype of PrimFuncs
         return self.expr.index(node)
 
 
 def declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
-    """The variables that `n = T.int64()` declares in a body."""
+    """The variables declared by `n = T.int64()` in a body."""
     for node in body:
         call = node.value if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(call, ast.Call) and not call.args:
-            found = dtype_of_prefix(dotted(call.func))
-            if found is not None:
-                yield from [(target.id, found) for target in node.targets if isinstance(target, ast.Name)]
+            element = dtype_of_prefix(dotted(call.func))
+            if element is not None:
+                yield from [(target.id, element) for target in node.targets if isinstance(target, ast.Name)]
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             for target in node.targets:
                 if isinstance(target, ast.Tuple) and len(target.elts) == len(node.value.elts):
@@ -167,7 +165,7 @@ def declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
 
 
 def scalars(node: ast.FunctionDef) -> dict[str, DType]:
-    """The parameters that are numbers; a buffer may have them for lengths before they are declared."""
+    """The integer parameters, by name. A buffer before them may use them as lengths."""
     dtypes = {}
     for argument in node.args.args:
         element = dtype_of_prefix(dotted(argument.annotation)) if argument.annotation is not None else None

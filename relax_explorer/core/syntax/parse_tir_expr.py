@@ -1,4 +1,4 @@
-"""Reads the scalar expressions of PrimFuncs: calls, and all the others by their kind."""
+"""Reads the scalar expressions of PrimFuncs. This module has calls; its base classes have the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from relax_explorer.core.syntax.prim_rules import (
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 from relax_explorer.core.tir.prim_expr import BufferPtr, Let
 
-# Intrinsics whose result has a dtype of its own; the others have that of their first argument.
+# Intrinsics with a fixed result dtype. Others have the dtype of their first argument.
 _RESULTS: dict[str, DType] = {
     "isnan": BOOL,
     "isinf": BOOL,
@@ -47,10 +47,10 @@ _RESULTS: dict[str, DType] = {
 
 
 class TirExprReader(AccessReader):
-    """Reads expressions in one PrimFunc; `names` holds its variables and buffers."""
+    """Reads expressions in one PrimFunc. `names` has its variables and buffers."""
 
     def read(self, node: ast.expr) -> p.PrimExpr:
-        """The expression; raises Skip after reporting what is none."""
+        """The expression. Reports anything else and raises Skip."""
         reader = _READERS.get(type(node))
         if reader is None:
             raise self.bad(node)
@@ -102,7 +102,7 @@ class TirExprReader(AccessReader):
         return self._converted(target, self.read(inner), node)
 
     def _converted(self, target: DType, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
-        if isinstance(value, BufferPtr):  # an address is no number
+        if isinstance(value, BufferPtr):  # an address is not a number
             raise self.bad(node)
         return p.Cast(target, value)
 
@@ -120,7 +120,7 @@ class TirExprReader(AccessReader):
         return self.literal(value, self.dtype(node.args[0]), node)
 
     def _limit(self, node: ast.Call) -> p.PrimExpr:
-        """`T.min_value("float32")`, `T.max_value(…)`, `T.infinity(…)`: the literal that it is."""
+        """`T.min_value("float32")`, `T.max_value(…)` or `T.infinity(…)`, as a literal."""
         element, name = self.dtype(node.args[0]), dotted(node.func)
         if (
             element.lanes != 1
@@ -168,18 +168,18 @@ class TirExprReader(AccessReader):
             args = self.align(*args)
         keywords = tuple([(name, self._keyword(value)) for name, value in self.keywords(node).items()])
         result = _RESULTS.get(name) or next((arg.dtype for arg in args if arg.dtype is not HANDLE), INT32)
-        if name == "tvm_struct_get" and args:  # it says last what it reads
+        if name == "tvm_struct_get" and args:  # its last argument is the result dtype
             result = self.dtype(node.args[-1]) if isinstance(args[-1], p.PrimString) else HANDLE
         return p.PrimCall(name, args, result, keywords)
 
     def keywords(self, node: ast.Call) -> dict[str, ast.expr]:
-        """The named arguments of a call, each written out; raises Skip for `**`."""
+        """The named arguments of a call. Raises Skip for `**`."""
         if any(keyword.arg is None for keyword in node.keywords):
             raise self.bad(node)
         return {keyword.arg or "": keyword.value for keyword in node.keywords}
 
     def _keyword(self, node: ast.expr) -> Any:
-        """A named argument: a constant, or a list of them."""
+        """A named argument: a constant, or a list of constants."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.List, ast.Tuple)):

@@ -1,4 +1,4 @@
-"""Reads names, literals and operators in PrimFuncs. Integer literals are int32 until they meet an operand of another dtype."""
+"""Reads names, literals and operators in PrimFuncs. Integer literals are int32 and adapt to the dtype of the other operand."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHIFTS: dict[type, str] = {
 
 
 class OperandReader(ABC):
-    """Reads names, literals and operators; `names` holds the variables and buffers of a PrimFunc."""
+    """Reads names, literals and operators. `names` has the variables and buffers of a PrimFunc."""
 
     def __init__(
         self, ctx: Context, names: dict[str, Any], define: Callable[[str, DType], p.PrimVar]
@@ -49,15 +49,15 @@ class OperandReader(ABC):
 
     @abstractmethod
     def read(self, node: ast.expr) -> p.PrimExpr:
-        """Any expression; raises Skip after reporting what is none."""
+        """Any expression. Reports anything else and raises Skip."""
 
     def bad(self, node: ast.expr) -> Skip:
-        """What is raised for something that is no expression."""
-        text = f"{ast.unparse(node)[:60]!r} is no expression of a PrimFunc"
+        """Report that `node` is not an expression, and return a Skip for the caller to raise."""
+        text = f"{ast.unparse(node)[:60]!r} is not an expression of a PrimFunc"
         return self.ctx.fail(tir_codes.TIR_EXPRESSION, text, node, help=tir_codes.TIR_EXPRESSION.why)
 
     def index(self, node: ast.expr) -> p.PrimExpr:
-        """An index or extent: an integer."""
+        """An index or extent, which must be an integer."""
         value = self.read(node)
         if not value.dtype.is_int and value.dtype is not BOOL:
             raise self.ctx.fail(
@@ -96,7 +96,7 @@ class OperandReader(ABC):
         raise self.bad(node)
 
     def literal(self, value: float, target: DType, node: ast.expr) -> p.PrimExpr:
-        """A literal of a dtype; raises Skip when it does not fit."""
+        """A literal of a dtype. Raises Skip if it does not fit."""
         try:
             return p.as_prim(value, target)
         except OverflowError:
@@ -104,7 +104,7 @@ class OperandReader(ABC):
             raise self.ctx.fail(codes.BAD_LITERAL, text, node, help=codes.BAD_LITERAL.fix) from None
 
     def _binary(self, node: ast.BinOp) -> p.PrimExpr:
-        operations = [node]  # a thousand terms nest a thousand times to the left
+        operations = [node]  # a sum of many terms nests deeply to the left
         while isinstance(operations[-1].left, ast.BinOp):
             operations.append(operations[-1].left)
         value = self.read(operations[-1].left)
@@ -126,7 +126,7 @@ class OperandReader(ABC):
         raise self.bad(node)
 
     def align(self, a: p.PrimExpr, b: p.PrimExpr) -> tuple[p.PrimExpr, p.PrimExpr]:
-        """Two operands of one dtype; one without lanes is broadcast to those of the other."""
+        """Two operands converted to one dtype. A scalar is broadcast to the lanes of the other operand."""
         if a.dtype is b.dtype or a.dtype.kind == "handle" or b.dtype.kind == "handle":
             return a, b
         if a.dtype.lanes != b.dtype.lanes:
@@ -151,7 +151,7 @@ class OperandReader(ABC):
         return functools.reduce(operator, others, first)
 
     def truth(self, node: ast.expr) -> p.PrimExpr:
-        """A condition; raises Skip for a number."""
+        """A condition. Raises Skip for a number."""
         return truth(self.ctx, self.read(node), node)
 
     def _unary(self, node: ast.UnaryOp) -> p.PrimExpr:
@@ -175,11 +175,11 @@ class OperandReader(ABC):
         return p.PrimCall("if_then_else", (self.truth(node.test), a, b), a.dtype)
 
     def dtype(self, node: ast.expr) -> DType:
-        """A dtype given as a string."""
+        """The dtype in a string literal."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 return dtype(node.value)
             except ValueError:
-                text = f"{node.value[:40]!r} is no dtype"
+                text = f"{node.value[:40]!r} is not a dtype"
                 raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix) from None
-        raise self.ctx.fail(codes.BAD_DTYPE, f"{ast.unparse(node)[:40]!r} is no dtype", node)
+        raise self.ctx.fail(codes.BAD_DTYPE, f"{ast.unparse(node)[:40]!r} is not a dtype", node)

@@ -1,4 +1,4 @@
-"""Statements of PrimFuncs: loops, branches, blocks, attributes, expressions."""
+"""Reads statements of PrimFuncs: loops, branches, blocks, attributes, expressions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StatementReader(AssignmentReader):
         self.has_blocks = False
 
     def sequence(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
-        """Statements as one; what an attribute or a launched thread opens reaches to the end."""
+        """A list of statements as one statement. The scope of an attribute or a launched thread extends to the end of the list."""
         stmts: list[t.Stmt] = []
         for number, node in enumerate(statements):
             try:
@@ -48,7 +48,7 @@ class StatementReader(AssignmentReader):
             except Skip:
                 continue
             if type(stmt) is t.SeqStmt and isinstance(node, (ast.Assign, ast.AnnAssign)):
-                stmts.extend(stmt.stmts)  # a scalar and its first value
+                stmts.extend(stmt.stmts)  # a scalar with its first value
             elif stmt is not None:
                 stmts.append(stmt)
         stmts = [stmt_ for stmt_ in stmts if not self._is_forward(stmt_)]
@@ -57,14 +57,14 @@ class StatementReader(AssignmentReader):
         return t.SeqStmt(tuple(stmts), self.ctx.span(place))
 
     def _is_forward(self, node: t.Stmt) -> bool:
-        """Whether a statement only declares what is allocated further on."""
+        """True if a statement only declares a buffer that is allocated later."""
         return type(node) is t.AllocBuffer and node.how == "Buffer" and node.buffer in self.buffers.allocated
 
     def statement(self, node: ast.stmt) -> t.Stmt | None:
-        """One statement; None when it only says something of its block or function."""
+        """One statement. None if it only describes its block or function."""
         reader = _STATEMENTS.get(type(node))
         if reader is None:
-            text = f"{type(node).__name__} is no statement of a PrimFunc"
+            text = f"{type(node).__name__} is not a statement of a PrimFunc"
             raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=tir_codes.TIR_STATEMENT.why)
         return reader(self, node)
 
@@ -78,7 +78,7 @@ class StatementReader(AssignmentReader):
     def _launched(
         self, call: ast.Call, target: ast.expr | None, body: list[ast.stmt], node: ast.stmt
     ) -> t.Stmt:
-        """`body` with a thread launched around it, whose index is `target`."""
+        """`body` inside a launched thread with index `target`."""
         if not isinstance(target, ast.Name) or len(call.args) != 2:
             raise self.bad(node)
         extent = self.expr.index(call.args[1])
@@ -94,12 +94,12 @@ class StatementReader(AssignmentReader):
         return body
 
     def _attr_parts(self, call: ast.Call) -> list[tuple[Any, str, p.PrimExpr]]:
-        """What `T.attr(node, key, value)` says, or `T.attr({key: value, …})` of nothing in particular."""
+        """The subject, key and value of `T.attr(node, key, value)`. `T.attr({key: value, …})` has no subject."""
         first = call.args[0] if call.args else None
         if isinstance(first, ast.Dict) and len(call.args) == 1:
             pairs = list(zip(first.keys, first.values, strict=True))
             if pairs and all(isinstance(key, ast.Constant) for key, _ in pairs):
-                return [(None, str(key.value), self.expr.read(value)) for key, value in pairs]  # type: ignore[union-attr]  # all are constants
+                return [(None, str(key.value), self.expr.read(value)) for key, value in pairs]  # type: ignore[union-attr]  # all keys are constants
         if first is None or len(call.args) != 3 or not isinstance(call.args[1], ast.Constant):
             text = "T.attr takes a node, a key and a value, or a dict"
             raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, call)
@@ -108,7 +108,7 @@ class StatementReader(AssignmentReader):
         )
         subject = self.expr.read(first) if named else Verbatim(ast.unparse(first))
         if isinstance(subject, BufferPtr):
-            self.buffers.forward.discard(subject.buffer)  # what is allocated inside is another one
+            self.buffers.forward.discard(subject.buffer)  # an allocation inside makes another buffer
         return [(subject, str(call.args[1].value), self.expr.read(call.args[2]))]
 
     # -- loops and branches ---------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class StatementReader(AssignmentReader):
             tuple(parts.allocs), tuple(parts.matches), parts.annotations, self.ctx.span(node),
         )  # fmt: skip
 
-    # -- the rest -------------------------------------------------------------------------------------------------
+    # -- others ---------------------------------------------------------------------------------------------------
 
     def _expression(self, node: ast.Expr) -> t.Stmt | None:
         call = node.value
@@ -240,7 +240,7 @@ class StatementReader(AssignmentReader):
         )
 
     def _assert(self, node: ast.Assert) -> t.Stmt:
-        """`assert condition, message`, or with `(kind, [parts of the message])`, as TVM prints it."""
+        """`assert condition, message`, or TVM's form `assert condition, (kind, [parts of the message])`."""
         error, message = "RuntimeError", node.msg
         if (
             isinstance(message, ast.Tuple)
@@ -269,7 +269,7 @@ class StatementReader(AssignmentReader):
 
 
 def _opens_rest(node: ast.stmt) -> bool:
-    """Whether what comes after a statement is inside of it: `T.attr(…)` and `x = T.launch_thread(…)` without `with`."""
+    """True if the following statements are inside this one: `T.attr(…)` or `x = T.launch_thread(…)` without `with`."""
     call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
     opener = "T.attr" if isinstance(node, ast.Expr) else "T.launch_thread"
     return isinstance(call, ast.Call) and dotted(call.func) == opener

@@ -1,4 +1,4 @@
-"""Reads types as the first specification of Relax writes them: `DynTensorType(2, "float32")`, with or without `R.`."""
+"""Reads types in the form of the first specification of Relax: `DynTensorType(2, "float32")`, with or without `R.`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_explorer.core.syntax.parse_dim import DimReader
 
 
 def read(reader: DimReader, node: ast.Call, name: str) -> s.StructInfo | None:
-    """The StructInfo that a written type says; None when `name` is no type."""
+    """The StructInfo of a type. None if `name` is not a type."""
     return None if name.removeprefix("R.") not in _FORMS else wrap_type(_type(reader, node))
 
 
@@ -22,14 +22,14 @@ def _type(reader: DimReader, node: ast.expr) -> t.Type:
     name = ast.unparse(node.func).removeprefix("R.") if isinstance(node, ast.Call) else ""
     form = _FORMS.get(name)
     if form is None or not isinstance(node, ast.Call):
-        text = f"{ast.unparse(node)[:60]!r} is no type"
+        text = f"{ast.unparse(node)[:60]!r} is not a type"
         raise reader.ctx.fail(codes.BAD_ANNOTATION, text, node, help=f"types are {', '.join(_FORMS)}")
     names, make = form
     arguments = dict(zip(names, node.args, strict=False))
     arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
     if len(node.args) > len(names) or set(arguments) - set(names):
         text = f"{name} takes {', '.join(names) or 'nothing'}"
-        raise reader.ctx.fail(codes.BAD_CALL, text, node, help="leave out what is not known")
+        raise reader.ctx.fail(codes.BAD_CALL, text, node, help="omit unknown parts")
     return make(reader, arguments, node)
 
 
@@ -46,7 +46,7 @@ def _tensor(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -
 def _scalar(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call) -> t.Type:
     element = reader.dtype(arguments["dtype"]) if "dtype" in arguments else None
     if element is None:
-        text = f"{ast.unparse(node)[:60]} names no scalar"
+        text = f"{ast.unparse(node)[:60]} is not a scalar type"
         raise reader.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
     return t.PrimType(element)
 
@@ -66,14 +66,14 @@ def _function(reader: DimReader, arguments: dict[str, ast.expr], node: ast.Call)
 
 
 _FORMS: dict[str, tuple[tuple[str, ...], Callable[[Any, dict[str, ast.expr], ast.Call], t.Type]]] = {
-    "ObjectType": ((), lambda reader, given, node: t.OBJECT_TYPE),
+    "ObjectType": ((), lambda reader, arguments, node: t.OBJECT_TYPE),
     "PrimType": (("dtype",), _scalar),
-    "ShapeType": (("ndim",), lambda reader, given, node: t.ShapeType(_rank(reader, given, node))),
+    "ShapeType": (("ndim",), lambda reader, arguments, node: t.ShapeType(_rank(reader, arguments, node))),
     "DynTensorType": (("ndim", "dtype"), _tensor),
     "TupleType": (
         ("fields",),
-        lambda reader, given, node: t.TupleType(_several(reader, given.get("fields"), node)),
+        lambda reader, arguments, node: t.TupleType(_several(reader, arguments.get("fields"), node)),
     ),
     "FuncType": (("arg_types", "ret_type", "pure"), _function),
-    "PackedFuncType": ((), lambda reader, given, node: t.PACKED_FUNC_TYPE),
+    "PackedFuncType": ((), lambda reader, arguments, node: t.PACKED_FUNC_TYPE),
 }

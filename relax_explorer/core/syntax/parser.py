@@ -1,6 +1,6 @@
-"""Reads a module of TVMScript. The text is never executed: Python's `ast` gives the tree, and every form is read here.
+"""Reads a module of TVMScript. The text is never executed: Python's `ast` parses it, and the readers interpret the tree.
 
-One function or statement that can't be read does not hide the problems of the others; `parse` raises all of them at once.
+An unreadable function or statement does not hide problems in others. `parse` raises all of them at once.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
-    """The module that `text` says; raises ParseError with every problem found.
+    """The module in `text`. Raises ParseError with all problems.
 
-    `experimental` admits what is reserved and no TVM has: `R.any_dim`.
+    `experimental` allows constructs that no TVM has yet: `R.any_dim`.
     """
     module, report = read(text, filename, experimental)
     if module is None or report.errors:
@@ -46,7 +46,7 @@ def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IR
 
 
 def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
-    """The module as far as it can be read (None when there is no telling), and what is wrong with it."""
+    """The readable part of the module (None if there is none), and the problems."""
     source = Source(text.removeprefix("\ufeff"), filename)
     with collector_at_rest():
         python = python_text(source.text)
@@ -60,7 +60,7 @@ def read(text: str, filename: str = "<text>", experimental: bool = False) -> tup
 def _read(
     source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType], experimental: bool
 ) -> tuple[IRModule | None, Report]:
-    """Read `source`, of which `text` is left when the runs are taken out; `names` are shape variables declared in it."""
+    """Read `source`. `text` is the source without the runs; `names` are shape variables declared in it."""
     report = Report()
     tree = _tree(source, text, report)
     if tree is None:
@@ -82,7 +82,7 @@ def _read(
 
 
 def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Module | None:
-    """Python's tree of the text; a line that it refuses is reported, and read over. `after` is the last of those lines."""
+    """Python's tree of the text. A line with a syntax error is reported and skipped; `after` is the last such line."""
     control = _CONTROL.search(source.text)
     if control is not None:
         line, column = source.position(control.start())
@@ -96,17 +96,17 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
     long = None if after else long_lines.first_too_long(text)
     if long is not None:
         line = text.count("\n", 0, long) + 1
-        message = f"this statement has more than {long_lines.LONGEST:,} characters beside its strings"
+        message = f"this statement has more than {long_lines.LONGEST:,} characters, not counting strings"
         report.say(codes.TOO_LONG, message, source.span(line, 0), help=codes.TOO_LONG.fix)
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's remarks on odd literals say nothing of TVMScript
+            warnings.simplefilter("ignore")  # Python's warnings about literals do not apply to TVMScript
             return _with_small_numbers(ast.parse(text), source, report)
     except SyntaxError as error:
         line = error.lineno or 1
         if after and line <= after + 1:
-            return None  # it follows from the line before
+            return None  # a consequence of the line before
         _syntax_error(source, report, error)
         goes_on = report.items[-1].code is not codes.TRUNCATED or _is_followed(text, line)
         mended = _without(text, line) if goes_on and len(report.errors) < _MOST_MENDED else None
@@ -123,11 +123,11 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
     return None
 
 
-_HUGE = re.compile(r"0[xXoObB][0-9a-fA-F_]{600,}")  # decimal ones Python's parser refuses itself
+_HUGE = re.compile(r"0[xXoObB][0-9a-fA-F_]{600,}")  # Python's parser itself rejects decimal ones
 
 
 def _with_small_numbers(tree: ast.Module, source: Source, report: Report) -> ast.Module:
-    """The tree without integers that are too large to be written out: those are reported, and nothing is known of them."""
+    """The tree without integers that are too large to print. They are reported and count as unreadable."""
     if _HUGE.search(source.text) is None:
         return tree
     for node in ast.walk(tree):
@@ -156,14 +156,14 @@ _BINDING = re.compile(r"[ \t]+\w+[ \t]*(?::[^=]*)?=(?!=)")
 
 
 def _is_followed(text: str, number: int) -> bool:
-    """Whether more statements come after a line, so that it is no line at which the text was cut off."""
+    """True if more statements follow a line, so the text was not cut off at this line."""
     lines = text.split("\n")
     inside = len(lines[number - 1]) - len(lines[number - 1].lstrip()) if number <= len(lines) else 0
     return any(line.strip() and len(line) - len(line.lstrip()) <= inside for line in lines[number:])
 
 
 def _without(text: str, number: int) -> str | None:
-    """The text with `UNREADABLE` for the value in a line, so that the rest can be read; None for a line that opens a block."""
+    """The text with `UNREADABLE` as the value in a line, so that the rest can be read. None for a line that opens a block."""
     lines = text.split("\n")
     line = lines[number - 1] if number <= len(lines) else ""
     indent = _INSIDE.match(line)
@@ -230,7 +230,7 @@ _NAMED = re.compile(r"[(,]\s*(\w+)\s*:|\bdef\s+(\w+)|^\s*(\w+)\s*(?::[^=]*)?=[^=
 
 
 def _keyword_in(text: str) -> str:
-    """The keyword that a line uses as a name, empty when there is none."""
+    """The keyword that a line uses as a name, or ""."""
     import keyword
 
     names = [name for match in _NAMED.finditer(text) for name in match.groups() if name]
@@ -344,7 +344,7 @@ class _ModuleReader:
                 help=codes.NOT_TVMSCRIPT.fix,
             )
         if self.name:
-            raise self.ctx.fail(codes.DUPLICATE, "a text has one module", node)
+            raise self.ctx.fail(codes.DUPLICATE, "a text has only one module", node)
         self.name = node.name
         self.ctx.module_names |= {node.name, "self"}
         self._note_names(node.body)
@@ -413,7 +413,7 @@ class _ModuleReader:
         decorator_name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if decorator_name in ("R.function", "T.prim_func"):
             for extra in decorators[1:]:
-                text = f"decorator {ast.unparse(extra)[:40]!r} is not read: a function has one"
+                text = f"decorator {ast.unparse(extra)[:40]!r} is ignored: a function has only one"
                 self.ctx.say(codes.NOT_TVMSCRIPT, text, extra, help="remove it")
         if decorator_name == "R.function":
             reader = FunctionReader(self.ctx)
@@ -439,12 +439,12 @@ class _ModuleReader:
             )
 
     def _unread(self, node: ast.FunctionDef) -> None:
-        """Take a function that can't be read for one of which nothing is known, so that its calls are no errors as well."""
+        """Replace an unreadable function by an unknown one, so that its calls are not reported too."""
         attrs = Attrs({"global_symbol": node.name, UNREAD: True})
         self.functions.setdefault(node.name, OpaqueFunction("", "", attrs, None, self.ctx.span(node)))
 
     def _opaque(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> OpaqueFunction:
-        """A member that is kept as text, without the indentation that all its lines share."""
+        """A member kept as text, without the common indentation of its lines."""
         lines = (ast.get_source_segment(self.ctx.source.text, node) or ast.unparse(node)).split("\n")
         margin = " " * node.col_offset
         text = "\n".join([lines[0], *[line.removeprefix(margin) for line in lines[1:]]])

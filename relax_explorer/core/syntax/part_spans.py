@@ -1,4 +1,4 @@
-"""Where the parts of a statement stand in the text: read again when a problem is reported, not kept for every node."""
+"""Spans of the operands of a call. They are not stored with nodes; the text is parsed again when a problem is reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_explorer.core.syntax.python_text import expression_tree
 
 
 def operand_spans(span: Span | None) -> list[Span]:
-    """The places of the operands of the call (or `a + b`) that `span` covers, in order; empty when they can't be told."""
+    """The spans of the operands of the call (or `a + b`) in `span`, in order. Empty if the text can't be parsed."""
     if span is None:
         return []
     text = "(" + span.text + "\n)"
@@ -32,7 +32,7 @@ def _operands(tree: ast.expr) -> list[ast.expr]:
 
 
 def _moved(node: ast.expr, inside: Source, span: Span) -> Span:
-    """The place in the text of a node of the part that was read again: its first line starts at the span's column."""
+    """The span in the whole text of a node in the part that was parsed again, whose first line starts at the span's column."""
 
     def column(line: int, byte_column: int) -> int:
         inner = inside.column(line, byte_column)

@@ -1,8 +1,8 @@
-"""Long bodies in pieces: Python's tree of a text takes 16 KB per binding, so runs of plain lines are parsed as they are read.
+"""Parses long bodies in pieces. Python's tree takes 16 KB per binding, so runs of plain lines are parsed only when read.
 
-`cut` takes the runs out of a text; what is left is a skeleton of the same lines, in which a placeholder stands for each
-run. A line is plain when it looks like a binding that ends where the line ends. Whether it really is one is known when the
-run is parsed; if it is not, `NotInPieces` is raised, and the text is read as a whole.
+`cut` takes the runs out of a text and puts a placeholder in the place of each. The remaining skeleton has the same number of
+lines. A line is plain if it looks like a complete binding. When the run is parsed and a line is something else,
+`NotInPieces` is raised, and the text is read as a whole.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Iterator
 
 from relax_explorer.core.syntax.long_lines import LONGEST
 
-LARGE = 200_000  # characters; below, one tree of everything is small and as fast
+LARGE = 200_000  # characters; the tree of a shorter text is small, and as fast
 _SHORTEST, _PIECE = 16, 256  # lines: shorter runs aren't cut out, longer ones are parsed in pieces
 _BINDING = re.compile(r"([ \t]+)[A-Za-z_]\w*(?:: \S.*)? = (?!T\.)\S.*[)\w\]]$")
 _UNSAFE = re.compile(r"[#\\']|\"\"\"")
 
 
 class NotInPieces(Exception):
-    """What looked like plain lines is something else; the text has to be read as a whole."""
+    """Some lines that looked plain are not. The text must be read as a whole."""
 
 
 class Run(ast.stmt):
-    """Stands in a body for a run of plain lines."""
+    """A placeholder in a body for a run of plain lines."""
 
     def __init__(self, lines: list[str], first: int, indent: int) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Run(ast.stmt):
         return [line[self.indent :].split(":")[0].split(" ")[0] for line in self.lines]
 
     def pieces(self) -> Iterator[tuple[int, list[ast.stmt]]]:
-        """The statements, some lines at a time, with the number of lines before them; raises NotInPieces."""
+        """The statements in chunks of lines, each with the number of lines before it. Raises NotInPieces."""
         for start in range(0, len(self.lines), _PIECE):
             part = self.lines[start : start + _PIECE]
             yield self.first - 1 + start, _statements([line[self.indent :] for line in part])
@@ -58,9 +58,9 @@ def _statements(lines: list[str]) -> list[ast.stmt]:
 
 
 def cut(text: str) -> tuple[str, dict[int, Run]]:
-    """The skeleton of `text`, and the runs that were taken out, by last line; nothing is taken from a short text.
+    """The skeleton of `text`, and the removed runs by last line. A short text has no runs.
 
-    A placeholder is a name that ends where its run ends, so that the tree around it has the same places.
+    A placeholder is a name that ends where its run ends, so the surrounding tree keeps its positions.
     """
     if len(text) < LARGE:
         return text, {}
@@ -88,7 +88,7 @@ def _plain(line: str) -> re.Match[str] | None:
 
 
 def put_back(tree: ast.Module, runs: dict[int, Run]) -> None:
-    """Replace each placeholder of the skeleton's tree by its run; raises NotInPieces when one is not a statement."""
+    """Replace each placeholder in the skeleton's tree by its run. Raises NotInPieces if one is not a statement."""
     missing = dict(runs)
     stack: list[ast.AST] = [tree]
     while stack and missing:

@@ -1,4 +1,4 @@
-"""Problems of programs that nobody wrote: their labels are placed in the text of the program as it is printed."""
+"""Places the diagnostics of generated programs in the printed text of the program."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from relax_explorer.core.syntax.doc import Printed
 
 
 def placed(problems: Iterable[Diagnostic], printed: Printed, title: str) -> tuple[Diagnostic, ...]:
-    """The problems, each label on a node without a place in the user's text put where `printed` shows the node.
+    """The problems with new places for labels outside the user's text: the line of `printed` that shows the node.
 
-    `title` names that text, for example `after LegalizeOps`. Labels that stand in the user's text stay there.
+    `title` names the printed text, for example `after LegalizeOps`. Labels in the user's text are unchanged.
     """
     diagnostics = list(problems)
     if all(label.span is not None for diagnostic in diagnostics for label in diagnostic.labels):
@@ -36,7 +36,7 @@ class _Places:
         self._owners: dict[int, Any] | None = None
 
     def label(self, label: Label) -> Label:
-        """The label with a place, if one is found."""
+        """The label with a place in the printed text, if its node is there."""
         if label.span is not None or label.place is None:
             return label
         span = self._span(label.place)
@@ -52,7 +52,7 @@ class _Places:
         return self.source.span(number + 1, len(text) - len(text.lstrip()), number + 1, len(text))
 
     def _owner(self, node: Any) -> Any:
-        """The binding that an expression or a variable belongs to, or the function."""
+        """The binding or function that contains an expression or a variable."""
         if self._owners is None:
             self._owners = {}
             for line in self.printed.lines:
@@ -61,7 +61,7 @@ class _Places:
         return self._owners.get(id(node))
 
     def _note(self, fn: e.Function) -> None:
-        assert self._owners is not None  # the caller made it
+        assert self._owners is not None  # the caller has set it
         for param in fn.params:
             self._owners.setdefault(id(param), fn)
         for binding in bindings(fn):

@@ -1,7 +1,7 @@
-"""Reading rules of scalar expressions: what an operator's symbol or a call means, over operands of which dtypes.
+"""Rules for reading scalar expressions: the meaning of operators and calls, and the conversion of operands.
 
-Only what is written with an operator's symbol is folded (`n + 0` is n). A tree that holds such an operation all the same, as
-passes make them, is written as a function, `T.Add(n, 0)`, so that it reads back.
+Only operations written with a symbol are folded (`n + 0` is n). A pass may build a tree with such an operation. It is
+printed as a function, `T.Add(n, 0)`, so that it reads back unchanged.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ PRIM_FUNCTIONS: dict[str, type[p.Binary]] = {
 OF_ONE_DTYPE = frozenset(
     ("T.bitwise_and", "T.bitwise_or", "T.bitwise_xor", "T.pow", "T.shift_left", "T.shift_right")
 )
-"""Calls that convert their two operands as operators do."""
+"""Calls that convert their two operands like operators."""
 
 
 def combine(operator: type[p.Binary], a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    """The operator over two operands of one dtype, folded where literals decide the result."""
+    """The operator on two operands of one dtype, folded if literals decide the result."""
     folded = operator.fold(a, b)
     return operator(a, b) if folded is None else folded
 
 
 def function_of(name: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
-    """What `T.max(a, b)` says; a name of a node, such as `T.Add`, makes just that node, and folds nothing."""
+    """The expression `T.max(a, b)`. The name of a node class, such as `T.Add`, makes that node without folding."""
     operator = PRIM_FUNCTIONS[name]
     return operator(a, b) if name[0].isupper() else combine(operator, a, b)
 
 
 def negated(value: p.PrimExpr) -> p.PrimExpr:
-    """What `-value` says, as TVM reads it."""
+    """The expression `-value`, as TVM reads it."""
     signed = value.dtype.is_float or value.dtype.kind == "int"
     return (
         combine(p.Mul, value, p.as_prim(-1, value.dtype))
@@ -52,7 +52,7 @@ def negated(value: p.PrimExpr) -> p.PrimExpr:
 
 
 def align(a: p.PrimExpr, b: p.PrimExpr, bare: DType = INT64) -> tuple[p.PrimExpr, p.PrimExpr]:
-    """Two operands of one dtype, as TVM converts them: a literal of dtype `bare` takes that of the other, else the wider wins."""
+    """Two operands converted to one dtype, like in TVM. A literal of dtype `bare` takes the other dtype; else the wider one wins."""
     if a.dtype is b.dtype:
         return a, b
     if isinstance(b, p.IntImm) and b.dtype is bare and (a.dtype.is_int or a.dtype.is_float):
@@ -73,7 +73,7 @@ def _converted(value: p.PrimExpr, target: DType) -> p.PrimExpr:
 
 
 def truth(ctx: Context, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
-    """A condition, which is a truth value and no number; raises Skip."""
+    """A condition. Reports any dtype except bool, and raises Skip."""
     if value.dtype.kind == "bool":
         return value
     text = f"a condition is a truth value, this is {value.dtype}"
@@ -81,12 +81,12 @@ def truth(ctx: Context, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
 
 
 def _wider(a: DType, b: DType) -> DType | None:
-    """The dtype that both operands are converted to: a float before an integer before a bool, then the one of more bits."""
+    """The common dtype of two operands: float before integer before bool, then the one with more bits."""
     left, right = _rank(a), _rank(b)
     if left != right:
         return None if min(left, right) < 0 else a if left > right else b
     if left < 0 or (left == 2 and a.bits == b.bits):
-        return None  # such as float16 and bfloat16, which TVM refuses
+        return None  # such as float16 and bfloat16, which TVM rejects
     return a if a.bits >= b.bits else b
 
 

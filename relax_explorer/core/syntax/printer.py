@@ -1,4 +1,4 @@
-"""Modules and Relax functions as TVMScript text, line by line, each line with the node that it prints."""
+"""Prints modules and Relax functions as TVMScript text, line by line. Each line refers to its node."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from relax_explorer.core.syntax.printer_tir_buffer import shape_vars
 from relax_explorer.core.tir.stmt import PrimFunc
 
 INDENT = "    "
-# What these return is written in the call itself, so the binding needs no annotation.
+# Calls with the StructInfo of their result as an argument. Their bindings need no annotation.
 _SAID_IN_CALL = frozenset(
     {"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.call_tir_with_grad"}
 )
 
 
 def print_module(module: IRModule, dialect_name: str = "tvm-0.27") -> str:
-    """The module as text of the dialect; constants that are no scalars follow in the metadata block at the top."""
+    """The module as text in a dialect. All constants except scalars are in the metadata block at the top."""
     return printed_module(module, dialect_name).text
 
 
@@ -38,7 +38,7 @@ def print_module(module: IRModule, dialect_name: str = "tvm-0.27") -> str:
 def printed_module(
     module: IRModule, dialect_name: str = "tvm-0.27", metadata: bool = True, annotate: bool = True
 ) -> Printed:
-    """The module as lines that know their nodes; without `annotate` bindings don't say their StructInfo."""
+    """The module as lines that refer to their nodes. Without `annotate`, bindings have no StructInfo."""
     printer = _ModulePrinter(module, dialect(dialect_name), metadata, annotate)
     printed = printer.print()
     if printer.constants.lacks and printer.constants.arrays:
@@ -99,7 +99,7 @@ class _ModulePrinter:
             yield f"{INDENT}I.module_global_infos({writer.constant(self.module.global_infos)})"
 
     def _name_shape_vars(self, name: str, fn: Any) -> None:
-        """Variables of the signature become module-level TypeVars, which are int64; one name serves all with the hint."""
+        """Choose the module-level TypeVars (int64) for the shape variables of a signature. Functions share them by name."""
         if type(fn) is PrimFunc:
             variables = [var for var in shape_vars(fn) if var.dtype is INT64]
         elif type(fn) is e.Function:
@@ -138,7 +138,7 @@ class _ModulePrinter:
 
 
 def signature_vars(fn: e.Function) -> list[p.PrimVar]:
-    """Shape variables of the parameters and of the return annotation, in order."""
+    """Shape variables in the parameters and the return annotation, in order."""
     occurring: dict[p.PrimVar, None] = {}
     scalars = {
         param.struct_info.value for param in fn.params if isinstance(param.struct_info, s.PrimStructInfo)
@@ -150,7 +150,7 @@ def signature_vars(fn: e.Function) -> list[p.PrimVar]:
 
 
 class FunctionPrinter:
-    """Writes one Relax function, nested functions included."""
+    """Prints one Relax function, with nested functions."""
 
     def __init__(self, text: ExprText, module: IRModule | None = None) -> None:
         self.text, self.module = text, module
@@ -160,7 +160,7 @@ class FunctionPrinter:
         self._uses: set[e.Expr] | None = None
 
     def print(self, name: str, fn: e.Function, symbol: str = "", depth: int = 0) -> list[Line]:
-        """Lines of the function, the decorator first."""
+        """The lines of the function, starting with the decorator."""
         names = self.text.names
         self.root = self.root or fn
         options = []
@@ -193,7 +193,7 @@ class FunctionPrinter:
         self.lines.append(Line(INDENT * depth + text, node))
 
     def _body(self, fn: e.Function, signature: list[p.PrimVar], symbol: str, depth: int) -> None:
-        """The lines inside a function; which shape variables it has to declare is known when they are written."""
+        """Print the body of a function. The shape variables to declare are known only after the body is written."""
         declared, mentioned, lines = self.declared, self.text.mentioned, self.lines
         self.declared = {*declared, *mentioned, *(signature if self.text.dialect.type_vars else ())}
         self.text.mentioned, self.lines = dict.fromkeys(signature), []
@@ -218,7 +218,7 @@ class FunctionPrinter:
         )
 
     def sequence(self, seq: e.SeqExpr, depth: int) -> None:
-        """The blocks of a sequence."""
+        """Print the blocks of a sequence."""
         for block in seq.blocks:
             if type(block) is e.DataflowBlock:
                 self._dataflow(block, depth)
@@ -238,7 +238,7 @@ class FunctionPrinter:
         self._line(depth + 1, f"R.output({', '.join([self.text.names(var) for var in outputs])})")
 
     def binding(self, binding: e.Binding, depth: int) -> None:
-        """One binding, on one line unless it holds a function or an If."""
+        """Print one binding, on one line unless its value is a function or an If."""
         if not isinstance(binding, e.VarBinding):
             self._match_cast(binding, depth)
         elif type(binding.value) in _VALUE_WRITERS:
@@ -256,7 +256,7 @@ class FunctionPrinter:
         return f"{target} = {bound}"
 
     def _is_unread(self, var: e.Var) -> bool:
-        """Whether nothing needs the value; of a binding that is printed alone, its name says so."""
+        """True if the variable is never read. For a binding printed alone, this is decided by its name."""
         if self._uses is None:
             if self.root is None:
                 return var.name == "_"
@@ -264,7 +264,7 @@ class FunctionPrinter:
         return var not in self._uses
 
     def _bound(self, var: e.Var, value: e.Expr) -> str:
-        """The right side of a binding, where a bare number would be a constant tensor unless the annotation is a scalar's."""
+        """The right side of a binding. Without a scalar annotation, a bare number would be read as a constant tensor."""
         text = self.text.write(value)
         if type(value) is e.PrimValue and type(value.value) is p.IntImm and not text.startswith(("T.", "R.")):
             is_scalar = self.text.annotate and isinstance(var.struct_info, s.PrimStructInfo)
@@ -272,7 +272,7 @@ class FunctionPrinter:
         return text
 
     def _target(self, var: e.Var, value: e.Expr, written: bool = False) -> str:
-        """The left side of a binding; `written` says that its annotation stays although the call says the same."""
+        """The left side of a binding. With `written`, the annotation is kept even if the call has the same StructInfo."""
         info = var.struct_info
         if info is None or not self.text.annotate or (not written and _says(value, info)):
             return self.text.names[var]
@@ -290,13 +290,13 @@ class FunctionPrinter:
 
     def _function(self, binding: e.VarBinding, depth: int) -> None:
         name = self.text.names(binding.var)
-        self.print(name, binding.value, "", depth)  # type: ignore[arg-type]  # the table chose by type
+        self.print(name, binding.value, "", depth)  # type: ignore[arg-type]  # the table selects by type
         start = next(i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].node is binding.value)
         self.lines[start].node = binding
 
     def _if(self, binding: e.VarBinding, depth: int) -> None:
         value = binding.value
-        assert isinstance(value, e.If)  # the table chose by type
+        assert isinstance(value, e.If)  # the table selects by type
         self._line(depth, f"if {self.text.write(value.condition)}:", binding)
         self._branch(binding, value.true_branch, depth + 1)
         self._line(depth, "else:")

@@ -1,4 +1,4 @@
-"""Relax expressions as TVMScript text."""
+"""Prints Relax expressions as TVMScript text."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _Writers = dict[type, Callable[[Any], str]]
 
 
 class Constants:
-    """The constants of a module that are no scalars: they print as entries of the metadata block.
+    """The constants of a module, except scalars. They are printed as entries of the metadata block.
 
-    Where some have no data, `lacks`, their numbers are those of a block that is lost: `apart` they print under a key of their own.
+    If some have no data (`lacks`), their numbers refer to a lost block. With `apart`, they get a separate key.
     """
 
     def __init__(self, apart: bool = False) -> None:
@@ -39,7 +39,7 @@ class Constants:
         self._index: dict[int, int] = {}
 
     def index(self, array: Any) -> int:
-        """The entry of an array; the same array object is one entry."""
+        """The number of an array's entry. The same array object has one entry."""
         number = self._index.get(id(array))
         if number is None:
             number = self._index[id(array)] = len(self.arrays)
@@ -48,7 +48,7 @@ class Constants:
 
 
 class ExprText:
-    """Writes the expressions of one function in one dialect."""
+    """Prints the expressions of one function in one dialect."""
 
     def __init__(
         self,
@@ -59,8 +59,8 @@ class ExprText:
         annotate: bool = True,
     ) -> None:
         self.names, self.dialect, self.constants, self.module_alias = names, dialect, constants, module_alias
-        self.annotate = annotate  # whether bindings say their StructInfo
-        self.mentioned: dict[p.PrimVar, None] = {}  # the shape variables of what was written, in order
+        self.annotate = annotate  # True if bindings have StructInfo annotations
+        self.mentioned: dict[p.PrimVar, None] = {}  # the shape variables in the written text, in order
         self.prim = PrimText(self._shape_var)
         self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old, for_tvm=True)
         self.signature = StructInfoText(
@@ -86,7 +86,7 @@ class ExprText:
         return self.names(var)
 
     def forget(self) -> None:
-        """Write each StructInfo anew, so that what it mentions is noted: the function it was written in has ended."""
+        """Clear the caches at the end of a nested function, so that shape variables in StructInfo are recorded again."""
         self._infos.clear()
         self._attrs.clear()
 
@@ -98,7 +98,7 @@ class ExprText:
         return text
 
     def write(self, expr: e.Expr) -> str:
-        """`expr` as text; what is nested in it is written first, inside out, so that no depth is too much."""
+        """`expr` as text. Nested expressions are written first, inside out, so that any depth works."""
         if self._writers is self._plain and type(expr) in _NESTING:
             inner = expr.args if type(expr) is e.Call else operands(expr)
             if not _DEEP.isdisjoint(map(type, inner)):
@@ -115,11 +115,11 @@ class ExprText:
         return text
 
     def written(self, expr: e.Expr) -> str | None:
-        """The text of a nested expression that was written before, once."""
+        """The text of a nested expression if it was already written. It is returned only once."""
         return self._written.pop(id(expr), None)
 
     def listed(self, exprs: tuple[e.Expr, ...]) -> str:
-        """Expressions with commas between them."""
+        """Expressions separated by commas."""
         writers = self._writers
         return ", ".join([writers[type(expr)](expr) for expr in exprs])
 
@@ -206,7 +206,7 @@ def _call(out: ExprText, expr: e.Call) -> str:
         if name in _CALL_WRITERS:
             return _CALL_WRITERS[name](out, expr, name)
         arguments = _arguments(out, expr)
-        if name == op.name:  # of users, whose names have another start
+        if name == op.name:  # a user's operator, without the prefix
             return f"R.op({quoted(name)}, {arguments})" if arguments else f"R.op({quoted(name)})"
         return f"R.{name}({arguments})"
     if type(op) is e.ExternFunc:
@@ -217,7 +217,7 @@ def _call(out: ExprText, expr: e.Call) -> str:
 
 
 def _spells_numbers(expr: e.Call) -> bool:
-    """Whether a bare number would be read as something else: as a shape of one length, or, by TVM, not at all."""
+    """True if a bare number would not read back: it would become a shape, or TVM would reject it."""
     if type(expr.op) is not e.OpRef:
         return type(expr.op) is not e.ExternFunc
     op = find_op(expr.op.name)
@@ -228,7 +228,7 @@ def _spells_numbers(expr: e.Call) -> bool:
 
 
 def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
-    """Arguments whose numbers say that they are."""
+    """Arguments with numbers written as `R.prim_value(…)`."""
     return ", ".join(
         [
             f"R.prim_value({out.prim.write(arg.value)})" if type(arg) is e.PrimValue else out.write(arg)
@@ -258,7 +258,7 @@ def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
         name = "dist.call_tir"
     callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
     info = expr.sinfo_args[0] if expr.sinfo_args else s.OBJECT
-    if type(info) is s.TupleStructInfo and len(info.fields) != 1:  # a list of one is what is in it
+    if type(info) is s.TupleStructInfo and len(info.fields) != 1:  # a list of one is read as its element
         out_text = f"[{', '.join([out.info_text(field) for field in info.fields])}]"
     else:
         out_text = out.info_text(info)
@@ -269,7 +269,7 @@ def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
 
 
 def _is_spread(info: s.StructInfo) -> bool:
-    """Whether a tensor, or a field of a tuple, is distributed."""
+    """True if a tensor, or a field of a tuple, is distributed."""
     if isinstance(info, s.TupleStructInfo):
         return any(map(_is_spread, info.fields))
     return isinstance(info, s.TensorStructInfo) and type(info.vdevice) is Sharding
@@ -281,7 +281,7 @@ def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:
     arguments = out.listed(expr.args[1:])
     text = f"R.{name}({callee}" + (f", {arguments}" if arguments else "") + out.attrs(expr.attrs)
     infos = out.infos(expr.sinfo_args)
-    if name == "call_inplace_packed" and s.OBJECT in expr.sinfo_args:  # here TVM reads no bare name
+    if name == "call_inplace_packed" and s.OBJECT in expr.sinfo_args:  # TVM does not accept a bare name here
         called = [out.info_text(info) + "()" * (info is s.OBJECT) for info in expr.sinfo_args]
         infos = f"[{', '.join(called)}]"
     return text + (f", {out.dialect.args_keyword}={infos})" if expr.sinfo_args else ")")
@@ -298,7 +298,7 @@ _VARS = frozenset({e.Var, e.DataflowVar})
 
 
 def _nested(expr: e.Expr) -> list[e.Expr]:
-    """The calls, tuples and fields inside `expr`, each after those inside it."""
+    """The calls, tuples and fields inside `expr`, innermost first."""
     inside: list[e.Expr] = []
     stack = [inner for inner in operands(expr) if type(inner) in _NESTING]
     while stack:
@@ -341,7 +341,7 @@ def _mapping_text(out: ExprText, value: Attrs) -> str:
 
 
 def _free(out: ExprText, value: Any) -> str:
-    """A constant that no declaration says the kind of: a dtype says that it is no string."""
+    """A constant without a declared kind. A dtype is written such that it does not read back as a string."""
     if isinstance(value, DType):
         return f'R.dtype("{value}")'
     return (

@@ -1,4 +1,4 @@
-"""PrimFuncs as TVMScript text, line by line."""
+"""Prints PrimFuncs as TVMScript text, line by line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from relax_explorer.core.tir.traverse import statements
 def print_prim_func(
     fn: t.PrimFunc, name: str, dialect: Dialect, chosen: dict[p.PrimVar, str], taken: Iterable[str] = ()
 ) -> list[Line]:
-    """The lines of a PrimFunc, the decorator first, each with the statement that it prints.
+    """The lines of a PrimFunc, starting with the decorator, each with its statement.
 
-    `chosen` are the names of its shape variables that the module declares, `taken` all names that the module declares.
+    `chosen` has the names of its shape variables declared by the module, `taken` all names declared by the module.
     """
     return _FunctionPrinter(fn, dialect, chosen, taken).print(function_name(name), name)
 
@@ -45,7 +45,7 @@ class _FunctionPrinter(StatementPrinter):
         self.line(0, f"def {name}({params}){ret}:", fn)
         for var in undeclared:
             self.line(1, f"{self.names(var)} = T.{var.dtype}()")
-        named = late and buffers_in(fn.attrs)  # what they name comes first
+        named = late and buffers_in(fn.attrs)  # their buffers must be declared first
         if not named:
             self._attrs(symbol)
         for text in late:
@@ -70,7 +70,7 @@ class _FunctionPrinter(StatementPrinter):
         return f"{self.names(param)}: {self._buffer_type(param)}"
 
     def _handle(self, buffer: Buffer) -> str:
-        """The name of the pointer that a match_buffer gives its shape."""
+        """The name of the pointer that a match_buffer turns into `buffer`."""
         key = ("handle", buffer)
         return self.names(key) if self.names.known(key) else self.names.assign(key, f"var_{buffer.name}")  # type: ignore[no-any-return]  # typed by the table it comes from
 
@@ -78,7 +78,7 @@ class _FunctionPrinter(StatementPrinter):
         return bool(variables(buffer))
 
     def _match_buffers(self) -> list[str]:
-        """What the older surface writes for buffers with symbolic shapes: the variables, then a match_buffer for each."""
+        """In the older dialect, the lines for buffers with symbolic shapes: the variables, then one match_buffer for each."""
         texts = [f"{self.names(var)} = T.{var.dtype}()" for var in shape_vars(self.fn)]
         for param in self.fn.params:
             if isinstance(param, Buffer) and self._symbolic(param):
@@ -95,7 +95,9 @@ class _FunctionPrinter(StatementPrinter):
             else self.fn.attrs
         )
         if self.dialect.old and self.fn.s_tir and not _has_blocks(self.fn):
-            attrs = attrs.having(s_tir=True)  # the older decorator has no word for it, and no block shows it
+            attrs = attrs.having(
+                s_tir=True
+            )  # the older decorator has no option for it, and no block implies it
         if attrs:
             self.line(1, f"T.func_attr({self.constant(attrs)})")
 

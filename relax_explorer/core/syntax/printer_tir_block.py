@@ -1,4 +1,4 @@
-"""Blocks of PrimFuncs as TVMScript text: axes, regions, allocations and views."""
+"""Prints blocks of PrimFuncs as TVMScript text: axes, regions, allocations and views."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ _AXIS_KINDS = {"spatial": "S", "reduce": "R", "opaque": "O"}
 
 
 class BlockPrinter(BufferText):
-    """Writes the head of a block, line by line."""
+    """Prints the head of a block, line by line."""
 
     def __init__(
         self, fn: t.PrimFunc, dialect: Dialect, chosen: dict[p.PrimVar, str], taken: Iterable[str]
     ) -> None:
         super().__init__(fn, dialect, chosen, taken)
-        # Written before their place: first values with the scalar, declarations at the head of a block.
+        # Already printed before their place: first values of scalars, and declarations at the head of a block.
         self.begun: set[int] = set()
         self.lets = _lets(fn.body)
         self.lines: list[Line] = []
-        self.node: object = None  # the statement whose lines are written
+        self.node: object = None  # the statement that is being printed
         self.block = "block" if dialect.old else "sblock"
 
     def line(self, depth: int, text: str, node: object = None) -> None:
-        """Append a line; it prints `node`, or else the statement that is being written."""
+        """Append a line for `node`, or for the current statement."""
         self.lines.append(Line(INDENT * depth + text, self.node if node is None else node))
 
     def name_lets(self, node: t.Stmt, depth: int) -> None:
-        """Declare the names that expressions in a statement give to their parts (T.Let)."""
+        """Declare the variables of T.Let in a statement."""
         for var in self.lets.get(id(node), ()):
             self.line(depth, f"{self.names(var)} = T.{var.dtype}()")
 
     def _head(self, node: t.SBlock, depth: int) -> None:
-        """What a block says before its init and its body."""
+        """Print the head of a block, without its init and body."""
         self._axes(node, depth)
         mentioned = _mentioned(node)
-        # A region mentions what the block allocates.
+        # A region refers to a buffer allocated by the block.
         first = any(buffer in mentioned for buffer in node.alloc_buffers)
         if first:
             self._allocations(node, depth)
@@ -69,13 +69,13 @@ class BlockPrinter(BufferText):
         self.line(depth, f"{self.names(match.buffer)} = T.match_buffer({source}, {arguments})", match)
 
     def _name_strides(self, buffer: Buffer) -> None:
-        """Strides that a view introduces are spoken of as its own."""
+        """Write the stride variables of a view as `A.strides[0]`."""
         for place, stride in enumerate(buffer.strides or ()):
             if type(stride) is p.PrimVar and not self.names.known(stride):
                 self.names.fix(stride, f"{self.names(buffer)}.strides[{place}]")
 
     def _declared_inside(self, body: t.Stmt, mentioned: list[Buffer], depth: int) -> None:
-        """Declarations among the statements of a block, of buffers that its head mentions."""
+        """Print declarations from the body of a block early, if the head refers to their buffers."""
         for stmt in body.stmts if type(body) is t.SeqStmt else ():
             if type(stmt) is t.AllocBuffer and stmt.how == "Buffer" and stmt.buffer in mentioned:
                 self.name_lets(stmt, depth)
@@ -83,7 +83,7 @@ class BlockPrinter(BufferText):
                 self.begun.add(id(stmt))
 
     def _declare(self, mentioned: list[Buffer], depth: int) -> None:
-        """Buffers that the body allocates, which a region mentions before."""
+        """Declare buffers that a region refers to before the body allocates them."""
         for buffer in mentioned:
             if not self.names.known(buffer) and buffer not in self.fn.params:
                 self.line(
@@ -120,13 +120,13 @@ class BlockPrinter(BufferText):
                 self.line(depth, f"{self.names(axis.var)} = T.axis.{axis.kind}({domain}, {text})", axis)
 
     def _is_whole_loop(self, axis: t.IterVar, value: p.PrimExpr) -> bool:
-        """Whether an axis goes as a loop around its block does, which `T.axis.remap` says of several axes at once."""
+        """True if an axis has the same domain as a loop around the block. `T.axis.remap` covers several such axes."""
         loop = self.loops.get(value) if isinstance(value, p.PrimVar) and axis.kind in _AXIS_KINDS else None
         return loop is not None and loop.extent is axis.domain.extent and loop.start is axis.domain.start
 
     @property
     def loops(self) -> dict[p.PrimVar, t.For]:
-        """The loops of the function by variable."""
+        """The loops of the function, by variable."""
         if not hasattr(self, "_loops"):
             self._loops = {loop.var: loop for loop in _loops(self.fn.body)}
         return self._loops
@@ -142,7 +142,7 @@ class BlockPrinter(BufferText):
 
 
 def _lets(body: t.Stmt) -> dict[int, list[p.PrimVar]]:
-    """The variables of T.Let in each statement that has any."""
+    """The variables of T.Let, by statement."""
     lets: dict[int, list[p.PrimVar]] = {}
     for node in statements(body):
         for part in subexpressions(*expressions(node)):
@@ -152,7 +152,7 @@ def _lets(body: t.Stmt) -> dict[int, list[p.PrimVar]]:
 
 
 def _mentioned(node: t.SBlock) -> list[Buffer]:
-    """The buffers in the regions of a block, and in what is said of it besides."""
+    """The buffers in the regions and annotations of a block."""
     buffers: dict[Buffer, None] = {}
     for region in (*(node.reads or ()), *(node.writes or ())):
         buffers[region.buffer] = None

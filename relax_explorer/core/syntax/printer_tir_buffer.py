@@ -1,4 +1,4 @@
-"""Buffers, regions and constants of a PrimFunc as TVMScript text."""
+"""Prints buffers, regions and constants of a PrimFunc as TVMScript text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_explorer.core.tir.prim_expr import BufferPtr
 
 
 def shape_vars(fn: t.PrimFunc) -> list[p.PrimVar]:
-    """Variables that the places of the parameters in memory mention, in order, scalar parameters left out."""
+    """Variables in shapes, strides and offsets of the parameters, in order, without scalar parameters."""
     occurring: dict[p.PrimVar, None] = {}
     for param in fn.params:
         if isinstance(param, Buffer):
@@ -28,7 +28,7 @@ def shape_vars(fn: t.PrimFunc) -> list[p.PrimVar]:
 
 
 def variables(buffer: Buffer) -> list[p.PrimVar]:
-    """The variables that say where a buffer lies in memory."""
+    """The variables in the shape, strides and offset of a buffer."""
     offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
     return p.free_vars(*buffer.shape, *(buffer.strides or ()), *offset)
 
@@ -46,7 +46,7 @@ def _older_key(key: str) -> str:
 
 
 class BufferText:
-    """Writes what a PrimFunc says of its buffers, and gives names to its variables and buffers."""
+    """Prints the buffers of a PrimFunc, and assigns names to its variables and buffers."""
 
     def __init__(
         self, fn: t.PrimFunc, dialect: Dialect, chosen: dict[p.PrimVar, str], taken: Iterable[str]
@@ -60,10 +60,8 @@ class BufferText:
             if var not in chosen:
                 self.names.fix(var, fresh(var))
         self.text = PrimText(self._name, INT32)
-        self.free: dict[
-            p.PrimVar, None
-        ] = {}  # used but bound nowhere: the function is ill-formed, and printed all the same
-        self.introduced: set[p.PrimVar] = set()  # by a parameter already
+        self.free: dict[p.PrimVar, None] = {}  # used but not bound: an ill-formed function is printed too
+        self.introduced: set[p.PrimVar] = set()  # by an earlier parameter
 
     def _name(self, var: Named) -> str:
         if type(var) is p.PrimVar and not self.names.known(var):
@@ -110,7 +108,7 @@ class BufferText:
         return quoted(stride.name) if is_own else text  # type: ignore[attr-defined]  # a variable
 
     def _dim(self, dim: p.PrimExpr, quote: bool) -> str:
-        """A dimension; in a signature an expression is quoted, and so is whatever names a variable for the first time."""
+        """A dimension. In a signature, expressions and the first occurrences of variables are quoted."""
         text = self.text.write(dim)
         if not quote:
             return text

@@ -1,4 +1,4 @@
-"""Statements of PrimFuncs as TVMScript text, line by line."""
+"""Prints statements of PrimFuncs as TVMScript text, line by line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from relax_explorer.core.tir.traverse import subexpressions
 
 
 class StatementPrinter(BlockPrinter):
-    """Writes statements."""
+    """Prints statements."""
 
     def statement(self, node: t.Stmt, depth: int) -> None:
-        """One statement, after the names that expressions in it give to their parts (T.Let)."""
+        """Print one statement, after declarations of its T.Let variables."""
         outer, self.node = self.node, node
         self.name_lets(node, depth)
         _STATEMENTS[type(node)](self, node, depth)
@@ -77,7 +77,7 @@ class StatementPrinter(BlockPrinter):
             both_known = isinstance(node.start, p.IntImm) and isinstance(node.extent, p.IntImm)
             stop: p.PrimExpr = p.Add(node.start, node.extent)
             if both_known:
-                with contextlib.suppress(OverflowError):  # a loop past the last number of its dtype
+                with contextlib.suppress(OverflowError):  # the end of the loop may overflow its dtype
                     stop = p.IntImm(node.start.value + node.extent.value, node.extent.dtype)  # type: ignore[attr-defined]  # both are literals
             bounds = f"{self.text.write(node.start)}, {self.text.write(stop)}"
         options = f", thread={quoted(node.thread)}" if node.thread is not None else ""
@@ -153,7 +153,7 @@ class StatementPrinter(BlockPrinter):
 
 
 def _first_value(node: t.Stmt, after: t.Stmt | None) -> t.BufferStore | None:
-    """The second of two statements when it gives the scalar that the first allocates its first value."""
+    """The second of two statements, if the first allocates a scalar and the second stores its first value."""
     if type(node) is not t.AllocBuffer or not node.buffer.is_scalar or type(after) is not t.BufferStore:
         return None
     loads = [part for part in subexpressions(after.value) if isinstance(part, BufferLoad)]

@@ -1,4 +1,4 @@
-"""Names of TVM's Python API in a text, `relax.op.add(x, y)` or `relax.const(1.0)`, as those of TVMScript that mean the same."""
+"""Translates names of TVM's Python API, such as `relax.op.add(x, y)` or `relax.const(1.0)`, into names of TVMScript."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MEANT = {
         if f"{kind}{end}" not in ("ShapeType", "TupleType", "FuncType", "PrimType", "ObjectType")
     },
 }  # fmt: skip
-# Types of the first specification are read under their own names, with or without `R.`.
+# Types of the first specification keep their names, with or without `R.`.
 
 
 def are_used(text: str) -> bool:
-    """Whether a text may name things by `relax.`, outside of its strings."""
+    """True if a text may contain names with `relax.`, outside of strings."""
     return _USED.search(text) is not None
 
 
 def translated(tree: ast.Module) -> ast.Module:
-    """The tree with such names as TVMScript has them, each in its place; a local variable `relax` keeps its meaning."""
+    """The tree with translated names at the same places. A local variable `relax` keeps its meaning."""
     stored = (
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
@@ -56,7 +56,7 @@ class _Translation(ast.NodeTransformer):
         return translated_node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """`relax.Tuple([a, b])` is `(a, b)` and `relax.TupleGetItem(t, 0)` is `t[0]`; others are named anew."""
+        """`relax.Tuple([a, b])` is `(a, b)` and `relax.TupleGetItem(t, 0)` is `t[0]`. Other calls are only renamed."""
         called = ast.unparse(node.func) if isinstance(node.func, ast.Attribute) else ""
         self.generic_visit(node)
         plain = called in ("relax.Tuple", "relax.expr.Tuple") and len(node.args) == 1 and not node.keywords

@@ -1,8 +1,8 @@
-"""What TVM prints and Python's parser refuses, written so that it does not: each byte stays in its place.
+"""Rewrites constructs that TVM prints and Python's parser rejects. Every byte stays at its position.
 
-Shape variables in the header of a function, `def main[n](x: R.Tensor((n,)))`, are for Python 3.12 and newer; and a name may be
-none of Python's, as in `batch-size = TypeVar("batch-size")`. A name of digits stays as it is where it is used: there it reads
-like a number, and the reader of dimensions knows better.
+Shape variables in the header of a function, `def main[n](x: R.Tensor((n,)))`, need Python 3.12. A name may not be a Python
+identifier, as in `batch-size = TypeVar("batch-size")`. A name of digits is not rewritten: it reads like a number, and the
+reader of dimensions looks it up.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ _HEADER = re.compile(r"^[ \t]*def[ \t]+\w+(\[[^\[\]\n]*\])", re.MULTILINE)
 _VALUE = re.compile(
     r" = (?:(?:typing\.)?TypeVar\([\"'](.*)[\"']\)|T\.(u?int(?:8|16|32|64))\(\))[ \t]*$", re.MULTILINE
 )
-_NO_NAME = frozenset("#\"'=,()")  # then it is something else, such as two variables declared at once
+_NO_NAME = frozenset("#\"'=,()")  # characters of other statements, such as a declaration of two variables
 _FILLERS = "_xyzuvw"
 
 
 @dataclass(slots=True)
 class PythonText:
-    """The text for Python's parser, and the shape variables that it no longer declares."""
+    """The text for Python's parser, and the shape variables whose declarations were removed from it."""
 
     text: str
     names: dict[str, DType] = field(default_factory=dict)
 
 
 def expression_tree(text: str) -> ast.expr:
-    """Python's tree of one expression; raises ValueError when there is none."""
+    """Python's tree of one expression. Raises ValueError if the text is not an expression."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's remarks on odd literals say nothing of TVMScript
+            warnings.simplefilter("ignore")  # Python's warnings about literals do not apply to TVMScript
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
         raise ValueError(str(error)) from None
 
 
 def python_text(text: str) -> PythonText:
-    """`text` as Python's parser takes it; nothing is changed where nothing has to be."""
+    """`text` in a form that Python's parser accepts, with as few changes as possible."""
     result = PythonText(text)
     if "def " in text and _HEADER.search(text) is not None:
         result.text = _HEADER.sub(lambda match: _without_parameters(match, result), result.text)
@@ -60,7 +60,7 @@ def python_text(text: str) -> PythonText:
 
 
 def _blank(text: str) -> str:
-    """As many spaces as the text has bytes, for Python's parser counts columns in bytes."""
+    """One space for each byte of the text, since Python's parser counts columns in bytes."""
     return " " * len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -74,7 +74,7 @@ def _without_parameters(match: re.Match[str], result: PythonText) -> str:
 
 
 def _take_out(declared: set[str], odd: dict[str, DType], result: PythonText) -> None:
-    """Blank the declarations, and write the names in a form that Python has wherever they are used."""
+    """Blank the declarations, and replace the names by Python identifiers everywhere."""
     lines = result.text.split("\n")
     result.text = "\n".join([_blank(line) if line in declared else line for line in lines])
     words = set(re.findall(r"\w+", result.text))
@@ -93,7 +93,7 @@ def _take_out(declared: set[str], odd: dict[str, DType], result: PythonText) -> 
 
 
 def _spelled(name: str, words: set[str]) -> str:
-    """A name of Python in place of `name`, as long and not among `words`; empty when there is none."""
+    """A Python identifier for `name`, of the same length and not among `words`. Empty if there is none."""
     for filler in _FILLERS:
         new = re.sub(r"\W", filler, name, flags=re.ASCII)
         if new.isidentifier() and not keyword.iskeyword(new) and new not in words:

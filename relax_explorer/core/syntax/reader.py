@@ -1,4 +1,4 @@
-"""What the functions that read calls and attributes need of the reader of expressions, which calls them in turn."""
+"""The interface of the expression reader for the functions that read calls and attributes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_explorer.core.syntax.parse_info import InfoReader
 
 
 class Reader(Protocol):
-    """Reads expressions in one function; `names` is the scope."""
+    """Reads expressions in one function. `names` is the scope."""
 
     ctx: Context
     info: InfoReader
@@ -25,22 +25,22 @@ class Reader(Protocol):
 
     @property
     def names(self) -> Mapping[str, Named]:
-        """What the names in scope stand for."""
+        """The names in scope, with their values."""
 
     def read(self, node: ast.expr) -> Any:
         """`node` as a Relax expression, a scalar expression, or a Python constant."""
 
     def value(self, node: ast.expr) -> e.Expr:
-        """`node` as a Relax expression; Python numbers become scalars."""
+        """`node` as a Relax expression. Python numbers become scalars."""
 
     def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
-        """What `read` gave, as a Relax expression."""
+        """A result of `read` as a Relax expression."""
 
     def literal(self, raw: float, node: ast.expr, dtype: DType | None = None) -> p.PrimExpr:
-        """A number as a literal of a dtype that holds it."""
+        """A number as a literal of `dtype`, or of a default dtype."""
 
     def is_scalar(self, value: Any) -> bool:
-        """Whether a value is a scalar."""
+        """True if a value is a scalar."""
 
     def no_expression(self, node: ast.expr, help: str = "") -> Skip:
-        """What is raised for something that is no expression."""
+        """Report that `node` is not an expression, and return a Skip for the caller to raise."""

@@ -1,4 +1,4 @@
-"""Names and small literals as a text writes them."""
+"""Names and small literals in the source text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_explorer.core.ir.dtype import DType, dtype
 
 
 def dotted(node: ast.AST) -> str:
-    """`a.b.c` as text; empty for anything else."""
+    """`a.b.c` as text. Empty for anything else."""
     if type(node) is ast.Attribute and type(node.value) is ast.Name:
         return f"{node.value.id}.{node.attr}"
     parts: list[str] = []
@@ -23,7 +23,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def dtype_of_prefix(name: str) -> DType | None:
-    """The dtype in `T.int64`, None for another name."""
+    """The dtype in `T.int64`. None for other names."""
     if not name.startswith("T."):
         return None
     try:
@@ -33,7 +33,7 @@ def dtype_of_prefix(name: str) -> DType | None:
 
 
 def odd_float(node: ast.expr) -> float | None:
-    """`float("inf")`, `float("-inf")` or `float("nan")`, which have no literal; None for anything else."""
+    """The value of `float("inf")`, `float("-inf")` or `float("nan")`, which have no literals. None for anything else."""
     if not isinstance(node, ast.Call) or dotted(node.func) != "float" or len(node.args) != 1 or node.keywords:
         return None
     value = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
@@ -41,5 +41,5 @@ def odd_float(node: ast.expr) -> float | None:
 
 
 def verbatim(node: ast.expr) -> str:
-    """The text of what is kept as it is written; the range of a device mesh is written so that TVM reads it back."""
+    """The source text of an expression. The range of a device mesh is written such that TVM reads it back."""
     return re.sub(r"\b[RT]\.Range\(", "I.Range(", ast.unparse(node))
