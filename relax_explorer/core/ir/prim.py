@@ -247,15 +247,10 @@ class Binary(PrimExpr):
         """
         if a is b and cls in (Max, Min):
             return a
-        left, right = _number(a), _number(b)
-        if (
-            (left is None and right is None)
-            or a.dtype is not b.dtype
-            or a.dtype.lanes != 1
-            or not cls.folding
-        ):
+        x, y = _number(a), _number(b)
+        if (x is None and y is None) or a.dtype is not b.dtype or a.dtype.lanes != 1 or not cls.folding:
             return None
-        decision = cls.folding.decide(left, right, a.dtype)
+        decision = cls.folding.decide(x, y, a.dtype)
         if decision in ("a", "b"):
             return a if decision == "a" else b
         return None if decision is None else _literal(decision, BOOL if cls.compares else a.dtype)  # type: ignore[arg-type]  # a number
