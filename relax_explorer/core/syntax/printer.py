@@ -274,7 +274,7 @@ class FunctionPrinter:
     def _target(self, var: e.Var, value: e.Expr, written: bool = False) -> str:
         """The left side of a binding. With `written`, the annotation is kept even if the call has the same StructInfo."""
         info = var.struct_info
-        if info is None or not self.text.annotate or (not written and _says(value, info)):
+        if info is None or not self.text.annotate or (not written and _has_info(value, info)):
             return self.text.names[var]
         return f"{self.text.names[var]}: {self.text.info_text(info)}"
 
@@ -316,8 +316,8 @@ _VALUE_WRITERS: dict[type, Callable[[FunctionPrinter, e.VarBinding, int], None]]
 }
 
 
-def _says(value: e.Expr, info: s.StructInfo) -> bool:
-    """Whether the text of a call tells its StructInfo, so that the binding needs no annotation."""
+def _has_info(value: e.Expr, info: s.StructInfo) -> bool:
+    """True if the StructInfo of a call is in its text, so that the binding needs no annotation."""
     return (
         type(value) is e.Call
         and info in value.sinfo_args

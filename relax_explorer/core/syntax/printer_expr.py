@@ -76,7 +76,7 @@ class ExprText:
         self._written: dict[int, str] = {}
         plain: _Writers = {kind: partial(rule, self) for kind, rule in _WRITERS.items()}
         self._plain = self._writers = plain | dict.fromkeys(_VARS, names.__getitem__)
-        # The same while the texts of nested expressions are at hand; apart, for most expressions hold variables only.
+        # The writers for nested expressions with known texts. They are separate, since most operands are variables.
         self._of_nested = self._plain | {kind: partial(_or_written, self, plain[kind]) for kind in _NESTING}
         self._attrs: dict[Attrs, str] = {}
 
