@@ -223,7 +223,7 @@ class _Stages:
         self.kind, self.soft = data.dtype, attrs["soft_nms_sigma"] > 0
         self.batch, self.boxes, self.columns = data.shape
         lead = (self.batch, self.boxes)
-        self.made = loops.tensor(te, "out_data", data.shape, data.dtype)
+        self.result = loops.tensor(te, "out_data", data.shape, data.dtype)
         self.named = loops.tensor(te, "T_named", lead, INT32)
         self.called = loops.tensor(te, "out_box_indices", lead, INT32)
         self.total = loops.tensor(te, "out_valid_box_count", (self.batch, rules.ONE), INT32)
@@ -240,7 +240,7 @@ class _Stages:
                 p.LT(j, cast(valid_count[i], INT64)), data[(i, j, attrs["score_index"])], lowest(self.kind)
             ),
         )
-        self.found = order_stage(te, scores, 1, True)
+        self.ranks = order_stage(te, scores, 1, True)
         self.least = self.literal(attrs["score_threshold"] if self.soft else 0.0)
 
     def literal(self, value: float) -> p.PrimExpr:
@@ -249,15 +249,15 @@ class _Stages:
 
     def results(self) -> Tensor | tuple[Tensor, ...]:
         """The result tensors, depending on the attributes."""
-        filled = [self.made, self.named, self.state, self.number]
+        filled = [self.result, self.named, self.state, self.number]
         if self.soft:  # indices are swapped there
             filled.append(self.called)
         loops.ordered(self.te, (self.batch,), filled, self.image)
         if self.attrs["return_indices"]:
             loops.ordered(self.te, (self.batch,), (self.called, self.total), self.names)
-            return (self.made, self.called, self.total) if self.soft else (self.called, self.total)
+            return (self.result, self.called, self.total) if self.soft else (self.called, self.total)
         if not self.attrs["invalid_to_bottom"]:
-            return self.made
+            return self.result
         packed = loops.tensor(self.te, "rearranged", self.data.shape, self.kind)
         loops.ordered(self.te, (self.batch,), (packed, self.total), lambda i: self.packed(i, packed))
         return packed
@@ -272,13 +272,13 @@ class _Stages:
             copy = loops.loop(
                 self.columns,
                 lambda k: loops.store(
-                    self.made,
+                    self.result,
                     (i, j, k),
-                    where(inside, self.data[(i, self.found[(i, j)], k)], self.literal(-1)),
+                    where(inside, self.data[(i, self.ranks[(i, j)], k)], self.literal(-1)),
                 ),
             )
             return loops.seq(
-                copy, loops.store(self.named, (i, j), where(inside, self.found[(i, j)], p.IntImm(-1)))
+                copy, loops.store(self.named, (i, j), where(inside, self.ranks[(i, j)], p.IntImm(-1)))
             )
 
         step = self.soft_step if self.soft else self.hard_step
@@ -298,11 +298,11 @@ class _Stages:
 
     def score(self, i: p.PrimExpr, j: p.PrimExpr) -> p.PrimExpr:
         """The score of a box."""
-        return self.made[(i, j, self.attrs["score_index"])]
+        return self.result[(i, j, self.attrs["score_index"])]
 
     def drop(self, i: p.PrimExpr, j: p.PrimExpr) -> Stmt:
         """Fill a box with -1."""
-        row = loops.loop(self.columns, lambda k: loops.store(self.made, (i, j, k), self.literal(-1)))
+        row = loops.loop(self.columns, lambda k: loops.store(self.result, (i, j, k), self.literal(-1)))
         return loops.seq(row, loops.store(self.named, (i, j), -1))
 
     def rivals(self, i: p.PrimExpr, j: p.PrimExpr, then: Callable[[p.PrimExpr], Stmt]) -> Stmt:
@@ -314,10 +314,10 @@ class _Stages:
             if self.soft:
                 fits = p.And(fits, p.LE(rules.ZERO, cast(self.named[(i, k)], INT64)))
             if not self.attrs["force_suppress"] and identity >= 0:
-                fits = p.And(fits, p.EQ(self.made[(i, j, identity)], self.made[(i, k, identity)]))
+                fits = p.And(fits, p.EQ(self.result[(i, j, identity)], self.result[(i, k, identity)]))
             share = share_of(
-                lambda n: self.made[(i, j, start + n)],
-                lambda n: self.made[(i, k, start + n)],
+                lambda n: self.result[(i, j, start + n)],
+                lambda n: self.result[(i, k, start + n)],
                 self.literal(0),
             )
             return loops.when(fits, loops.seq(loops.store(self.number, (i, 0), share), then(k)))
@@ -329,7 +329,7 @@ class _Stages:
         near = p.LE(self.literal(self.attrs["iou_threshold"]), self.number[(i, 0)])
 
         def gone(k: p.PrimExpr) -> Stmt:
-            score = loops.store(self.made, (i, k, self.attrs["score_index"]), self.literal(-1))
+            score = loops.store(self.result, (i, k, self.attrs["score_index"]), self.literal(-1))
             return loops.when(near, loops.seq(score, loops.store(self.named, (i, k), -1)))
 
         more = loops.store(self.state, (i, 1), p.Add(self.state[(i, 1)], rules.ONE))
@@ -353,9 +353,9 @@ class _Stages:
         """Swap a number of the best box with the next position."""
         count, best = self.state[(i, 1)], self.state[(i, 2)]
         return loops.seq(
-            loops.store(self.number, (i, 1), self.made[(i, count, k)]),
-            loops.store(self.made, (i, count, k), self.made[(i, best, k)]),
-            loops.store(self.made, (i, best, k), self.number[(i, 1)]),
+            loops.store(self.number, (i, 1), self.result[(i, count, k)]),
+            loops.store(self.result, (i, count, k), self.result[(i, best, k)]),
+            loops.store(self.result, (i, best, k), self.number[(i, 1)]),
         )
 
     def soft_step(self, i: p.PrimExpr, j: p.PrimExpr, room: p.PrimExpr) -> Stmt:
@@ -373,7 +373,7 @@ class _Stages:
         def lower(k: p.PrimExpr) -> Stmt:
             gone = loops.store(self.named, (i, k), -1)
             factor = call("exp", p.Mul(p.Mul(scale, share), share))
-            fallen = loops.store(self.made, (i, k, column), p.Mul(self.score(i, k), factor))
+            fallen = loops.store(self.result, (i, k, column), p.Mul(self.score(i, k), factor))
             still = loops.when(p.LE(self.score(i, k), self.least), gone)
             return loops.when(
                 p.LE(self.literal(self.attrs["iou_threshold"]), share), gone, loops.seq(fallen, still)
@@ -414,7 +414,7 @@ class _Stages:
 
         def keep(j: p.PrimVar) -> Stmt:
             copy = loops.loop(
-                self.columns, lambda k: loops.store(packed_boxes, (i, count, k), self.made[(i, j, k)])
+                self.columns, lambda k: loops.store(packed_boxes, (i, count, k), self.result[(i, j, k)])
             )
             count_up = loops.store(self.total, (i, 0), p.Add(count, rules.ONE))
             return loops.when(p.LE(self.literal(0), self.score(i, j)), loops.seq(copy, count_up))
