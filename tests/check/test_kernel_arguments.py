@@ -249,7 +249,7 @@ DIFFERS = {
         "error",
         "passes 3 and allocates 1",
         "in their order",
-        ["3 given here"],
+        ["3 passed here"],
     ),
     "another length apart": (
         f"cls.last, (x,), {TWO}, tir_vars=R.shape([3])",
@@ -297,7 +297,7 @@ DIFFERS = {
         "error",
         "passes 1 and allocates 1",
         "in their order",
-        ["1 given here"],
+        ["1 passed here"],
     ),
     "another one in place": (
         f"cls.first, (x, i), inplace_indices=[-1, 0], out_ty=[{THREE[7:]}, {TWO[7:]}]",

@@ -84,7 +84,7 @@ def test_another_function_prover_or_profile_is_looked_at(rounds: list[str]) -> N
     relax_explorer.normalize(IRModule({"main": copy(module["main"])}))
     with proving("alpha"):
         normalize_with(module)
-    normalize_with(module, unsaid_is_pure=True)
+    normalize_with(module, assume_pure=True)
     assert len(rounds) == 3
 
 

@@ -67,8 +67,8 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
     """Normalize a module and check it, but not for unused values. The profile is as in `check`."""
     tvm = profile == "tvm"
     with proving(prover):
-        normal, report = normalize_with(module, unsaid_is_pure=tvm)
-        rules = list(violations(normal, unsaid_is_pure=tvm))
+        normal, report = normalize_with(module, assume_pure=tvm)
+        rules = list(violations(normal, assume_pure=tvm))
         collected = Report()
         collected.extend(report)
         collected.extend(rules)

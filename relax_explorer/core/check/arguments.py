@@ -16,7 +16,7 @@ from relax_explorer.core.check.conversion import (
     typed_alike,
 )
 from relax_explorer.core.check.matching import pinned
-from relax_explorer.core.check.missing import rests_on_missing
+from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Edit, Label, Report
 from relax_explorer.core.ir import expr as e
@@ -55,7 +55,7 @@ def check(
         verdict = conversion(at.held[number], pinned(substitute_info(want, at.dims), scope))
         if verdict is Conversion.FITS or call.args[number] in poisoned:
             continue
-        if verdict is not Conversion.NEVER and rests_on_missing(call.args[number], definitions):
+        if verdict is not Conversion.NEVER and depends_on_missing(call.args[number], definitions):
             continue
         problem = _Argument(report, at, number)
         if verdict is Conversion.MAYBE:
@@ -142,8 +142,8 @@ class _Argument:
         if conflict is not None:
             axis, actual, expected = conflict
             value = simplify(p.substitute(expected, self.dims))
-            said = f"{expected}" if value is expected else f"{expected} = {value}"
-            text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {said}, got {actual}"
+            requirement = f"{expected}" if value is expected else f"{expected} = {value}"
+            text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {requirement}, got {actual}"
             labels = self._origins(expected)
         fix = codes.ARGUMENT_DIMS.fix
         self.report.say(

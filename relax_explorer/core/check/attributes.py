@@ -31,9 +31,9 @@ def problem(op: type[Op], attrs: Attrs) -> str:
         if value is None and base_kind != parameter.kind:
             continue
         if not _KINDS[base_kind](value):
-            return f"{parameter.name} is {_said(value)}, it must be {kind_phrase(parameter)}"
+            return f"{parameter.name} is {_shown(value)}, it must be {kind_phrase(parameter)}"
         if base_kind in ("int", "Axes", "Ints", "IntList", "int | Ints") and not _near(value):
-            return f"{parameter.name} is {_said(value)}, it must be between -{LIMIT} and {LIMIT}"
+            return f"{parameter.name} is {_shown(value)}, it must be between -{LIMIT} and {LIMIT}"
     return ""
 
 
@@ -45,7 +45,7 @@ def completed(op: type[Op], attrs: Attrs) -> Attrs:
     return Attrs(sorted(complete.items(), key=lambda item: order.get(item[0], len(order))))
 
 
-def _said(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A constant in TVMScript."""
     return str(list(value)) if type(value) is tuple else repr(value)
 

@@ -21,7 +21,7 @@ from relax_explorer.core.check.conversion import (
     counterexample,
 )
 from relax_explorer.core.check.matching import pinned
-from relax_explorer.core.check.missing import rests_on_missing
+from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report
@@ -56,8 +56,8 @@ def annotated(
     if definitions is None:
         return annotation
     verdict = conversion(held, pinned(annotation, dims))
-    sure = verdict in (Conversion.FITS, Conversion.NEVER)  # whatever the missing data is
-    if sure or not rests_on_missing(binding.value, definitions):
+    sure = verdict in (Conversion.FITS, Conversion.NEVER)  # true for any missing data
+    if sure or not depends_on_missing(binding.value, definitions):
         _check_annotation(report, binding, derived, held, verdict)
     return annotation
 

@@ -144,7 +144,7 @@ def overlaps(a: s.StructInfo, b: s.StructInfo) -> bool:
 
 
 def never_fits(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """True if a function of exactly this StructInfo fits in no run, for any lengths in scope. Both are pinned."""
+    """True if a function of exactly this StructInfo fits in no run, for any lengths in scope. `have` is pinned like `want`."""
     answer = fits(have, want)
     if answer is not UNKNOWN or type(have) is not s.FuncStructInfo or type(want) is not s.FuncStructInfo:
         return answer is NO

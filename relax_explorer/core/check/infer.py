@@ -12,7 +12,7 @@ from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import Context, default_derive, derived
 from relax_explorer.core.check.matching import bound_dims, holds_function, pinned
-from relax_explorer.core.check.missing import rests_on_missing
+from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
@@ -136,7 +136,7 @@ class Inferrer:
             self._failed(call, op, infos, error)
             return s.OBJECT
         except InferFailure as failure:
-            if rests_on_missing(call, self.definitions):
+            if depends_on_missing(call, self.definitions):
                 return s.OBJECT  # no proven error: the annotation of the result is trusted
             if not any(map(self.is_poisoned, call.args)):
                 self.report.add(explained(failure.diagnostic, call, self.definitions))
@@ -144,7 +144,7 @@ class Inferrer:
             return s.OBJECT
         if issubclass(op, CallKernel) and not op.in_parts and not self._is_right(call, infos):
             key = None  # each such call is reported
-        if not site.report or not rests_on_missing(call, self.definitions):
+        if not site.report or not depends_on_missing(call, self.definitions):
             self.report.extend(site.report)
         if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
             self._memo[key] = result

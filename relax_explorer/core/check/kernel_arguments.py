@@ -9,7 +9,7 @@ from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.compatible import match_dims
 from relax_explorer.core.check.conversion import Conversion, conversion, counterexample, typed_alike
-from relax_explorer.core.check.missing import rests_on_missing
+from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code, Label, Report
 from relax_explorer.core.ir import expr as e
@@ -47,7 +47,7 @@ def check(
         text = f"func is {_name(call)}, a Relax function; a PrimFunc of the module is needed"
         label = Label(call.args[0], f"this is {callee}")
         fix = f"call it directly: {_name(call)}(…)"
-        report.say(codes.NOT_CALLABLE, _said(call, text), call, help=fix, labels=(label,))
+        report.say(codes.NOT_CALLABLE, _with_operator(call, text), call, help=fix, labels=(label,))
         return False
     if len(infos) > 2 and isinstance(infos[2], s.ShapeStructInfo) and infos[2].ndim < 0:
         return True  # the number of tir_vars is unknown
@@ -60,7 +60,7 @@ def check(
     for number, (want, have) in enumerate(zip(callee.params, actuals, strict=True), 1):
         if have.info is want or have.place in poisoned:
             continue
-        if have.place is not None and rests_on_missing(have.place, definitions):
+        if have.place is not None and depends_on_missing(have.place, definitions):
             continue
         good = _one(report, call, number, want, have, dims, passed_dims) and good
     return good
@@ -119,8 +119,8 @@ def _say_count(report: Report, call: e.Call, actuals: Sequence[_Actual], needed:
         f"the call passes {len(actuals) - outputs} and allocates {outputs}"
     )
     fix = "args and out_ty together must match the parameters of the PrimFunc, in their order"
-    label = Label(call.args[1], f"{len(actuals) - outputs} given here")
-    report.say(codes.ARGUMENT_COUNT, _said(call, text), call, help=fix, labels=(label,))
+    label = Label(call.args[1], f"{len(actuals) - outputs} passed here")
+    report.say(codes.ARGUMENT_COUNT, _with_operator(call, text), call, help=fix, labels=(label,))
 
 
 def _one(
@@ -150,17 +150,17 @@ def _one(
     conflict = _conflict(have.info, param, dims) if only_dims else None
     if conflict is None:
         fix = f"cast it first: R.match_cast(…, {want})" if have.info is s.OBJECT else _fix(have, want)
-        report.say(codes.ARGUMENT_INFO, _said(call, text), call, help=fix, labels=places)
+        report.say(codes.ARGUMENT_INFO, _with_operator(call, text), call, help=fix, labels=places)
         return False
     axis, length, expected = conflict
     value = simplify(p.substitute(expected, dims))
     # The PrimFunc compares lengths with one another at its start. TVM relies on this, except for outputs.
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
-    said = str(expected) if value is expected else f"{expected} = {value}"
+    requirement = str(expected) if value is expected else f"{expected} = {value}"
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
-    text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {said}"
+    text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {requirement}"
     code: Code = codes.ARGUMENT_DIMS if late else codes.ARGUMENT_INFO
-    report.say(code, _said(call, text), call, help=_fix(have, want), labels=places, spec_only=late)
+    report.say(code, _with_operator(call, text), call, help=_fix(have, want), labels=places, spec_only=late)
     return late
 
 
@@ -191,7 +191,7 @@ def _say_maybe(report: Report, call: e.Call, text: str, have: _Actual, want: s.S
     notes = counterexample(have.info, want)
     fix = "write the lengths as the PrimFunc computes them"
     report.say(
-        codes.MAYBE_ARGUMENT, _said(call, f"{text}: whether they agree is known only at run time"), call, help=fix,
+        codes.MAYBE_ARGUMENT, _with_operator(call, f"{text}: whether they agree is known only at run time"), call, help=fix,
         notes=notes,
     )  # fmt: skip
 
@@ -200,5 +200,5 @@ def _name(call: e.Call) -> str:
     return getattr(call.args[0], "name", "the PrimFunc")
 
 
-def _said(call: e.Call, text: str) -> str:
+def _with_operator(call: e.Call, text: str) -> str:
     return f"{getattr(call.op, 'name', '')}: {text}"

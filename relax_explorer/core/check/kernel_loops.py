@@ -102,9 +102,9 @@ class _Loops:
         used = self._of(*node.indices)
         for loop in races:
             if loop not in used and loop not in self.private.get(node.buffer, ()):
-                text = f"every iteration of the {_said(loop)} loop over {loop.var.name} writes the same element of {node.buffer.name}"
+                text = f"every iteration of the {_loop_kind(loop)} loop over {loop.var.name} writes the same element of {node.buffer.name}"
                 self._say(codes.WRITE_RACE, text, node)
 
 
-def _said(loop: t.For) -> str:
+def _loop_kind(loop: t.For) -> str:
     return "parallel" if loop.kind == "parallel" else loop.thread or "thread"

@@ -58,10 +58,10 @@ def _match_value(want: s.PrimStructInfo, have: s.PrimStructInfo, mapping: Mappin
 
 
 _MATCH: dict[type, Callable[[Any, Any, Mapping], None]] = {
-    s.TensorStructInfo: lambda want, have, found: _match(want.dims, have.lengths, found),
-    s.ShapeStructInfo: lambda want, have, found: _match(want.values, have.values, found),
+    s.TensorStructInfo: lambda want, have, mapping: _match(want.dims, have.lengths, mapping),
+    s.ShapeStructInfo: lambda want, have, mapping: _match(want.values, have.values, mapping),
     s.PrimStructInfo: _match_value,
-    s.TupleStructInfo: lambda want, have, found: match_params(want.fields, have.fields, found),
+    s.TupleStructInfo: lambda want, have, mapping: match_params(want.fields, have.fields, mapping),
 }
 _BOUND: PerNode[frozenset[p.PrimVar]] = PerNode()
 _FREE: PerNode[frozenset[p.PrimVar]] = PerNode()

@@ -19,7 +19,7 @@ def is_missing(expr: e.Expr) -> bool:
     return type(expr) is e.Constant and expr.data is None and isinstance(expr.struct_info, s.TensorStructInfo)
 
 
-def rests_on_missing(value: e.Expr, definitions: Mapping[e.Var, e.Expr]) -> bool:
+def depends_on_missing(value: e.Expr, definitions: Mapping[e.Var, e.Expr]) -> bool:
     """True if `value` depends on such a constant, directly or through variables with incomplete StructInfo."""
     stack, seen = [value], {value}
     while stack and len(seen) < _FAR:

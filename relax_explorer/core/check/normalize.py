@@ -41,20 +41,20 @@ def normalize(module: IRModule, after: IRModule | None = None) -> IRModule:
 
 
 def normalize_with(
-    module: IRModule, unsaid_is_pure: bool = False, after: IRModule | None = None
+    module: IRModule, assume_pure: bool = False, after: IRModule | None = None
 ) -> tuple[IRModule, Report]:
     """The module in normal form, and the diagnostics of inference. If a rule fails, the StructInfo is Object.
 
-    With `unsaid_is_pure`, a function without a declared purity counts as pure, as in TVM. Problems of bindings that also
+    With `assume_pure`, a function without a declared purity counts as pure, as in TVM. Problems of bindings that also
     stand in `after` are not reported again.
     """
     report = Report()
-    key = unsaid_is_pure, prover_in_use(), edition()
+    key = assume_pure, prover_in_use(), edition()
     if key in _IN_NORMAL_FORM.get(module, ()):
         return module, report
     whole = {name: _with_sequence(fn) for name, fn in module.functions.items()}
     with collector_at_rest():
-        new = _ModuleNormalizer(module.having(whole), report, unsaid_is_pure, after).run()
+        new = _ModuleNormalizer(module.having(whole), report, assume_pure, after).run()
     if after is None and new is module and not report.items:
         _IN_NORMAL_FORM.setdefault(module, set()).add(key)
     return new, report
@@ -66,15 +66,15 @@ _NORMAL_FORMS: WeakKeyDictionary[IRModule, IRModule] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class _Stay:
-    """A run that left a function unchanged without a diagnostic: its inputs, and its findings."""
+class _Run:
+    """One run of the normalizer on a function: its inputs, and its findings."""
 
-    rests_on: tuple[object, ...]
+    inputs: tuple[object, ...]
     has_effect: bool
     is_unread: bool
 
 
-_STAYS: PerNode[_Stay] = PerNode()  # by function; the latest run
+_UNCHANGED: PerNode[_Run] = PerNode()  # the latest run that left a function unchanged without a diagnostic
 
 
 def normal_form_of(module: IRModule) -> IRModule:
@@ -94,14 +94,12 @@ def _with_sequence(fn: Any) -> Any:
 class _ModuleNormalizer:
     """Normalizes the functions of a module, group by group of the call graph."""
 
-    def __init__(
-        self, module: IRModule, report: Report, unsaid_is_pure: bool, after: IRModule | None
-    ) -> None:
-        self.module, self.report, self.unsaid_is_pure = module, report, unsaid_is_pure
-        self.settings = unsaid_is_pure, prover_in_use(), edition()
+    def __init__(self, module: IRModule, report: Report, assume_pure: bool, after: IRModule | None) -> None:
+        self.module, self.report, self.assume_pure = module, report, assume_pure
+        self.settings = assume_pure, prover_in_use(), edition()
         self.after = {} if after is None else after.functions
         self.graph = call_graph(module)
-        self.kernels_stand = all(
+        self.kernels_unchanged = all(
             fn is self.after.get(name) for name, fn in module.functions.items() if type(fn) is not e.Function
         )
         self.done: dict[str, e.Function] = {}
@@ -126,14 +124,16 @@ class _ModuleNormalizer:
                 break
             self.pure.update(dict.fromkeys(impure, False))
         self.report.extend(report)
-        unsaid = [name for name in group if recursive and self._function_of(name).ret_struct_info is None]
-        for name in unsaid:
+        unannotated = [
+            name for name in group if recursive and self._function_of(name).ret_struct_info is None
+        ]
+        for name in unannotated:
             text = f"{name!r} is recursive and has no return annotation"
             fix = codes.RECURSION_UNANNOTATED.fix
             self.report.say(
                 codes.RECURSION_UNANNOTATED, text, self._function_of(name), help=fix, spec_only=True
             )
-        if unsaid:  # calls of these functions were inferred before their results were known
+        if unannotated:  # calls of these functions were inferred before their results were known
             done = {name: self.done[name] for name in group}
             self.module = self.module.having({**self.module.functions, **done})
             for name in group:
@@ -147,39 +147,41 @@ class _ModuleNormalizer:
     def _function(self, name: str, report: Report) -> bool:
         """Normalize one function. True if it is impure without declaring it."""
         fn = self._function_of(name)
-        rests_on = self._rests_on(fn)
-        stay = _STAYS.get(id(fn))
-        if stay is None or stay.rests_on != rests_on:
-            stay = self._normalized(name, fn, report, rests_on)
+        inputs = self._inputs(fn)
+        run = _UNCHANGED.get(id(fn))
+        if run is None or run.inputs != inputs:
+            run = self._normalized(name, fn, report, inputs)
         else:
             self.done[name] = fn
-        if stay.is_unread:
+        if run.is_unread:
             self.unread.add(name)
-        return stay.has_effect and stated(fn) is None and not self.unsaid_is_pure
+        return run.has_effect and stated(fn) is None and not self.assume_pure
 
-    def _rests_on(self, fn: e.Function) -> tuple[object, ...]:
+    def _inputs(self, fn: e.Function) -> tuple[object, ...]:
         """The inputs of the normal form of a function, beside the function itself."""
         names = mentioned(fn)
         signatures = tuple([(self.signature(name), name in self.unread) for name in names])
         return *self.settings, self.module.global_infos, signatures
 
-    def _normalized(self, name: str, fn: e.Function, report: Report, rests_on: tuple[object, ...]) -> _Stay:
+    def _normalized(self, name: str, fn: e.Function, report: Report, inputs: tuple[object, ...]) -> _Run:
         """Normalize a function without a valid cached run."""
         before, count = self.after.get(name), len(report.items)
         known = tuple(bindings(before)) if type(before) is e.Function else ()
-        stand = self.kernels_stand and all(self._stands(callee) for callee in self.graph[name])
+        callees_unchanged = self.kernels_unchanged and all(
+            self._is_unchanged(callee) for callee in self.graph[name]
+        )
         normalizer = FunctionNormalizer(
-            report, self.signature, self.unsaid_is_pure, known=known, callees_stand=stand
+            report, self.signature, self.assume_pure, known=known, callees_unchanged=callees_unchanged
         )
         normalizer.infer.places = self.module.global_infos
         normalizer.infer.unread = self.unread
         new = self.done[name] = normalizer.run(fn)
-        stay = _Stay(rests_on, normalizer.has_effect, normalizer.is_unread)
+        run = _Run(inputs, normalizer.has_effect, normalizer.is_unread)
         if new is fn and len(report.items) == count and not known:
-            _STAYS.add(fn, stay)
-        return stay
+            _UNCHANGED.add(fn, run)
+        return run
 
-    def _stands(self, name: str) -> bool:
+    def _is_unchanged(self, name: str) -> bool:
         """True if a function has the same signature as before the edit."""
         before = self.after.get(name)
         if before is None or before is self.module.functions.get(name):

@@ -16,7 +16,7 @@ from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.emission import FreshNames, OpenBlocks
 from relax_explorer.core.check.infer import Inferrer, Signature
 from relax_explorer.core.check.matching import holds_function
-from relax_explorer.core.check.missing import rests_on_missing
+from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.check.normal_form import calls_first
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report
@@ -49,12 +49,12 @@ class FunctionNormalizer:
         self,
         report: Report,
         signature: Signature,
-        unsaid_is_pure: bool,
+        assume_pure: bool,
         outer: FunctionNormalizer | None = None,
         known: Iterable[e.Binding] = (),
-        callees_stand: bool = False,
+        callees_unchanged: bool = False,
     ) -> None:
-        self.report, self.unsaid_is_pure = report, unsaid_is_pure
+        self.report, self.assume_pure = report, assume_pure
         self.infer = Inferrer(report, signature)
         # The current variable for each original one. A nested function removes its entries at its end.
         self.vars: dict[e.Var, e.Var] = outer.vars if outer else {}
@@ -73,7 +73,7 @@ class FunctionNormalizer:
         # Bindings that are in normal form already, by identity; the caller keeps them alive.
         self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
         # True if no input of a known binding changed so far. Then the inputs are not compared.
-        self.all_stands = callees_stand if outer is None else False
+        self.inputs_unchanged = callees_unchanged if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
             self.infer.callees = outer.infer.callees
@@ -106,11 +106,11 @@ class FunctionNormalizer:
             # callers can't see the variables, not even the parameters
             ret = erase(derived, params_dims, (), self.dims - params_dims)
         elif body.body not in self.infer.poisoned and written not in self.infer.poisoned:
-            trusted = rests_on_missing(body.body, self.infer.definitions)
+            trusted = depends_on_missing(body.body, self.infer.definitions)
             held_info = self.infer.pinned(body.body)
             claims.check_return(self.report, fn, derived, held_info, params_dims, trusted)
         new = replace(fn, body=body, ret_struct_info=ret)
-        info = function_info(new, self.unsaid_is_pure or not self.has_effect)
+        info = function_info(new, self.assume_pure or not self.has_effect)
         return new if new.struct_info is info else replace(new, struct_info=info)
 
     def _params(self, fn: e.Function) -> e.Function:
@@ -155,7 +155,7 @@ class FunctionNormalizer:
 
     def binding(self, binding: e.Binding) -> None:
         """One binding in normal form, after those of its sub-expressions."""
-        if id(binding) in self.known and self._stands(binding):
+        if id(binding) in self.known and self._is_unchanged(binding):
             return
         if not isinstance(binding, e.VarBinding):
             self._match_cast(binding)
@@ -216,13 +216,13 @@ class FunctionNormalizer:
         held_info = self.infer.pinned(value)
         return claims.annotated(self.report, binding, derived, held_info, self.dims, definitions)
 
-    def _stands(self, binding: e.Binding) -> bool:
+    def _is_unchanged(self, binding: e.Binding) -> bool:
         """Keep a known binding unchanged. False if one of its inputs changed, or if bindings are nested in its value."""
         if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function, e.SeqExpr):
             return False
         if self.ending:
             return False
-        if not (self.all_stands or self._reads_the_same(binding)):
+        if not (self.inputs_unchanged or self._reads_the_same(binding)):
             return False
         if not self.has_effect:
             self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
@@ -234,8 +234,10 @@ class FunctionNormalizer:
 
     def _reads_the_same(self, binding: e.VarBinding) -> bool:
         """True if every variable and function that a known binding reads is unchanged."""
-        said = binding.value.sinfo_args if type(binding.value) is e.Call else ()
-        holders = [held for info in (binding.annotation, *said) if info for held in info_holders(info)]
+        arguments = binding.value.sinfo_args if type(binding.value) is e.Call else ()
+        holders = [
+            holder for info in (binding.annotation, *arguments) if info for holder in info_holders(info)
+        ]
         parts: list[e.Expr] = [binding.value, *holders]
         while parts:
             part = parts.pop()
@@ -288,7 +290,7 @@ class FunctionNormalizer:
 
     def _inner(self, fn: e.Function) -> tuple[e.Function, bool]:
         """A nested function in normal form. The second value is True if nothing is known about its result."""
-        inner = FunctionNormalizer(self.report, self.infer.signature, self.unsaid_is_pure, self)
+        inner = FunctionNormalizer(self.report, self.infer.signature, self.assume_pure, self)
         count = len(self.vars)
         new = inner.run(fn)
         while len(self.vars) > count:
@@ -312,7 +314,7 @@ class FunctionNormalizer:
         self.bound.add(var)
         self.vars[var] = new
         self._scope(new)
-        self.all_stands = self.all_stands and new is var
+        self.inputs_unchanged = self.inputs_unchanged and new is var
         return new
 
     def _scope(self, var: e.Var) -> None:

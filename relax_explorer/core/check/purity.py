@@ -59,16 +59,16 @@ def stated(fn: e.Function) -> bool | None:
     """The declared purity of a function, by `pure=` or by its attribute; None if it declares none."""
     if fn.pure is not None:
         return fn.pure
-    said = fn.attrs.get("pure")
-    return None if said is None else bool(said)
+    attribute = fn.attrs.get("pure")
+    return None if attribute is None else bool(attribute)
 
 
 def is_pure(fn: e.Function, has_effect: bool) -> bool:
     """True if calls of the function are pure: by its declaration, or else by its body."""
     if forced(fn):
         return True
-    said = stated(fn)
-    return said if said is not None else not has_effect
+    declared = stated(fn)
+    return declared if declared is not None else not has_effect
 
 
 def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
@@ -100,20 +100,20 @@ def _impure_inside(value: e.Expr) -> Iterator[e.Call]:
         stack.extend([part for part in parts if type(part) not in e.LEAVES])
 
 
-def violations(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
+def violations(fn: e.Function, assume_pure: bool) -> Iterator[Diagnostic]:
     """Impure calls in dataflow blocks and in functions declared pure; in `fn` and its nested functions.
 
-    With `unsaid_is_pure`, a function without a declared purity counts as pure, as in TVM.
+    With `assume_pure`, a function without a declared purity counts as pure, as in TVM.
     """
     stack = [fn]
     while stack:
         current = stack.pop()
-        yield from _of_function(current, unsaid_is_pure)
+        yield from _of_function(current, assume_pure)
         stack.extend(_inner(current))
 
 
-def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
-    calls, said = list(impure_calls(fn)), stated(fn)
+def _of_function(fn: e.Function, assume_pure: bool) -> Iterator[Diagnostic]:
+    calls, declared = list(impure_calls(fn)), stated(fn)
     if forced(fn):
         if stated(fn) is False:
             yield _problem(codes.FORCE_PURE_MIXED, "both pure=False and relax.force_pure are set", fn)
@@ -123,16 +123,16 @@ def _of_function(fn: e.Function, unsaid_is_pure: bool) -> Iterator[Diagnostic]:
             )
         calls = [
             entry for entry in calls if entry[2]
-        ]  # a dataflow block has no effects whatever the function says
+        ]  # even in a function forced to be pure, a dataflow block must have no effects
     for call, binding, inside in calls:
         place = call if call.span else binding
         code = codes.IMPURE_IN_DATAFLOW if inside else codes.IMPURE_IN_PURE
         problem = _problem(code, "this call may have a side effect", place)
-        if inside or said is True:
+        if inside or declared is True:
             yield problem if is_impure(call) else replace(problem, spec_only=True)
-        elif said is None and unsaid_is_pure and is_impure(call):
+        elif declared is None and assume_pure and is_impure(call):
             yield problem
-    if said is None and not forced(fn) and not unsaid_is_pure and calls:
+    if declared is None and not forced(fn) and not assume_pure and calls:
         first = calls[0][0]
         text = "the function may have a side effect, but does not declare it"
         label = Label(first, "this call may have one") if first.span else None

@@ -67,8 +67,8 @@ class Stopping:
 
     def _body(self, fn: e.Function) -> bool:
         """True if a call with fitting arguments may stop the run."""
-        derived, said = fn.body.struct_info, fn.ret_struct_info
-        unproven = derived is None or said is None or not always_fits(derived, said)
+        derived, declared = fn.body.struct_info, fn.ret_struct_info
+        unproven = derived is None or declared is None or not always_fits(derived, declared)
         return unproven or any(self.binding(b) for block in fn.body.blocks for b in block.bindings)
 
     def _if(self, value: e.If) -> bool:

@@ -26,8 +26,8 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 
 
-def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagnostic]:
-    """Every violation in a module, function by function. `unsaid_is_pure` is as in `purity.violations`."""
+def violations(module: IRModule, assume_pure: bool = False) -> Iterator[Diagnostic]:
+    """Every violation in a module, function by function. `assume_pure` is as in `purity.violations`."""
     graph = call_graph(module)
     recursive = {
         name: frozenset(group) for group in components(graph) if is_recursive(group, graph) for name in group
@@ -43,7 +43,7 @@ def violations(module: IRModule, unsaid_is_pure: bool = False) -> Iterator[Diagn
             yield _problem(codes.GLOBAL_SYMBOL, text, fn, spec_only=kernel)
         if type(fn) is e.Function:
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
-            yield from purity.violations(fn, unsaid_is_pure)
+            yield from purity.violations(fn, assume_pure)
     yield from kernel_calls.violations(module)
     yield from kernel_loops.violations(module)
     yield from _outside(module)
@@ -98,7 +98,7 @@ class _Scopes:
         self.local: e.Var | None = None  # the variable of the current local function
         self.callees = Callees()
         self.right: set[s.StructInfo] = set()  # the correct StructInfos of this scope
-        self.said = 0
+        self.reported = 0
 
     def check(self) -> list[Diagnostic]:
         """The violations of the function."""
@@ -106,7 +106,7 @@ class _Scopes:
         return self.report.items
 
     def _say(self, code: Code, text: str, place: object, spec_only: bool = False) -> None:
-        self.said += 1
+        self.reported += 1
         self.report.say(code, text, place, help=code.fix, spec_only=spec_only)
 
     def _function(self, fn: e.Function) -> None:
@@ -149,13 +149,13 @@ class _Scopes:
     def _info(self, info: s.StructInfo | None, place: object) -> None:
         if info is None or info in self.right:
             return
-        said, holders = self.said, info_holders(info)
+        count, holders = self.reported, info_holders(info)
         self._dims(free_dims(info), place)
         self._element(info, place)
         for var in holders:
             if self.vars.get(var, -1) < self.depth:
                 self._use(var, place)
-        if self.said == said and not holders:
+        if self.reported == count and not holders:
             self.right.add(info)
 
     def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:

@@ -153,10 +153,10 @@ def check_value(
     value: Value,
     expected: s.StructInfo,
 ) -> None:
-    """Hold a value against the type that the rule gave for these operands, and against that of its variable.
+    """Compare a value with its inferred type for these operands, and with the type of its variable.
 
-    The first can only fail by a fault of ours. The second fails where an operand is not what its type says, as what a packed
-    function gives may not be, and where TVM's rule takes for granted that an axis is long enough.
+    The first comparison fails only by a bug of ours. The second fails if an operand does not have its stated type (a packed
+    function may return something else), or if TVM's rule assumes that an axis is long enough.
     """
     stated, scope = at.node.struct_info or s.OBJECT, machine.scope(frame)
     try:
@@ -177,7 +177,7 @@ def check_value(
 
 
 def _other_than_stated(frame: Frame, call: e.Call, op: type[Op], args: Sequence[Value], scope: Any) -> str:
-    """Which operand is not what its type says; empty when each is."""
+    """A sentence about the first operand that does not have its stated type; empty if there is none."""
     for n, (value, arg) in enumerate(zip(args, call.args, strict=True)):
         try:
             match(value, arg.struct_info or s.OBJECT, dict(frame.dims), scope)
