@@ -1,4 +1,4 @@
-"""What simplify and the prover say, held against every assignment of small lengths."""
+"""Results of simplify and the prover, compared with every assignment of small lengths."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_same_expression_in_another_order_is_equal(a: p.PrimExpr) -> None:
 
 
 def turned(expr: p.PrimExpr) -> p.PrimExpr:
-    """The operands of every sum and product exchanged."""
+    """The expression with the operands of every sum and product swapped."""
     children = tuple(turned(child) for child in expr.children())
     if isinstance(expr, (p.Add, p.Mul, p.Min, p.Max)):
         children = children[::-1]

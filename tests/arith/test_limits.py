@@ -25,7 +25,7 @@ HUGE = 2**62
 
 
 def value(expr: p.PrimExpr, dims: dict[p.PrimVar, int]) -> int | None:
-    """None where evaluation fails."""
+    """The value, or None if evaluation fails."""
     try:
         return evaluate(expr, dims)  # type: ignore[no-any-return]  # integers throughout
     except Undefined:

@@ -1,4 +1,4 @@
-"""Answers of the prover held against z3, which knows all integers, and all of int64 with its wrapping."""
+"""Answers of the prover, compared with z3 over all integers and over wrapping int64."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.support.dimensions import VARIABLES, M, N, conditions, expressions, l
 z3 = pytest.importorskip("z3")
 LENGTHS = {var: z3.Int(var.name) for var in VARIABLES}
 WORDS = {var: z3.BitVec(var.name, 64) for var in VARIABLES}
-Meaning = tuple[Any, Any]  # the term, and where it is defined
+Meaning = tuple[Any, Any]  # the term, and the condition under which it is defined
 
 
 def meaning(expr: p.PrimExpr) -> Meaning:
-    """An expression over unbounded integers."""
+    """The z3 term of an expression over unbounded integers."""
     if isinstance(expr, p.PrimVar):
         return LENGTHS[expr], z3.BoolVal(True)
     if isinstance(expr, p.IntImm):
@@ -44,7 +44,7 @@ def meaning(expr: p.PrimExpr) -> Meaning:
 
 
 def floored(a: Any, b: Any) -> Any:
-    return z3.If(b > 0, a / b, (-a) / (-b))  # z3 rounds down when the divisor is positive
+    return z3.If(b > 0, a / b, (-a) / (-b))  # z3 rounds down if the divisor is positive
 
 
 def truncated(a: Any, b: Any) -> Any:
@@ -71,7 +71,7 @@ OPERATORS = {
 
 
 def found(*constraints: Any, milliseconds: int = 300) -> Any:
-    """Lengths that satisfy all constraints: sat, unsat, or unknown when it takes too long."""
+    """The result of a search for lengths that satisfy all constraints: sat, unsat, or unknown after too long a time."""
     solver = z3.Solver()
     solver.set("timeout", milliseconds)
     solver.add(*[length >= 0 for length in LENGTHS.values()], *constraints)
@@ -116,7 +116,7 @@ def test_prove_under_agrees(facts: list[Any], condition: p.PrimExpr) -> None:
 
 @st.composite
 def sums(draw: Any) -> p.PrimExpr:
-    """Linear expressions with quotients by literals, which the prover should decide as z3 does."""
+    """Linear expressions with quotients by literals; the prover should decide them like z3."""
     total: p.PrimExpr = draw(literals())
     for _ in range(draw(st.integers(1, 3))):
         term = draw(st.sampled_from((N, M))) * draw(st.integers(1, 6)) + draw(st.integers(0, 5))
@@ -134,7 +134,7 @@ def test_what_follows_from_the_sign_of_a_quotient_is_found(a: p.PrimExpr, more: 
 
 
 def word(expr: p.PrimExpr) -> Any:
-    """An expression over int64 that wraps."""
+    """The z3 term of an expression over wrapping int64."""
     if isinstance(expr, p.PrimVar):
         return WORDS[expr]
     if isinstance(expr, p.IntImm):
@@ -162,7 +162,7 @@ def test_identities_of_sums_and_products_hold_with_wrapping_too(expr: p.PrimExpr
 
 
 def test_a_quotient_is_exact_only_without_wrapping() -> None:
-    """Which is why overflow has to be an error: the prover says that `n * 4 // 4` is `n`."""
+    """This is why overflow must be an error: the prover concludes that `n * 4 // 4` is `n`."""
     assert equal(N * 4 // 4, N) is Answer.YES
     word_n, four = WORDS[N], z3.BitVecVal(4, 64)
     differs = word_n * four / four != word_n

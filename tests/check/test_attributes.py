@@ -1,4 +1,4 @@
-"""Operands and attributes of a kind that the operator does not take are the program's mistake, said before its rule looks."""
+"""A wrong kind of operand or attribute is a mistake of the program, reported before the operator's rule runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A problem with lengths says where each came from: the definitions behind the operand, the nearest first."""
+"""A problem with lengths shows the source of each: the definitions behind the operand, nearest first."""
 
 from __future__ import annotations
 

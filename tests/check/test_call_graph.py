@@ -1,4 +1,4 @@
-"""Who mentions whom is found wherever it stands: also in trees that are not in normal form."""
+"""The call graph includes references anywhere, also in trees that are not in normal form."""
 
 from __future__ import annotations
 

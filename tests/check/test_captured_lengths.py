@@ -1,4 +1,4 @@
-"""What check says of a function where a function type is wanted comes true when the program runs."""
+"""Verdicts of check about functions as arguments, results and annotations come true at run time."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class M:
 
 {lines}
 """
-"""`make` gives a function of the length of its argument; `own` and `any` take any length, `fixed` that of x."""
+"""`make` returns a function of the length of its argument; `own` and `any` take any length, `fixed` the length of x."""
 
 VALUES = {
     "own": "v = own",
@@ -89,7 +89,7 @@ VALUES = {
 
 
 def function(*lengths: str) -> str:
-    """The StructInfo of a function that takes tensors of these lengths and gives one of the first."""
+    """The StructInfo of a function that takes tensors of these lengths and returns one of the first."""
     tensors = [f'R.Tensor(({length},), "float32")' for length in lengths]
     return f"R.Callable(({', '.join(tensors)},), {tensors[0]}, True)"
 
@@ -111,7 +111,7 @@ def program(lines: str, outside: str, result: str) -> str:
 
 
 def run(lines: str, outside: str = TARGETS["any"]) -> tuple[set[str], int]:
-    """The codes that check says of the last line but one, and how many of the runs with LENGTHS fail, or can't be."""
+    """The codes that check reports about the last line but one, and how many runs with LENGTHS fail, or can't run."""
     text = program(lines, outside, "(x, done)")
     number = len(text.rstrip().splitlines()) - 1
     problems = [item for item in rxe.check(text) if item.span is not None and item.span.line == number]
@@ -127,7 +127,7 @@ def run(lines: str, outside: str = TARGETS["any"]) -> tuple[set[str], int]:
     return {item.code.id for item in problems}, failed
 
 
-# Which function it is, the checker does not know.
+# The checker does not know the function.
 CHOSEN = {"returned", "branch", "mixed branch"}
 
 

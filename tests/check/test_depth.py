@@ -1,4 +1,4 @@
-"""Neither the depth nor the length of a program is bounded by the stack."""
+"""The stack limits neither the depth nor the length of a program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEEP = 10_000
 
 
 def nest(kind: str) -> e.Function:
-    """A function whose result is computed by as many calls in each other, some through tuples."""
+    """A function whose result is a nest of this many calls, some inside tuples."""
     x = var("x")
     value: e.Expr = x
     for _ in range(DEEP):
@@ -36,7 +36,7 @@ def test_fields_of_fields_become_bindings() -> None:
 
 
 def test_nested_tuples_stay_one_operand() -> None:
-    """Each level is looked at once: the tuple of a tuple of … is a leaf."""
+    """Each level is visited once: the tuple of a tuple of … is a leaf."""
     x = var("x")
     value: e.Expr = x
     for _ in range(400):
@@ -74,7 +74,7 @@ def test_long_sums_are_read_and_printed() -> None:
 
 
 def test_long_blocks_and_many_names_are_linear() -> None:
-    """As many fresh names as bindings; a search from the start for each would take minutes."""
+    """As many fresh names as bindings; searching each from the start would take minutes."""
     x = var("x")
     rows, last = [], x
     for number in range(30_000):

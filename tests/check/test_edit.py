@@ -1,4 +1,4 @@
-"""Inference after an edit looks again at what the edit changed and at what depends on it, and at nothing else."""
+"""Inference after an edit visits the changed bindings and their dependents, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Module:
 
 
 def edited(module: rxe.IRModule, name: str, value: Any) -> rxe.IRModule:
-    """The module with another value for the binding of `name` in `main`, made from the old one."""
+    """The module with another value for the binding of `name` in `main`, built from the old one."""
     main = module["main"]
     blocks = []
     for block in main.body.blocks:
@@ -47,7 +47,7 @@ def edited(module: rxe.IRModule, name: str, value: Any) -> rxe.IRModule:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[e.Call]:
-    """The calls whose operators were asked what they give."""
+    """The calls whose operators were inferred."""
     calls: list[e.Call] = []
     rule = infer.Inferrer.operator
 

@@ -1,4 +1,4 @@
-"""What can't be read in one place hides no problem of another, and makes none."""
+"""An unreadable part hides no problem elsewhere, and causes none."""
 
 from __future__ import annotations
 

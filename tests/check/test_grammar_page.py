@@ -37,7 +37,7 @@ def _fields(kind: type) -> set[str]:
 
 
 def _written() -> dict[str, set[str]]:
-    """The classes of the page with their fields."""
+    """The classes on the page with their fields."""
     blocks = re.findall(r"```\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     text = re.sub(r"#.*", "", "\n".join(blocks))
     fields: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""Calls of PrimFuncs with destinations: what is said of arguments that don't fit, and what is left to the run."""
+"""Calls of PrimFuncs with destinations: the problems of wrong arguments, and the checks left to run time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Module:
         r = R.call_tir(CALL)
         return r
 """
-# The rest of the call, the code, what the message says.
+# The arguments of the call, the code, the message.
 WRONG = [
     ('cls.double, (), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "double takes 2 parameters; the call passes 0 and allocates 1"),
     ('cls.double, (x, x), out_ty=R.Tensor((2, 6), "float32")', "RX0212", "the call passes 2 and allocates 1"),
@@ -65,7 +65,7 @@ def program(call: str) -> str:
 
 
 def problems(call: str) -> list[Diagnostic]:
-    """What is said about the call."""
+    """The problems of the call."""
     return [item for item in rxe.check(rxe.parse(program(call))) if item.code.id.startswith("RX02")]
 
 
@@ -201,7 +201,7 @@ FITS = {
     "the last in place": f"cls.first, (x, R.prim_value(3), x), inplace_indices=[2], {TWO}",
     "none but one in place": f"cls.first, (x, R.prim_value(3)), inplace_indices=[0, -1], out_ty=[{TWO[7:]}, {TWO[7:]}]",
 }
-# For each: the code and the level in the profile of TVM, the words of the message and the help, the labels.
+# For each: the code and its level in the profile `tvm`, the message, the help, the labels.
 DIFFERS = {
     "a float": (
         f"cls.first, (x, f), {TWO}",

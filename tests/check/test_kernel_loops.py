@@ -1,4 +1,4 @@
-"""Loops that run at once and write one element, and axes bound twice, are told of; what is right is not."""
+"""Parallel iterations that write the same element, and axes bound twice, get a warning; correct loops do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that certainly end without an error, and kernels that may stop: each line is a body over A[n, 4], B[n, 4] and I[n]."""
+"""Kernels that never fail, and kernels that may stop: each line is a body over A[n, 4], B[n, 4] and I[n]."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_part_of_a_buffer_may_not_fit() -> None:
 
 
 def test_too_few_indices_may_stop() -> None:
-    """No text says so; a program may be made so."""
+    """No text expresses this, but a program may be built so."""
     whole = kernel(RETURN["an element of each"])
     assert not kernel_may_stop(whole)
     assert kernel_may_stop(replace(whole, body=without_an_index(whole.body)))

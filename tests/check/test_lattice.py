@@ -1,4 +1,4 @@
-"""Laws of the order of types and of StructInfo, and that its answers come true when a program runs."""
+"""Laws of the order of types and of StructInfo, and runs that confirm its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions of two thousand terms, which nest two thousand times to the left, work everywhere."""
+"""Dimensions of two thousand terms, nested two thousand levels to the left, work everywhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_explorer.core.tir.intervals import Intervals
 from tests.perf.generate import dimension
 
 TERMS = 2_000
-# Passes that a program of operators goes through; each walks over the dimensions in its own way.
+# Passes on a program of operators; each one walks over the dimensions in its own way.
 PASSES = (
     "CanonicalizeBindings",
     "EliminateCommonSubexpr",
@@ -85,7 +85,7 @@ def test_kernels_with_long_sums_run() -> None:
 def test_arithmetic_on_them() -> None:
     n, m = p.PrimVar("n"), p.PrimVar("m")
     total = long_sum(n)
-    assert simplify(total) is total  # beyond the size that is simplified
+    assert simplify(total) is total  # beyond the size limit of simplification
     assert equal(total, long_sum(n)) is Answer.YES
     assert equal(total, n * 5) is Answer.UNKNOWN
     few = long_sum(n, 300)

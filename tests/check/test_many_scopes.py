@@ -1,4 +1,4 @@
-"""Closures and branches cost what they hold, however much is in scope around them."""
+"""The cost of closures and branches depends on their content, not on the number of variables in scope around them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _branches(count: int) -> str:
 
 
 def _steps(work: Callable[[], object]) -> int:
-    """How many lines of the checker `work` executes, each round of a comprehension's generator counting too."""
+    """The number of lines of the checker that `work` executes; each step of a comprehension counts, too."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: object) -> object:
@@ -84,7 +84,7 @@ def test_scopes_do_not_copy_what_is_around_them(statements: Callable[[int], str]
 
 def test_closures_in_a_dataflow_block_do_not_walk_over_its_variables() -> None:
     modules = [relax_explorer.parse(HEAD + _closures_in_dataflow(count)) for count in (5, 20, 40, 80)]
-    relax_explorer.check(modules[0])  # what is loaded and kept once
+    relax_explorer.check(modules[0])  # fills caches
     steps = [_steps(lambda module=module: relax_explorer.check(module)) for module in modules]  # type: ignore[misc]
     assert steps[3] - steps[2] <= 2.2 * (steps[2] - steps[1])
 

@@ -1,4 +1,4 @@
-"""Constants without data are said of once, wherever they stand, and how many there are."""
+"""Constants without data are reported once with their number, wherever they are."""
 
 from __future__ import annotations
 

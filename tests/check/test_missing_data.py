@@ -1,4 +1,4 @@
-"""Text that was printed without show_meta=True: said once, annotations are trusted, real errors are still found."""
+"""Text printed without show_meta=True: one diagnostic, trusted annotations, and real errors are still found."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_run_says_what_it_lacks(tmp_path: Path) -> None:
 
 
 def test_constants_without_data_are_told_from_those_with_data() -> None:
-    """A pass that folds constants gives the text a metadata block, and the numbers in it are its own."""
+    """A pass that folds constants gives the text a metadata block, and its numbers are those of the new constants."""
     text = (
         HEAD.replace("(2, 4)", "(2, 3)")
         + f"    a = R.add(R.zeros((2, 3), 'float32'), R.ones((2, 3), 'float32'))\n    b = R.add(x, {DATA})\n    return R.add(a, b)\n"

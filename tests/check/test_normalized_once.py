@@ -1,4 +1,4 @@
-"""What was normalized is not normalized again, as long as somebody holds it."""
+"""A normalized module is not normalized again while somebody holds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A view can say how the StructInfo of each variable is known."""
+"""A view can show the origin of each variable's StructInfo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule of ours that fails is said to be our fault, and the program is not blamed."""
+"""A failing rule of this project is reported as its own fault, not the program's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_explorer.core.ops.kit.decl import REQUIRED, Op, attr, operand
 
 
 class Faulty(Op, name="test.faulty"):
-    """Fails as it is told."""
+    """Raises the given exception."""
 
     x: Tensor = operand("any tensor")  # type: ignore[name-defined]  # noqa: F821  # a word of declarations
     kind: str = attr(REQUIRED, "what to raise")

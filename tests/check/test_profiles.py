@@ -1,4 +1,4 @@
-"""What only the specification refuses is an error by itself, and a warning in the profile `tvm`; what both refuse stays one."""
+"""Problems that only the specification knows are errors by default and warnings in the profile `tvm`; common ones stay errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class M:
     def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((2,), "float32"), u: R.Tensor(dtype="float32", ndim=1),
              o: R.Object)RETURNS:
 """
-# For each: the code that the body earns, and what main says that it returns.
+# For each: the code of the body's problem, and the return annotation of main.
 ONLY_HERE = {
     "a width": ('z = R.zeros((2,), "int4")\nreturn z', "RX0154"),
     "a vector as element": ('z = R.zeros((2,), "float32x4")\nreturn z', "RX0150"),

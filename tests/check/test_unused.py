@@ -1,4 +1,4 @@
-"""A value that nothing reads has a note, unless evaluating it does something."""
+"""An unused value gets a note, unless its evaluation has an effect."""
 
 from __future__ import annotations
 

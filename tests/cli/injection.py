@@ -1,4 +1,4 @@
-"""Tries each payload alone, at every place, in every sink: `python -m tests.cli.injection`."""
+"""Try each payload alone, at every place, in every output: `python -m tests.cli.injection`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.ui.test_injection import seen
 
 
 def main() -> int:
-    """How many got through is the exit status."""
+    """Print the payloads that get through; their number is the exit status."""
     tried = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        shell._SAFE.enabled = False  # the panes themselves are asked
+        shell._SAFE.enabled = False  # the panes themselves are tested
         file, other = Path(folder, "p.py"), Path(folder, "other.py")
         other.write_bytes(program("comment", ""))
         for place in PLACES:

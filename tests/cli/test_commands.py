@@ -1,4 +1,4 @@
-"""The command line as a user types it: data on stdout, talk on stderr, and the exit status."""
+"""The command line as a user types it: data on stdout, messages on stderr, and the exit status."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_check_compares_dimensions_by_arithmetic_or_as_they_are_written(tmp_path
 
 
 def test_run_is_silent_about_functions_that_do_not_run() -> None:
-    """Language models of TVM call functions of their cache in dataflow blocks; to embed needs none of them."""
+    """Language models of TVM call functions of their cache in dataflow blocks; embedding needs none of them."""
     done = rxe_cli(
         "run", KV_CACHE, "--func", "embed", "--shape", "vocab=10", "--shape", "s=3", "--input", "ids=arange"
     )
@@ -124,7 +124,7 @@ def test_run_is_silent_about_functions_that_do_not_run() -> None:
 
 
 def test_run_names_a_packed_function_that_is_not_registered(tmp_path: Path) -> None:
-    """A process of its own has the packed functions of the virtual machine only, none of those that tests register."""
+    """A separate process has only the packed functions of the virtual machine, none registered by tests."""
     sample = next(path for path in SAMPLES if path.stem == "09_packed_and_purity")
     program = tmp_path / "packed.py"
     program.write_text(sample.read_text(encoding="utf-8").replace("vm.builtin.copy", "test.f"))

@@ -1,4 +1,4 @@
-"""Settings come from files and the environment, and what is typed wins."""
+"""Settings come from files and the environment, and the command line overrides them."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_opt_writes_nowhere_for_a_file_found_above(folder: Path) -> None:
 
 
 def test_options_that_write_or_read_files_say_so() -> None:
-    """A new option that writes takes a `Target`, which only the kind `target` makes; its words give it away."""
+    """A new option that writes takes a `Target`, which only the kind `target` creates; its help text reveals it."""
     for item in COMMANDS:
         for argument in item.arguments:
             names_a_file = "FILE" in argument.metavar or "write" in argument.doc or "save" in argument.doc

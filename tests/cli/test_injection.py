@@ -1,4 +1,4 @@
-"""No text of a program, a file name or a command line steers the terminal: every payload at every place into every sink.
+"""No text of a program, a file name or a command line steers the terminal: every payload at every place in every output.
 
 `python -m tests.cli.injection` tries the payloads one by one.
 """
@@ -48,7 +48,7 @@ def into(sink: str, file: Path, other: Path) -> Result:
 
 
 def reached(done: Result) -> str:
-    """What got through, and what went wrong; empty when all is well."""
+    """The payloads that got through, and errors; empty if all is well."""
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         return repr(done.exception)
     return unsafe((done.stdout_bytes + done.stderr_bytes).decode("utf-8", "surrogateescape"))
@@ -103,7 +103,7 @@ ARGUMENTS = [
 @pytest.mark.parametrize("words", ARGUMENTS, ids=" ".join)
 @pytest.mark.parametrize("payload", [SHORT, LATER], ids=["short", "later"])
 def test_what_is_typed_comes_back_safe(words: tuple[str, ...], payload: str, other: Path) -> None:
-    payload = payload.replace("\ud800", "\udc9b")  # what a command line can hold
+    payload = payload.replace("\ud800", "\udc9b")  # characters allowed on a command line
     arguments = [word.replace("§", payload).replace("FILE", str(other)) for word in words]
     assert not reached(CliRunner().invoke(group, arguments))
 

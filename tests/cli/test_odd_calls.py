@@ -1,4 +1,4 @@
-"""Odd calls of every command end with the status that they deserve: never with a traceback, never as an error of ours."""
+"""Odd command lines end with the expected status: never with a traceback, never as an internal error."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_standard_input_has_the_limit_of_files(monkeypatch: pytest.MonkeyPatch, 
 
 
 def real(command: str, program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A call of the shell, where `rxe` is the command line and `$p` a program."""
+    """A command line in the shell, where `rxe` is the program and `$p` a file."""
     script = f'rxe() {{ "{sys.executable}" -m relax_explorer "$@"; }}; p="{program}"; {command}'
     return subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120

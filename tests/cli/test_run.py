@@ -1,4 +1,4 @@
-"""`run` as a new user tries it: what is compared, where it stops, what it made up, and what it does not run."""
+"""`run` as a new user tries it: comparisons, breakpoints, generated inputs, and functions that do not run."""
 
 from __future__ import annotations
 

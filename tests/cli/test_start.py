@@ -1,4 +1,4 @@
-"""What the command line loads before it knows what it is asked for."""
+"""The command line loads only the modules that the command needs."""
 
 from __future__ import annotations
 

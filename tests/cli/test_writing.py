@@ -1,4 +1,4 @@
-"""What commands write: whole or not at all, in the mode and behind the links that were there, checked before the work."""
+"""Commands write files whole or not at all, keep modes and links, and check targets before the work."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ MAY_WRITE = {
 
 
 def test_one_module_writes() -> None:
-    """In the rooms that talk to users; the core writes kernels to its cache only."""
+    """Only one module of the user interface writes files; the core writes kernels to its cache only."""
     found = []
     for path in [*(PACKAGE / "ui").rglob("*.py"), *(PACKAGE / "viz").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Every code has a page, and its smallest program earns it; whatever the input, reading raises ParseError only."""
+"""Every code has a page whose smallest program has the problem; for any input, parsing raises ParseError only."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_several_errors_are_reported_at_once() -> None:
 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:
-    """Expressions in each place that TVM's own reader evaluates leave no trace."""
+    """Expressions in each place that TVM's own parser evaluates leave no trace."""
     mark = tmp_path / "executed"
     bomb = f"open({str(mark)!r}, 'w').write('x')"
     places = [

@@ -1,4 +1,4 @@
-"""The five real models compute what TVM computed, before and after each of our passes, and at TVM's own stages up to FuseTIR."""
+"""The five real models compute TVM's results: before and after each of our passes, and at TVM's own stages up to FuseTIR."""
 
 from __future__ import annotations
 

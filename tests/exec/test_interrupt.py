@@ -1,4 +1,4 @@
-"""A run is stopped from another thread: in the machine's loop, in a kernel, on the command line."""
+"""Another thread can stop a run: in the machine's loop, in a kernel, on the command line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_debugger_goes_on_after_it_was_cancelled() -> None:
 
 
 def doubling(depth: int) -> str:
-    """A program that calls each of its functions twice as often as the one before."""
+    """A program of functions, each of which calls the one before twice."""
     functions = [
         f"    @R.function\n    def f{n}(c: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n"
         f"        r: R.Tensor((2,), 'float32') = M.f{n + 1}(c)\n        s: R.Tensor((2,), 'float32') = M.f{n + 1}(r)\n        return s\n"
@@ -69,7 +69,7 @@ def doubling(depth: int) -> str:
 
 
 def interrupted(path: Path, *options: str) -> int:
-    """The status with which `run` ends after a SIGINT, which has to be soon."""
+    """The exit status of `run` after a SIGINT, which has to come soon."""
     command = [sys.executable, "-m", "relax_explorer", "run", str(path), *options]
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=hearing

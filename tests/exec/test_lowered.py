@@ -1,4 +1,4 @@
-"""Programs after TVM's whole pipeline run here: memory, views, ends, builtins of the virtual machine."""
+"""Programs after TVM's whole pipeline run here: memory, views, `kill` operators, builtins of the virtual machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow, closures, packed functions, match_cast, and the ways in which a run ends badly."""
+"""Control flow, closures, packed functions, match_cast, and errors at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator is given and gives when it runs: wrong operands are named, and a value has the lengths that were derived."""
+"""Operands and results of an operator at run time: wrong operands are named, and a value has its inferred lengths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Module:
 
 
 def failure(call: str) -> rxe.Diagnostic:
-    """What is said when the call runs on two rows of three."""
+    """The message when the call runs on two rows of three."""
     module = rxe.parse(MODULE.format(call=call))
     with pytest.raises(rxe.Failure) as caught:
         rxe.run(module, "main", [np.arange(6, dtype="float32").reshape(2, 3)])

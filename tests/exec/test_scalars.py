@@ -1,4 +1,4 @@
-"""Scalars of every dtype: what is evaluated, what has no value, what is an error."""
+"""Scalars of every dtype: their values, missing values, and errors."""
 
 from __future__ import annotations
 

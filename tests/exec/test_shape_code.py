@@ -1,4 +1,4 @@
-"""Compiled dimensions give what the evaluated tree gives, errors included."""
+"""Compiled dimensions give the same results as the evaluated tree, errors included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wrong call is refused with a diagnostic that names what is wrong and what to do; nothing ends in a traceback."""
+"""A wrong call is refused with a diagnostic that names the mistake and the fix; nothing ends in a traceback."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_no_wrong_call_ends_in_a_traceback_and_what_is_wrong_is_named(
             assert problem.help, f"{bad}: {problem} has no hint"
             own = problem.code.id.startswith("RX02") and problem.message.startswith(f"{op.name}: ")
             assert not own or problem.code.id in said, f"{bad}: {problem} is not on the operator's page"
-    anything = all(q.kind == "Value" for q in op.parameters)  # such as a mark on whatever value
+    anything = all(q.kind == "Value" for q in op.parameters)  # such as a hint on any value
     assert refused or anything
     assert unnamed == []
     assert raised[op.name] <= said, f"{op.name}: declare the others in `raises`"
@@ -56,7 +56,7 @@ def test_no_wrong_call_ends_in_a_traceback_and_what_is_wrong_is_named(
 
 @pytest.fixture
 def raised(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
-    """The codes that rules of each operator raise or warn of, while the test runs."""
+    """The codes that the rules of each operator report during the test."""
     found: dict[str, set[str]] = defaultdict(set)
     diagnostic = Site._diagnostic
 
@@ -71,7 +71,7 @@ def raised(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name.removeprefix("relax."))
 def test_what_is_wrong_beside_every_example_is_said(op: type[Op]) -> None:
-    """Code, hint, and a message or a label that names the changed parameter and has what was given in it."""
+    """Each problem has a code, a hint, and a message or label with the name and value of the changed parameter."""
     poor = []
     for bad in perturbed_calls(op):
         try:
@@ -87,16 +87,16 @@ def test_what_is_wrong_beside_every_example_is_said(op: type[Op]) -> None:
 
 
 def is_length(problem: Diagnostic) -> bool:
-    """Whether the result would have a length below 0: the message tells the length, at the binding of the result."""
+    """True if the result would have a negative length: the message names the length, at the binding of the result."""
     return problem.code.id == "RX0155" and re.search(r"length -\d", problem.message) is not None
 
 
-# What a message says of the given: a number, a type, or a word for what is there.
+# Descriptions of the given value in a message: a number, a type, or a word.
 GIVEN = r"\d|\bis\b|dtype|unknown|empty|must be|not given|None|no \w+|needs?|lacks|given"
 
 
 def names(problem: Diagnostic, bad: Bad) -> bool:
-    """Whether a problem says the name of the parameter that was changed, or points at it; one of a run points at the call."""
+    """True if a problem names the changed parameter or points at it; a problem at run time points at the call."""
     if is_length(problem):
         return True
     if (
@@ -112,7 +112,7 @@ def names(problem: Diagnostic, bad: Bad) -> bool:
 
 
 def tried(text: str) -> list[Diagnostic]:
-    """The problems of a text when it is read, checked, lowered and run, at the first of these that finds any."""
+    """The problems of a text when it is parsed, checked, lowered and run, from the first step that finds any."""
     try:
         module = rxe.parse(text)
         problems = [problem for problem in rxe.check(module) if problem.is_error]
@@ -127,7 +127,7 @@ def tried(text: str) -> list[Diagnostic]:
 
 
 def value(info: Any) -> Any:
-    """A value that may have a StructInfo: lengths 3 where they aren't said, elements that are mostly no index."""
+    """A value of a StructInfo: unknown lengths are 3, and most elements are no valid indices."""
     if isinstance(info, s.ShapeStructInfo):
         return tuple(3 for _ in info.values or (3,) * max(info.ndim, 1))
     if isinstance(info, s.TupleStructInfo):
@@ -139,7 +139,7 @@ def value(info: Any) -> Any:
     return np.full(shape, 50).astype(info.dtype.to_numpy() if info.dtype is not None else np.float32)
 
 
-# A call, the code it is refused with, and what the message says of the given and the expected.
+# A call, its code, and the given and the expected value in the message.
 REFUSED = [
     # ranks, kinds and dtypes
     ("matmul f32[] f32[4,8]", "RX0207", "rank"),
@@ -208,7 +208,7 @@ def test_too_many_operands_of_a_call_made_by_name() -> None:
     assert "R.exp(x)" in problem.help
 
 
-# Programs that are right as far as is known before they run; parameters, call, inputs, code.
+# Programs with errors that appear only at run time: parameters, call, inputs, code.
 AT_RUN_TIME = [
     ('x: R.Tensor((3,), "float32"), i: R.Tensor((1,), "int64")', "R.gather_elements(x, i)", (3, [7]), "RX0508"),
     ('x: R.Tensor((0, 2), "float32")', "R.max(x, axis=[0])", ((0, 2),), ""),
@@ -231,7 +231,7 @@ def test_what_is_wrong_only_when_it_runs(params: str, call: str, given: tuple[An
     inputs = [
         at_run_time(item, param.struct_info) for item, param in zip(given, module["main"].params, strict=True)
     ]
-    if not code:  # what TVM gives is no error: the least number; it is warned of
+    if not code:  # TVM returns the least number; this is a warning, not an error
         rxe.run(module, "main", inputs)
         return
     with pytest.raises(rxe.Failure) as caught:

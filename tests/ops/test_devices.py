@@ -1,4 +1,4 @@
-"""A result lies where its operands lie."""
+"""A result lies on the device of its operands."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_sharding_is_read_and_written_alike(mesh: str, placement: str) -> None
 
 
 def test_a_device_is_no_sharding_whatever_it_is_called() -> None:
-    """A semicolon in a name once made a mesh of it."""
+    """A semicolon in the name of a device once made it a mesh."""
     text = 'R.Tensor((2,), dtype="float32", vdevice="a; b")'
     parsed = rxe.parse(f"@R.function\ndef main(x: {text}):\n    return x\n")
     assert str(parsed["main"].params[0].struct_info) == text

@@ -1,4 +1,4 @@
-"""Distributed tensors and collective communication: read, printed, typed as TVM does, and said not to run here."""
+"""Distributed tensors and collective communication: read, printed and typed as in TVM, and refused at run time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Module:
         return result
 """
 
-# What x is, the call, and its type; empty when it is refused.
+# The type of x, the call, and its type, empty if it is refused.
 CALLS = [
     (PLAIN, f'R.dist.annotate_sharding(x, device_mesh={MESH}, placement="S[0]")', PLAIN),
     (SHARDED, f'R.dist.redistribute(x, device_mesh={MESH}, placement="S[1]")', SHARDED.replace("[0]", "[1]")),

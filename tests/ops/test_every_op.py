@@ -1,4 +1,4 @@
-"""What must hold for each operator, read from its examples. Adding an operator adds these tests."""
+"""Laws for every operator, tested on its examples. A new operator is tested automatically."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.op_values import apart, as_tuple, compiled, mismatch, setting
 EXAMPLES = list(examples())
 EVALUATED = [example for example in EXAMPLES if example.op.evaluate is not None]
 LOWERED = [example for example in EXAMPLES if example.op.legalize is not None]
-# A shape with one of these symbols needs no more than a number; the rest of an example is literal.
+# These symbols are replaced by numbers; the rest of an example is literal.
 SIZES = st.fixed_dictionaries({name: st.integers(0, 4) for name in "abcdhmnstw"})
 FEW = settings(max_examples=4, deadline=None, derandomize=True, database=None)
 INFER = Inferrer(Report(), lambda _: None)
@@ -56,7 +56,7 @@ def test_value_has_the_inferred_type(example: Example, sizes: dict[str, int]) ->
 def test_narrow_and_wide_floats_keep_their_dtype(example: Example, dtype: str) -> None:
     text = re.sub(r"\bf32\b", dtype, example.text)
     if text == example.text or "float32" in text:
-        text = example.text  # nothing to vary: the example is about another dtype
+        text = example.text  # nothing to vary: the example has another dtype
     varied = read(example.op, text)
     try:
         narrow = setting(varied, dict.fromkeys("abcdhmnstw", 3))
@@ -88,7 +88,7 @@ def test_lowering_gives_what_evaluation_gives(example: Example) -> None:
                 compiled(at)
             continue
         found = compiled(at)
-        if found is None:  # LegalizeOps says why: tests/oracle/test_unlowered.py
+        if found is None:  # LegalizeOps gives the reason: tests/oracle/test_unlowered.py
             return
         by_machine = example.op.by_machine
         wanted = as_tuple(rxe.run(at.module, "main", at.inputs()) if by_machine else at.evaluate(example.op))

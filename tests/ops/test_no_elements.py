@@ -1,4 +1,4 @@
-"""Where a result has no elements nothing is computed, so nothing can be wrong with an element: before lowering as after it."""
+"""A result without elements needs no computation, so no element can be wrong: neither before nor after lowering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices outside a tensor, steps of 0, reductions of nothing: what is wrong only when it runs is said, lowered or not."""
+"""Errors that appear only at run time are reported, lowered or not: indices out of range, steps of 0, empty reductions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.op_places import PLACES
 DATA = np.arange(6, dtype=np.float32).reshape(2, 3)
 GRAD = np.ones((2, 2), np.float32)
 IMAGES = np.ones((2, 1, 4, 4), np.float32)
-# The operator, its arguments (integers in lists, or arrays), the rest of the call, and what the message says.
+# The operator, its arguments (integers in lists, or arrays), the rest of the call, and the message.
 OUTSIDE: list[tuple[str, tuple[Any, ...], str, str]] = [
     ("take", (DATA, [1, 3]), "axis=1", r"indices\[1\] is 3, axis 1 of x has length 3: 0 to 2"),
     ("take", (DATA, [-1]), "axis=0", r"indices\[0\] is -1, axis 0 of x has length 2: 0 to 1"),
@@ -62,7 +62,7 @@ def program(name: str, values: tuple[Any, ...], rest: str = "") -> tuple[Any, li
 
 
 def problem(module: Any, inputs: list[Any]) -> Any:
-    """What stops a run."""
+    """The problem that stops a run."""
     with pytest.raises(rxe.Failure) as caught:
         rxe.run(module, "main", inputs)
     return caught.value.diagnostics[0]
@@ -104,7 +104,7 @@ def test_the_other_modes_of_take_keep_their_meaning(mode: str, wanted: list[floa
 
 
 def test_a_class_that_is_none_is_on_nowhere() -> None:
-    """`one_hot` compares the index with every class, so that one outside is defined: a row of off_value."""
+    """`one_hot` compares the index with every class, so an index out of range gives a row of off_value."""
     module, inputs = program("one_hot", ([1, 3, -1],), "R.prim_value(1), R.prim_value(0), depth=3")
     for each in (module, rxe.apply_pass(module, "LegalizeOps")):
         assert rxe.run(each, "main", inputs).tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
@@ -126,7 +126,7 @@ def test_slices_put_outside_are_left_out() -> None:
 
 
 def test_more_elements_than_there_are_stop_the_run() -> None:
-    """TVM gives as many as the type says, the last ones whatever was in memory."""
+    """TVM returns as many as the type says; the last ones are memory content."""
     module = symbolic("R.topk(x, k=3, axis=1)")
     for each, code in ((module, "RX0507"), (rxe.apply_pass(module, "LegalizeOps"), "RX0508")):
         assert problem(each, [DATA[:, :2]]).code.id == code
@@ -147,7 +147,7 @@ def test_a_step_of_0_divides_by_0() -> None:
 
 
 def symbolic(call: str, dtype: str = "float32") -> Any:
-    """A program whose input has lengths that are known when it runs."""
+    """A program whose input has lengths known at run time."""
     head = (
         f'@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor(("n", "m"), "{dtype}")):\n'
     )
@@ -155,7 +155,7 @@ def symbolic(call: str, dtype: str = "float32") -> Any:
 
 
 def warned(module: Any, value: Any) -> tuple[Any, list[Any]]:
-    """The result and what was warned of."""
+    """The result and its warnings."""
     machine = Machine(module, "main", [value])
     while not machine.done:
         machine.step()

@@ -1,4 +1,4 @@
-"""Reductions over nothing: sums and products have a value there, the others a warning."""
+"""Empty reductions: sums and products have a value, the others give a warning."""
 
 from __future__ import annotations
 

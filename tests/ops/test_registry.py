@@ -1,4 +1,4 @@
-"""Every operator says what it is and where that is defined, shows itself in examples, and can be computed and lowered or says why not."""
+"""Every operator documents itself and its source, has examples, and is computed and lowered or states why not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relax_explorer.ui.cli.main import group
 from tests.support.op_examples import read
 
 EVERY = pytest.mark.parametrize("op", table().values(), ids=lambda op: op.name)
-# Attributes that count something, and so have a unit, go by these names.
+# Names of attributes that are counts, and so have a unit.
 COUNTED = re.compile(r"strides?|padding|pad_width|dilation|output_padding|pool_size|num_workers")
 
 
@@ -62,13 +62,13 @@ def test_each_kind_of_an_attribute_is_checked_and_has_its_own_words() -> None:
 
 
 def shown_by_programs(op: type[Op]) -> bool:
-    """Whether calls mention functions, devices, or any number of values, which the notation of examples has not."""
+    """True if calls involve functions, devices, or any number of values, which examples cannot express."""
     called = any(q.kind in ("Function", "str") and q.required for q in op.operands)
     return called or op.variadic or any(q.kind == "Any" and q.required for q in op.attributes)
 
 
 def takes_anything(op: type[Op]) -> bool:
-    """Whether there is nothing to vary: the one operand is an object that only other operators make."""
+    """True if nothing can be varied: the only operand is an object that other operators create."""
     return not op.attributes and [q.kind for q in op.operands] == ["Value"]
 
 
@@ -198,7 +198,7 @@ def test_near_names_are_offered() -> None:
 
 
 def test_the_operator_of_the_readme_works() -> None:
-    """Its example is run as it stands there, after the one above it."""
+    """The example of the README runs as written, after the one above it."""
     text = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
     block = next(
         part for part in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "ops.register" in part

@@ -1,4 +1,4 @@
-"""What inference refuses of lengths that are written out, the run refuses of the same lengths behind symbols, in the same words."""
+"""The run refuses symbolic lengths for the same reasons, and in the same words, as inference refuses literal ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVALUATED = [
 
 
 def outcome(call: Example, sizes: dict[str, int]) -> tuple[Diagnostic | None, object]:
-    """What is wrong, and if nothing is, the value."""
+    """The problem, or the value if there is none."""
     try:
         at = setting(call, {**dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 3), **sizes})
         return None, rxe.run(at.module, "main", at.inputs())
@@ -32,7 +32,7 @@ def outcome(call: Example, sizes: dict[str, int]) -> tuple[Diagnostic | None, ob
 
 
 def wrong_with(one: Changed) -> str:
-    """What is said of a change that is not what is said when it is written out; empty when nothing."""
+    """The message about a change that differs from the one for literal lengths; empty if none does."""
     written, value = outcome(one.literal, {})
     found, made = outcome(one.symbolic, dict(one.sizes))
     if found is None:
@@ -40,7 +40,7 @@ def wrong_with(one: Changed) -> str:
             return f"accepted; written out {written}"
         return apart(as_tuple(made), as_tuple(value))
     if found.code.id.startswith("RX02") or (written is not None and found.code is written.code):
-        return ""  # refused before it runs, or a problem of the elements
+        return ""  # refused before the run, or a problem of the elements
     if found.code.id not in ("RX0507", "RX0519"):
         return f"{found.code.id} {found.message}"
     if written is None:
@@ -74,7 +74,7 @@ def test_lengths_that_differ_when_it_runs(op: type[Op]) -> None:
 
 
 def blurred(text: str, ranks: bool) -> str:
-    """An operand whose tensors have no known lengths, and no known rank unless `ranks`."""
+    """An operand whose tensors have unknown lengths, and an unknown rank unless `ranks`."""
 
     def without(found: re.Match[str]) -> str:
         axes = [axis for axis in found[2].split(",") if axis]
@@ -84,7 +84,7 @@ def blurred(text: str, ranks: bool) -> str:
 
 
 def symbols(call: Example) -> list[str]:
-    """What the last parameter of an example's function says of its shape variables."""
+    """The values of the shape variables, given by the last parameter of an example's function."""
     return re.findall(r"symbols: (.*)\)", call.module())
 
 
@@ -98,7 +98,7 @@ def test_what_is_inferred_of_unknown_lengths_is_true_of_the_value(op: type[Op], 
             continue
         try:
             module = rxe.normalize(rxe.parse(vague.module()))
-        except rxe.Failure:  # it needs to know more
+        except rxe.Failure:  # the rule needs more precise operands
             continue
         inputs = setting(call, dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 3)).inputs()
         rxe.run(module, "main", inputs[: len(module["main"].params)])

@@ -1,4 +1,4 @@
-"""Where sequences start: a start outside the positions, or before the one in front of it, stops the run and is named."""
+"""A sequence that starts outside the positions, or before the preceding one, stops the run and is named."""
 
 from __future__ import annotations
 

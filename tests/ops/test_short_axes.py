@@ -1,4 +1,4 @@
-"""Axes of length 0 and shorter than what is cut off or laid over them: value, type and lowering say the same."""
+"""Axes of length 0, and axes shorter than a cut or a window: value, type and lowering agree."""
 
 from __future__ import annotations
 

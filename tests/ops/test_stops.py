@@ -1,4 +1,4 @@
-"""What an operator declares of its run holds: a call that cannot stop has a value for all lengths, and shares what it says."""
+"""The declarations of operators hold: a call that cannot stop has a value for all lengths, and shares only declared memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVALUATED = [example for example in examples() if example.op.evaluate is not Non
 
 
 def variants(example: Example) -> Iterator[tuple[Example, rxe.IRModule]]:
-    """The example in several dtypes, as far as inference accepts it."""
+    """The example in the dtypes that inference accepts."""
     for kind in DTYPES:
         varied = read(example.op, re.sub(r"\bf32\b", kind, example.text))
         try:
@@ -45,7 +45,7 @@ def test_what_cannot_stop_has_a_value_for_all_lengths(example: Example) -> None:
 
 @pytest.mark.parametrize("example", EVALUATED, ids=str)
 def test_only_declared_operands_share_memory_beyond_views_of_numpy(example: Example) -> None:
-    """In a program that overwrites tensors a result has memory of its own, unless its operator says otherwise."""
+    """In a program that overwrites tensors, a result has its own memory unless its operator declares otherwise."""
     text = example.module()
     if "def main(" not in text or "@R.function(pure=False)" in text:
         return

@@ -1,4 +1,4 @@
-"""Functions that are built binding by binding are in normal form, have StructInfo, and print as meant."""
+"""Functions built binding by binding are in normal form, have StructInfo, and print as intended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def editor() -> ModuleEditor:
 
 
 def built(build: BlockBuilder, result: e.Expr) -> rxe.IRModule:
-    """A module of the function that was built, which must be as the normalizer would make it."""
+    """A module of the built function, which must equal the normalizer's result."""
     fn = build.emit_func_output(result, attrs=Attrs({"global_symbol": "main"}))
     build.editor.add("main", fn)
     module = build.editor.done()

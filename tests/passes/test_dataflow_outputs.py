@@ -1,4 +1,4 @@
-"""An output of a dataflow block that equals a variable of the block stays the one that is read outside it."""
+"""An output of a dataflow block that equals a variable of the block remains the variable read outside it."""
 
 from __future__ import annotations
 

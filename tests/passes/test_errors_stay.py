@@ -1,4 +1,4 @@
-"""Bindings that may stop the run: outside a dataflow block passes keep them (PURE-13), unless told to drop them as TVM does."""
+"""Bindings that may stop the run: outside a dataflow block passes keep them (PURE-13), unless asked to drop them as TVM does."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class M:
 
 
 def test_an_if_that_is_kept_loses_what_is_dead_inside() -> None:
-    """The binding of the If is another object then, and stays all the same."""
+    """The binding of the If becomes another object, and stays all the same."""
     lines = """if c:
     dead = R.exp(z)
     kept = R.floor_divide(i, i)

@@ -1,4 +1,4 @@
-"""A shape that a variable holds is compared with after every pass as before."""
+"""A shape held by a variable is compared after every pass as before."""
 
 from __future__ import annotations
 

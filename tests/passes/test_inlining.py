@@ -1,4 +1,4 @@
-"""Inlining keeps what the program computes, and leaves alone what has no place in the caller."""
+"""Inlining keeps the program's results, and skips functions that cannot be inlined at the call."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_program_computes_the_same(program: IRModule, condition: bool) -> No
 
 def test_what_cannot_be_inlined_stays(program: IRModule) -> None:
     after = rxe.apply_pass(program, "InlinePrivateFunctions")
-    # Recursion has no end to inline, and control flow has no place in a dataflow block.
+    # Recursion can't be inlined, and neither can control flow into a dataflow block.
     assert list(after.functions) == ["pick", "down", "main"]
     assert rxe.well_formed(after)
     assert rxe.apply_pass(

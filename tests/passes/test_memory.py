@@ -1,4 +1,4 @@
-"""Passes on programs that overwrite tensors: what shares memory goes on sharing it, what doesn't is never merged."""
+"""Passes on programs that overwrite tensors: values that share memory keep sharing it, others are never merged."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ _KEPT: list[Any] = []
 
 
 def keep(array: Any) -> None:
-    """Remembers a tensor."""
+    """Keep a tensor."""
     _KEPT.append(array)
 
 
 def own() -> Any:
-    """A new tensor, remembered."""
+    """A new tensor, kept."""
     _KEPT.append(np.zeros(2, np.float32))
     return _KEPT[-1]
 
 
 def overwrite_kept() -> None:
-    """Adds 1 to the tensor that was kept last."""
+    """Add 1 to the tensor kept last."""
     _KEPT[-1] += 1
 
 
@@ -96,7 +96,7 @@ def calls(module: rxe.IRModule, name: str) -> int:
 
 HELD = 'z: R.Tensor("float32", ndim=1) = x\ns = R.shape_of(z)\ns2 = R.shape_of(z)\n'
 
-# For each: the values that the program gives, with INC(v) for a packed function that adds 1 to v in place.
+# For each program its results, with INC(v) for a packed function that adds 1 to v in place.
 OVERWRITTEN = {
     "between": ("a = R.add(x, x)\nINC(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
     "the result": ("a = R.add(x, x)\nb = R.add(x, x)\nINC(a)\nreturn (a, b)", [1, 0]),
@@ -241,7 +241,7 @@ def test_a_reshape_whose_memory_is_overwritten_is_kept_with_a_reason() -> None:
     before = program("a = R.reshape(x, R.shape([1, 2]))\nINC(x)\nreturn a")
     outcome = run_step(steps("LegalizeOps")[0], before)
     assert [item.code.id for item in outcome.problems] == ["RX0405"]
-    assert calls(outcome.module, "reshape") == 1  # that of `seen`, which nothing calls, is lowered
+    assert calls(outcome.module, "reshape") == 1  # the call in `seen`, an unused function, is lowered
     called = rxe.apply_pass(program("z = cls.seen(x)\nINC(z)\nreturn x"), "LegalizeOps")
     assert calls(called, "reshape") == 1  # here its caller overwrites the result
     skipped = rxe.apply_pass(
@@ -294,7 +294,7 @@ def test_callers_that_stand_before_their_callees_write_too() -> None:
 
 
 def test_an_unknown_callee_may_keep_what_it_is_given() -> None:
-    """A function that is a parameter remembers `x`; a later call, which is given nothing, overwrites it."""
+    """A function parameter may keep `x`; a later call of it, without arguments, overwrites it."""
     body = """
 @R.function(pure=False)
 def main(x: R.Tensor((2,), "float32"), f: R.Callable((R.Tensor((2,), "float32"),), R.Tuple(), False)):

@@ -1,4 +1,4 @@
-"""Functions of a module come and go without being lost or mixed up."""
+"""Functions of a module are added and removed without being lost or confused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_equal_functions_are_added_once(module: rxe.IRModule) -> None:
     different = rxe.normalize(rxe.parse(TEXT.replace("T.float32(1)", "T.float32(2)").replace("exp", "sin")))
     assert editor.add("kernel", different["kernel"]).name == "kernel2"
     assert editor.add("f", different["f"]).name == "f2"
-    assert editor.add("h", module["f"]).name == "h"  # the base belongs to the name
+    assert editor.add("h", module["f"]).name == "h"  # an unused name stays
     assert list(editor.done().functions) == ["f1", "f2", "h", "kernel1", "kernel2", "kernel", "f", "g"]
 
 
@@ -125,7 +125,7 @@ def test_an_editor_goes_on_with_a_later_module(module: rxe.IRModule) -> None:
 
 
 def _lowered(module: rxe.IRModule, at: PassSite) -> dict[str, e.Function]:
-    """The Relax functions after a function pass that is run inside another pass."""
+    """The Relax functions after a function pass inside another pass."""
     run = passes.get("LegalizeOps").run
     return {name: run(fn, at) for name, fn in module.relax_functions.items()}
 
@@ -133,7 +133,7 @@ def _lowered(module: rxe.IRModule, at: PassSite) -> dict[str, e.Function]:
 def test_a_module_pass_does_not_lose_what_a_pass_inside_it_adds(module: rxe.IRModule) -> None:
     @module_pass("Outer")
     def outer(module: rxe.IRModule, at: PassSite) -> rxe.IRModule:
-        """Lower, and forget about the kernels."""
+        """Lower, and drop the kernels."""
         return module.having({**module.functions, **_lowered(module, at)})
 
     new, _ = outer.apply(module)
@@ -144,7 +144,7 @@ def test_a_module_pass_does_not_lose_what_a_pass_inside_it_adds(module: rxe.IRMo
 def test_a_module_pass_may_drop_what_it_has_seen(module: rxe.IRModule) -> None:
     @module_pass("Outer")
     def outer(module: rxe.IRModule, at: PassSite) -> rxe.IRModule:
-        """Add a function, see it, and drop it again, without another."""
+        """Add a function, read the module, add another, and remove the first."""
         at.editor.add("seen", module["f"])
         whole = at.editor.done()
         at.editor.add("unseen", module["f"])
@@ -156,7 +156,7 @@ def test_a_module_pass_may_drop_what_it_has_seen(module: rxe.IRModule) -> None:
 def test_a_name_that_was_given_away_is_not_given_twice(module: rxe.IRModule) -> None:
     @module_pass("Outer")
     def outer(module: rxe.IRModule, at: PassSite) -> rxe.IRModule:
-        """Call a function as a kernel is called already."""
+        """Give a function the name of a kernel that was just added."""
         return module.having({**module.functions, **_lowered(module, at), "tir_exp": module["f"]})
 
     with pytest.raises(ValueError, match="'tir_exp' names a function that was added already"):

@@ -1,6 +1,6 @@
-"""After each pass normalizing changes nothing: the very same module comes back, so that debuggers and views find its bindings.
+"""After each pass, normalizing returns the very same module, so that debuggers and views find its bindings.
 
-Every other property that held before and that the pass promises to keep still holds.
+Every other property that held before, and that the pass promises to keep, still holds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RANDOM = 60  # by hand: 2,000
 
 
 def assert_normalized(module: rxe.IRModule, what: str) -> int:
-    """Hold every pass to it; how many took the module."""
+    """Test the law for every pass; returns the number of passes that accepted the module."""
     count, held = 0, [q for q in PROPERTIES if q.holds(module)]
     for name in rxe.passes.names():
         outcome = run_step(steps(name)[0], module, held=held)
@@ -46,7 +46,7 @@ def test_after_each_pass_on_random_programs() -> None:
 
 
 def hold(seeds: range) -> int:
-    """How many times a pass took a random program, each time held to the law."""
+    """The number of passes that accepted a random program, each tested against the law."""
     count = 0
     for seed in seeds:
         try:
@@ -64,7 +64,7 @@ def test_a_pass_that_leaves_something_to_derive_breaks_its_contract() -> None:
     from relax_explorer.core.passes.contract import PassSite
 
     def forget(fn: e.Function, at: PassSite) -> e.Function:
-        """Make every call of `main` anew, without StructInfo."""
+        """Build every call of `main` anew, without StructInfo."""
         if at.function != "main":
             return fn
         return replace(
@@ -77,7 +77,7 @@ def test_a_pass_that_leaves_something_to_derive_breaks_its_contract() -> None:
         PLAIN,
         PLAIN + EFFECT,
         says_so,
-    ):  # functions that have an effect, or may have one, hide nothing
+    ):  # functions with a possible effect hide nothing
         outcome = run_step(forgetting, rxe.normalize(rxe.parse(text)))
         assert [item.code.id for item in outcome.problems] == ["RX0403"]
         assert "NORMALIZED" in outcome.problems[0].message
@@ -163,7 +163,7 @@ def test_a_pass_that_breaks_a_function_which_it_leaves_alone_is_noticed(
 ) -> None:
     module = rxe.normalize(rxe.parse(NEIGHBOURS))
     held = [q for q in PROPERTIES if q.holds(module)]
-    assert normalize_with(module)[0] is module  # so that all is known of `main` that can be
+    assert normalize_with(module)[0] is module  # so that `main` is as precise as possible
     breaking = type(steps("LegalizeOps")[0])(Pass("Break", lambda module, at: change(module), True))
     outcome = run_step(breaking, module, held=held)
     assert outcome.module["main"] is module["main"]

@@ -1,4 +1,4 @@
-"""Options of passes in the text of a pipeline, however they are written; what can't be meant is refused."""
+"""Options of passes in the text of a pipeline, in every notation; options without a clear meaning are refused."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_entries_that_nothing_outside_could_call_are_refused(entries: str, said:
 
 
 def test_each_option_has_a_default_that_says_its_kind() -> None:
-    """`check_options` compares what is given with the type of the default."""
+    """`check_options` compares a given value with the type of the default."""
     from relax_explorer.core.passes.contract import KINDS
 
     options = [option for name in rxe.passes.names() for option in rxe.passes.get(name).options]

@@ -1,4 +1,4 @@
-"""What each pass does, on small programs: before and after, the same object when nothing changes, contracts and options."""
+"""The effect of each pass on small programs: before and after, the same object if nothing changes, contracts and options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.roundtrip import SAMPLES, function
 
 
 class Counted(rxe.ops.Op, name="test.counted"):
-    """Counts its calls somewhere, and gives its operand."""
+    """Returns its operand; declared impure, as if it counted its calls."""
 
     x: Tensor = rxe.ops.operand("any tensor")  # type: ignore[name-defined]  # noqa: F821  # a word of declarations
     pure = False
@@ -28,7 +28,7 @@ class Counted(rxe.ops.Op, name="test.counted"):
 
     @staticmethod
     def infer(at: Any, x: Any) -> Any:
-        """The operand's."""
+        """The StructInfo of the operand."""
         return x
 
     @staticmethod
@@ -38,7 +38,7 @@ class Counted(rxe.ops.Op, name="test.counted"):
 
 
 class Pure(Counted, name="test.pure"):
-    """The same, and does not count."""
+    """The same, declared pure."""
 
     pure = True
 
@@ -428,7 +428,7 @@ def test_a_pass_that_breaks_its_contract_is_named() -> None:
     from relax_explorer.core.passes.pipeline import Step
 
     def lose(fn: e.Function, at: object) -> e.Function:
-        """Forget the blocks."""
+        """Lose the blocks."""
         return replace(fn, body=replace(fn.body, blocks=()))
 
     module = rxe.normalize(rxe.parse(function("a = R.exp(x)\nreturn a")))

@@ -1,4 +1,4 @@
-"""The structural hash: the same for equal structures, another for what differs in one place, in time linear in the bindings."""
+"""The structural hash: equal for equal structures, different after any single change, in time linear in the bindings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's garbage collector rests while large programs are worked on, and only then."""
+"""Python's garbage collector pauses during work on large programs, and only then."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORK: dict[str, Callable[[IRModule], object]] = {
 
 @pytest.fixture
 def collections() -> Iterator[list[int]]:
-    """The generations that were collected; the collector runs as often as it can."""
+    """The collected generations; the collector runs as often as it can."""
     seen: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:
@@ -54,7 +54,7 @@ def collections() -> Iterator[list[int]]:
 @pytest.mark.parametrize("work", WORK)
 def test_the_collector_rests_in_long_work(work: str, collections: list[int]) -> None:
     module = relax_explorer.parse(TEXT)
-    WORK[work](module)  # what is loaded once
+    WORK[work](module)  # loads modules
     collections.clear()
     WORK[work](module)
     assert len(collections) < 100

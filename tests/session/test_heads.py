@@ -1,4 +1,4 @@
-"""A difference shows the head of a function and its result, too: they are no bindings."""
+"""A difference also shows the head of a function and its result, which are not bindings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_same_head_in_another_module_is_the_same() -> None:
 
 
 def test_numbers_of_bindings_stay() -> None:
-    """Lines of the head stand behind the bindings, whose numbers are what `--format json` says."""
+    """Lines of the head come after the bindings, so that the numbers of bindings in `--format json` stay the same."""
     diff = diff_modules(module(PROGRAM), module(PROGRAM.replace("R.Tensor((2,)", "R.Tensor((3,)")))
     (function,) = diff.functions
     assert [(pair.a, pair.b) for pair in function.pairs if pair.kind == "type"] == [(0, 0), (1, 1)]

@@ -1,4 +1,4 @@
-"""Inputs are bound to the parameters that they are meant for, within a limit, or refused with a reason."""
+"""Inputs are bound to the right parameters, within a limit, or refused with a reason."""
 
 from __future__ import annotations
 

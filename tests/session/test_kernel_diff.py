@@ -1,4 +1,4 @@
-"""Printed lines of PrimFuncs know their statements, and differences show what changed inside, line by line."""
+"""Printed lines of PrimFuncs know their statements, and differences show changes inside, line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bindings of two texts belong together, in time near linear in their number."""
+"""Bindings of two texts are paired, in time nearly linear in their number."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_common_run_is_one(size: int, kinds: int) -> None:
 
 
 def _calls(size: int) -> int:
-    """How many functions are called, those written in C too, to find a common run of texts that share no order."""
+    """The number of function calls, also of C functions, to find a common run of texts without a common order."""
     source = random.Random(1)
     old = [source.randrange(20) for _ in range(size)]
     new = [source.randrange(20) for _ in range(size)]

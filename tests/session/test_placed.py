@@ -1,4 +1,4 @@
-"""A problem of a program that a pass made points into the text of that stage."""
+"""A problem of a program produced by a pass points into the text of that stage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = function("y = R.exp(x)\nz = R.add(y, y)\nreturn z")
 
 
 def broken(module: IRModule) -> IRModule:
-    """The module with an addition of what nobody bound, made without a place."""
+    """The module with an added use of an unbound variable, without a span."""
     fn = module["main"]
     stranger = e.Var("stranger", fn.params[0].struct_info)
 
@@ -49,7 +49,7 @@ def test_a_generated_node_is_found_in_the_printed_text() -> None:
 def test_a_session_places_the_problems_of_its_stages() -> None:
     @function_pass("Breaks")
     def breaks(fn: e.Function, at: PassSite) -> e.Function:
-        """Bind what nobody bound."""
+        """Bind a use of an unbound variable."""
         return broken(at.module)[at.function]  # type: ignore[no-any-return]
 
     session = Session(rxe.parse(TEXT), [])

@@ -1,4 +1,4 @@
-"""Stages, differences, the history of a value, and where printed lines come from."""
+"""Stages, differences, the history of a value, and the sources of printed lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that names an argument which its operator does not have is refused, whatever form the call has."""
+"""A call with an argument that its operator does not have is refused, in every form of the call."""
 
 from __future__ import annotations
 

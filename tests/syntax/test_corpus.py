@@ -1,4 +1,4 @@
-"""Every program that TVM printed parses, prints, and reads back as the same structure, in both dialects."""
+"""Every program printed by TVM parses, prints, and reads back as the same structure, in both dialects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What literals make of an operator when a text is read: as TVM reads it, and printed so that it reads back."""
+"""Operators over literals are folded at parsing as in TVM, and print so that they read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in force: what a block binds ends with it, and a block costs what it binds."""
+"""Names in scope: variables of a block end with it, and the cost of a block depends on its own bindings only."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _branches(count: int) -> str:
 
 
 class _Counting(Scope):
-    """Counts each name that is looked at in a walk over all of them: copying such a scope walks over it too."""
+    """Counts each name visited by a walk over all of them, as copying such a scope does."""
 
     walked = 0
 

@@ -1,4 +1,4 @@
-"""A statement that is too long is refused before it costs anything; strings, comments and many statements are no such thing."""
+"""A statement that is too long is refused at no cost; strings, comments and many statements do not count."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_long_statement_is_refused_early(name: str) -> None:
     text = f"{HEAD}{TOO_LONG[name]}    return y\n"
     started = time.process_time()
     (problem,) = rxe.check(text)
-    assert time.process_time() - started < 2  # Python's parser would need more, and a gigabyte
+    assert time.process_time() - started < 2  # Python's parser would take longer, and a gigabyte
     assert problem.code.id == "RX0029"
     assert problem.span is not None
     assert problem.span.line == 4 + 20 * (name == "among plain lines")

@@ -1,4 +1,4 @@
-"""Constants of the metadata block, in either form of it, become arrays and are written back bit for bit."""
+"""Constants of the metadata block, in both of its forms, become arrays and are written back bit for bit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_tvm_wrote_is_written_back(path: Path) -> None:
 
 
 def program(name: str) -> tuple[rxe.IRModule, np.ndarray]:
-    """A module with one constant of all kinds of bits, and the constant."""
+    """A module with one constant of all bit patterns, and the constant."""
     kind = dtype(name).to_numpy()
     bits = np.random.default_rng(0).integers(0, 2 if name == "bool" else 256, (2, 3, kind.itemsize), np.uint8)
     array = bits.view(kind).reshape(2, 3)

@@ -1,4 +1,4 @@
-"""Statements that no one would write in a PrimFunc: each is read, and then prints and reads back, or refused with a diagnostic."""
+"""Unusual statements in PrimFuncs: each is read, prints and reads back, or is refused with a diagnostic."""
 
 from __future__ import annotations
 

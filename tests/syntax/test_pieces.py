@@ -1,4 +1,4 @@
-"""A long text is read in pieces; nothing but memory may tell."""
+"""A long text is parsed in pieces; only the memory shows it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PROGRAM = f'@R.function\ndef f(v0: R.Tensor((2,), "float32")):\n{BODY}\n    retu
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces of everything."""
+    """Small pieces of everything."""
     monkeypatch.setattr(pieces, "LARGE", 0)
     monkeypatch.setattr(pieces, "_SHORTEST", 2)
     monkeypatch.setattr(pieces, "_PIECE", 7)
 
 
 def whole(text: str) -> str:
-    """What the reader makes of a text: the program with its places, and the problems."""
+    """The result of parsing a text: the program with its spans, and the problems."""
     module, report = read(text, "x.py")
     problems = [(str(item), [label.text for label in item.labels]) for item in report.sorted()]
     if module is None:
@@ -43,7 +43,7 @@ def whole(text: str) -> str:
 
 
 def in_pieces(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """The same of a text read as a whole, and in pieces."""
+    """The results of parsing a text as a whole, and in pieces."""
     with monkeypatch.context() as patch:
         patch.setattr(pieces, "LARGE", 10**9)
         one = whole(text)

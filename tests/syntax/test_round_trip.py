@@ -17,7 +17,7 @@ DIALECTS = ("tvm-0.27", "tvm-0.19")
 
 
 def programs(path: Path) -> list[tuple[str, IRModule]]:
-    """The programs of a chapter that can be read."""
+    """The programs of a chapter that parse."""
     found = []
     for case in read(path):
         module, report = read_program(case.program) if case.program else (None, None)
@@ -27,7 +27,7 @@ def programs(path: Path) -> list[tuple[str, IRModule]]:
 
 
 def reads_back(module: IRModule, dialect: str) -> bool:
-    """Whether the printed text says the same, and printing it again gives the same text."""
+    """True if the printed text parses to the same program, and printing that gives the same text."""
     text = module.script(dialect=dialect)
     again = rxe.parse(text)
     return rxe.structural_equal(again, module) and again.script(dialect=dialect) == text
@@ -41,7 +41,7 @@ def test_every_program_of_the_chapters_reads_back(path: Path, dialect: str) -> N
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_random_programs_read_back(dialect: str) -> None:
-    """As they were read, and normalized."""
+    """As parsed, and normalized."""
     for seed in range(150):
         module, report = read_program(random_program(seed))
         assert module is not None, report.items

@@ -1,4 +1,4 @@
-"""Time and size: what doubles with each binding, and thousands of the same mistake, are read and checked at once."""
+"""Time and size: programs that double with each binding, and thousands of equal mistakes, are parsed and checked at once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every construct of real programs parses, prints, and reads back as the same structure, in both dialects.
 
-A row is a name, the construct, and what the newer dialect prints of it ("" where it prints as written).
+A row is a name, the construct, and its text in the newer dialect ("" if it prints as written).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Module:
 
 
 def in_function(body: str, params: str = PARAMS) -> str:
-    """A module in whose function `main` the statements stand."""
+    """A module with these statements in its function `main`."""
     body = textwrap.dedent(body).strip()
     if "return" not in body:
         body += "\nreturn R.tuple()"
@@ -50,7 +50,7 @@ def in_function(body: str, params: str = PARAMS) -> str:
 
 
 def round_trips(text: str) -> IRModule:
-    """The module that `text` says, after it was printed and read in each dialect."""
+    """The module of `text`, after it was printed and parsed in each dialect."""
     module = rxe.parse(text)
     for dialect in DIALECTS:
         printed = module.script(dialect)
@@ -384,7 +384,7 @@ def test_module(name: str) -> None:
     assert printed in text, text
 
 
-# What has a value only when Python runs; the problem says so, and what to do instead.
+# Constructs that need running Python; the problem says so and proposes a fix.
 PYTHON = {
     "emit_te": "y = R.emit_te(topi.add, x, x)",
     "call_te": "y = R.call_te(lambda a: a, x)",
@@ -419,7 +419,7 @@ def test_python_is_reported_with_what_to_do_instead(name: str) -> None:
     assert report.errors[0].span is not None
 
 
-# What the fuzzer found, in its smallest form: each is refused with a problem, or reads back.
+# Findings of the fuzzer, reduced: each is refused with a problem, or reads back.
 ONCE_BROKEN = {
     "a function called R": "@R.function\ndef R(x: R.Object):\n    return x\n",
     "a quoted string in a quoted dimension": "@R.function\ndef main(x: R.Tensor((T.Cast('int32', n),))):\n    return x\n",

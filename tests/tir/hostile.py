@@ -1,7 +1,7 @@
 """`python -m tests.tir.hostile --expressions 100000`: random kernels against an interpreter that checks each access.
 
-It runs in a child, and arrays end at memory that may not be touched: a kernel that leaves its buffers dies by a signal, or changes
-the bytes before them, and both are noticed. The values, the kind of trap and its numbers must be the interpreter's.
+It runs in a child process, and arrays end at protected memory. A kernel that leaves its buffers dies by a signal or
+changes the bytes before them; both are noticed. Values, the kind of trap and its numbers must equal the interpreter's.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tests.support.hostile_kernels import Maker
 
 FUEL = 20_000
 SLICE = 50
-"""Functions of one child; the guards of an array stay mapped as long as a trap of numba holds it."""
+"""The number of functions per child; the guards of an array stay mapped while a trap of numba holds it."""
 CANARY = 0xA5
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Guarded:
-    """Memory that ends where none may be touched; the bytes before it are known."""
+    """Memory that ends at a protected page; the bytes before it have known values."""
 
     def __init__(self, size: int) -> None:
         page = mmap.PAGESIZE
@@ -59,13 +59,13 @@ class Guarded:
         return self.bytes.view(kind).reshape(shape)
 
     def is_whole(self) -> bool:
-        """Whether nothing was written before it."""
+        """True if the bytes before it are unchanged."""
         return bool((self.slack == CANARY).all())
 
 
 @dataclass
 class Outcome:
-    """What a run left: a code and numbers where it trapped, and the bytes of every buffer."""
+    """The result of a run: code and numbers of a trap, and the bytes of every buffer."""
 
     code: str
     text: str
@@ -73,7 +73,7 @@ class Outcome:
 
 
 def inputs(fn: t.PrimFunc, random: Random, n: int) -> tuple[list[Any], dict[Any, Any]]:
-    """Arrays and scalars, edges among them."""
+    """Arrays and scalars, including extreme values."""
     rng = np.random.default_rng(random.getrandbits(32))
     given: list[Any] = []
     for param in fn.params[:-1]:
@@ -98,7 +98,7 @@ def _content(rng: Any, shape: tuple[int, ...], kind: Any) -> Any:
 
 
 def interpreted(fn: t.PrimFunc, case: int, given: list[Any], n: int) -> Outcome:
-    """What the interpreter makes of a case."""
+    """The interpreter's outcome of a case."""
     arrays = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
     values: dict[Any, Any] = dict(zip(fn.params, [*arrays, case], strict=True))
     for param in fn.params:
@@ -114,7 +114,7 @@ def interpreted(fn: t.PrimFunc, case: int, given: list[Any], n: int) -> Outcome:
 
 
 def compiled(kernel: Kernel, case: int, given: list[Any]) -> Outcome:
-    """What the kernel makes of it."""
+    """The kernel's outcome of a case."""
     guards, passed = [], []
     for value in given:
         if isinstance(value, np.ndarray):
@@ -135,7 +135,7 @@ def compiled(kernel: Kernel, case: int, given: list[Any]) -> Outcome:
 
 
 def same(found: Outcome, wanted: Outcome) -> bool:
-    """Whether both went the same way; of a trap the numbers count, not the statement's text."""
+    """True if both outcomes agree; for a trap the numbers count, not the statement's text."""
     if found.code != wanted.code or found.arrays != wanted.arrays:
         return False
     where = re.search(r"where .*$", wanted.text)
@@ -145,7 +145,7 @@ def same(found: Outcome, wanted: Outcome) -> bool:
 
 
 def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
-    """Cases of one function in which kernel and interpreter disagree."""
+    """The cases of one function for which kernel and interpreter disagree."""
     random = Random(seed)
     maker = Maker(random, symbolic=random.random() < 0.2)
     fn = maker.function(cases)
@@ -168,10 +168,10 @@ def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
 
 
 def child(seed: int, least: int, cases: int) -> int:
-    """Run until so many expressions or SLICE functions were tried, and print what happened; 1 when something differs."""
+    """Run until this many expressions or SLICE functions were tried, and print the outcome; 1 if something differs."""
     counts: Counter[str] = Counter()
     while counts["expressions"] < least and counts["functions"] < SLICE:
-        print(f"seed {seed}", file=sys.stderr, flush=True)  # the last line says where it died
+        print(f"seed {seed}", file=sys.stderr, flush=True)  # the last line shows where it died
         for text in differences(seed, cases, counts):
             counts["differences"] += 1
             print(text, file=sys.stderr, flush=True)
@@ -181,7 +181,7 @@ def child(seed: int, least: int, cases: int) -> int:
 
 
 def main(given: list[str]) -> int:
-    """Run one child after another, whose memory the traps of its kernels keep, and say how each ended."""
+    """Run children one after another, since traps keep the memory of a child's kernels, and print how each ended."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--expressions", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

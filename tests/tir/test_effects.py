@@ -1,4 +1,4 @@
-"""Whether calling a PrimFunc has an effect; TVM calls a Relax function that is pure ill-formed when it calls one that has."""
+"""The effects of PrimFuncs; TVM calls a pure Relax function ill-formed if it calls one with an effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import relax_explorer as rxe
 from relax_explorer.core.tir.side_effects import has_effect
 from tests.support.oracle import Oracle
 
-# Bodies of `f(A: T.Buffer((4,), "int32"), n: T.int64) -> T.int32`, and whether they have an effect.
+# Bodies of `f(A: T.Buffer((4,), "int32"), n: T.int64) -> T.int32`, True for an effect.
 BODIES = {
     "reads an element": ("return A[n]", False),
     "calls mathematics": ('return T.Cast("int32", T.floor(T.sqrt(T.Cast("float32", A[0]))))', False),
@@ -51,7 +51,7 @@ def test_effect(name: str) -> None:
     errors = {item.code.id for item in rxe.check(module) if item.is_error}
     assert errors == (
         {"RX0121"} if BODIES[name][1] else set()
-    )  # lowered programs only call such a PrimFunc directly
+    )  # only lowered programs call such a PrimFunc directly
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -1,4 +1,4 @@
-"""Kernels in the exact arithmetic of their dtypes: no index is taken as proven that wraps, no divisor that is 0 after all."""
+"""Kernels compute with the exact arithmetic of their dtypes: no wrapping index counts as proven, no divisor is 0 unnoticed."""
 
 from __future__ import annotations
 

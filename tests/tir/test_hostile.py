@@ -1,4 +1,4 @@
-"""Kernels against an interpreter that checks each access; the large form is `python -m tests.tir.hostile`."""
+"""Kernels against an interpreter that checks each access; `python -m tests.tir.hostile` is the large version."""
 
 from __future__ import annotations
 

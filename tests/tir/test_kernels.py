@@ -1,4 +1,4 @@
-"""PrimFuncs compiled by numba: TIR's arithmetic to the letter, no access outside a buffer, no name of the program in the text."""
+"""PrimFuncs compiled by numba: exact TIR arithmetic, no access outside a buffer, no name of the program in the generated text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of a paged KV cache, as TVM's frontend for language models makes them: read, printed, and run here."""
+"""Kernels of a paged KV cache from TVM's frontend for language models: read, printed, and run here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parameter is matched with one buffer; a second one would leave the body reading a buffer that nobody declares."""
+"""A parameter is matched with one buffer; with a second one the body would read an undeclared buffer."""
 
 from __future__ import annotations
 

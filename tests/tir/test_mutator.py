@@ -1,4 +1,4 @@
-"""Rewriting TIR: a substitution reaches every field of every node, and what does not change is the same object.
+"""Rewriting TIR: a substitution reaches every field of every node, and an unchanged node is the same object.
 
 The cases come from the declarations of the nodes, so that a new field of a node is a new case.
 """
@@ -47,7 +47,7 @@ EXPRESSIONS = [
 
 
 def sample(hint: Any, leaf: p.PrimExpr) -> Any:
-    """A value that fits a declaration, which holds `leaf` if it can hold any expression."""
+    """A value of a declared type, which holds `leaf` if it can hold any expression."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return sample(next(option for option in arguments if option is not type(None)), leaf)
@@ -69,12 +69,12 @@ def declared(cls: type) -> dict[str, Any]:
 
 
 def built(cls: type, leaf: p.PrimExpr, only: str | None = None) -> Any:
-    """A node of `cls` that holds `leaf` in all its fields, or in `only` that one."""
+    """A node of `cls` that holds `leaf` in all its fields, or in the field `only`."""
     return cls(*[sample(hint, leaf if only in (None, name) else ONE) for name, hint in declared(cls).items()])
 
 
 def holds(value: Any, wanted: p.PrimExpr) -> bool:
-    """Whether `wanted` occurs anywhere in a value."""
+    """True if `wanted` occurs anywhere in a value."""
     if value is wanted:
         return True
     if isinstance(value, tuple):
@@ -158,7 +158,7 @@ def bound_by(node: Any) -> p.PrimVar:
 @pytest.mark.parametrize("node", BOUND.values(), ids=BOUND)
 def test_a_bound_variable_stays(node: Any) -> None:
     new = Substitution({X: SEVEN}).value(node)
-    assert new is not node  # what stands before the scope is replaced
+    assert new is not node  # uses before the scope are replaced
     assert bound_by(new) is X
     assert body_of(new) is body_of(node)
 

@@ -13,7 +13,7 @@ from tests.support.packed_kernels import KERNELS, VALUES, kernel, outputs
 
 
 def test_values_have_ties() -> None:
-    """Otherwise nothing here would show that equal elements keep their order."""
+    """Without ties, nothing here would show that equal elements keep their order."""
     assert all(len(set(row)) < len(row) for row in VALUES.tolist())
 
 

@@ -1,4 +1,4 @@
-"""PrimFuncs as text: what is printed reads back as the same program, here and in TVM."""
+"""PrimFuncs as text: printed text reads back as the same program, here and in TVM."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def f(h: T.handle, axis: T.int64) -> T.int64:
         return shape[axis]
 """,
 }
-# Functions with a buffer that is bound nowhere: it corresponds to the one of the other text, but is not the same.
+# Functions with an unbound buffer: it corresponds to the one of the other text, but is not the same.
 OF_NO_PLACE = {"a buffer that only an attribute of a block mentions", "memory that an attribute speaks of"}
 
 

@@ -1,4 +1,4 @@
-"""Programs that never end: the explorer cancels them, quits, and gives the terminal back however it is told to go."""
+"""Programs that never end: the explorer cancels them, quits, and restores the terminal on every way out."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_escape_cancels_and_a_step_goes_on(program: str) -> None:
         await wait(pilot, lambda: not app._driving.locked(), 10)
         await wait(pilot, lambda: "cancelled" in screen_text(app), 10)
         await pilot.pause(0.3)
-        assert not app._driving.locked()  # what was asked for before is not begun
+        assert not app._driving.locked()  # work requested earlier is not started
         assert app.debugger is not None
         if "recursion" in program:
             position = app.debugger.position
@@ -80,7 +80,7 @@ async def test_escape_cancels_and_a_step_goes_on(program: str) -> None:
 
 
 def running(program: str) -> Terminal:
-    """The explorer in a terminal, in the middle of what never ends."""
+    """The explorer in a terminal, in the middle of endless work."""
     terminal = Terminal(program)
     terminal.read_until(b"main")
     for key in (b"2", b"c"):
@@ -113,7 +113,7 @@ def test_it_ends_in_the_middle_of_what_never_ends(ending: str, program: str) -> 
 
 
 def test_work_that_nothing_can_end_does_not_keep_the_process(tmp_path: Path) -> None:
-    """A packed function of the user's, or a pass, may never come back."""
+    """A user's packed function, or a pass, may never return."""
     script = tmp_path / "stuck.py"
     script.write_text(
         "import sys, time\nfrom relax_explorer.ui.tui.app import run_app\nfrom relax_explorer.ui.tui.stages import Session\n"

@@ -17,7 +17,7 @@ LLAMA = str(DATA / "llama" / "00_input.py")
 
 
 async def wait(pilot: object, condition: object, seconds: float = 60) -> None:
-    """Pause until a condition holds; the time limit only ends a test that would fail."""
+    """Pause until a condition holds; the time limit only ends a failing test."""
     for _ in range(int(seconds / 0.05)):
         await pilot.pause(0.05)  # type: ignore[attr-defined]  # a textual Pilot
         if condition():  # type: ignore[operator]  # a callable
@@ -26,7 +26,7 @@ async def wait(pilot: object, condition: object, seconds: float = 60) -> None:
 
 
 def screen_text(app: Explorer) -> str:
-    """What is on the screen, line by line."""
+    """The text on the screen, line by line."""
     return "\n".join(
         "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
     )

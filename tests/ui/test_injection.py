@@ -1,4 +1,4 @@
-"""What a program holds never steers the terminal of the explorer: each pane, each line under the cursor, each popup."""
+"""No content of a program steers the terminal of the explorer: each pane, each line under the cursor, each popup."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEYS = (
 
 
 async def seen(path: Path) -> tuple[str, str]:
-    """What walks over the screen, and what the details said of each line; without the filter that is there in case."""
+    """All texts on the screen, and the details of each line, without the additional output filter."""
     app = Explorer(str(path), "default")
     screens, details = [], []
     async with app.run_test(size=(120, 30)) as pilot:

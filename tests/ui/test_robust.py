@@ -1,4 +1,4 @@
-"""The explorer stays of use: on low terminals, on programs that throw results away, and when work fails."""
+"""The explorer stays usable: on low terminals, with programs that drop results, and after failed work."""
 
 from __future__ import annotations
 

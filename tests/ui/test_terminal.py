@@ -1,4 +1,4 @@
-"""The explorer in a real terminal: it shows the program, and leaves the terminal as it was however it ends."""
+"""The explorer in a real terminal: it shows the program, and restores the terminal however it ends."""
 
 from __future__ import annotations
 

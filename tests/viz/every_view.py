@@ -17,7 +17,7 @@ from tests.support.roundtrip import SAMPLES, STAGES
 
 
 def show(path: Path, pipeline: str = "default", histories: int = 5) -> int:
-    """Make every view of a file; how many bindings were seen. A view that fails raises."""
+    """Make every view of a file; returns the number of shown bindings. A view that fails raises."""
     session = Session.open(path, pipeline)
     seen = 0
     for stage in session.stages:
@@ -44,7 +44,7 @@ def show(path: Path, pipeline: str = "default", histories: int = 5) -> int:
 
 
 def main() -> None:
-    """All files, with the seconds that each takes."""
+    """Show all files, with the seconds of each."""
     for path in [*STAGES, *SAMPLES]:
         start = time.perf_counter()
         seen = show(path)

@@ -1,4 +1,4 @@
-"""The child that lays graphs out ends with its parent, however that ends, and computes no longer than it may."""
+"""The child that lays out graphs ends with its parent, however that ends, and keeps its time limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of PO
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and is no zombie."""
+    """True if the process exists and is no zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -38,7 +38,7 @@ def waited(condition: object, seconds: float = 10) -> bool:
 
 @pytest.mark.parametrize("ending", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_the_child_and_its_children_end_with_the_parent(ending: str, tmp_path: Path) -> None:
-    """As Graphviz inside pygraphviz: a child that starts another, both at work for minutes."""
+    """Like Graphviz inside pygraphviz: a child starts another one, and both work for minutes."""
     endless = "while :; do :; done"
     command = [
         "/bin/sh",

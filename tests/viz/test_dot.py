@@ -31,7 +31,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture
 def empty_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PATH with nothing on it but what the test puts there."""
+    """A PATH that contains only the test's own programs."""
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 
@@ -51,7 +51,7 @@ def fake_dot(directory: Path, script: str) -> None:
 
 
 def answer_for(graph: Drawing) -> str:
-    """What Graphviz would answer: nodes one below the other."""
+    """A possible answer of Graphviz: nodes one below the other."""
     objects = [
         {
             "name": f"n{index}",
@@ -125,7 +125,7 @@ def test_pygraphviz_stays_out_of_our_process() -> None:
 
 @pytest.mark.usefixtures("no_pygraphviz")
 def test_dot_on_the_path_is_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the real `dot` where there is one, else with a program that answers as it does."""
+    """With the real `dot` if it is installed, else with a program that gives the same answers."""
     if shutil.which("dot") is None:
         (tmp_path / "answer").write_text(answer_for(small()))
         fake_dot(tmp_path, f"cat > /dev/null; cat {tmp_path}/answer")
@@ -287,7 +287,7 @@ def test_a_child_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
 
 
 def running(process: int) -> bool:
-    """Whether a process exists and is more than an entry that waits to be collected."""
+    """True if the process exists and is more than an entry that waits to be collected."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

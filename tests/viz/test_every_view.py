@@ -1,4 +1,4 @@
-"""No ordinary program breaks a view: corpus files, samples, and programs with several results that are thrown away."""
+"""No ordinary program breaks a view: corpus files, samples, and programs with several results called `_`."""
 
 from __future__ import annotations
 

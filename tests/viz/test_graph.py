@@ -1,4 +1,4 @@
-"""Graphs as data: what is refused, neighbourhoods, scopes and ranks."""
+"""Graphs as data: refused graphs, neighbourhoods, scopes and ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layered layout: direction, overlaps, crossings, groups, and graphs that are hard on it."""
+"""The layered layout: direction, overlaps, crossings, groups, and difficult graphs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pairs = list[tuple[int, int]]
 
 
 def straight_crossings(placed: Placement, pairs: Pairs) -> int:
-    """Crossings of the straight lines between the centres, as layouts of different engines are compared."""
+    """Crossings of the straight lines between the centres, as in comparisons of layout engines."""
 
     def side(a: Point, b: Point, c: Point) -> float:
         return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
@@ -123,7 +123,7 @@ def test_hard_graphs_are_laid_out(name: str) -> None:
 
 
 def test_groups_are_walled_off() -> None:
-    """Two branches side by side, weights outside: no box stands inside a frame that isn't its own."""
+    """Two branches side by side, weights outside: no box stands inside a frame of another group."""
     pairs = [(0, 1), (0, 4), (1, 2), (2, 3), (4, 5), (5, 6), (3, 7), (6, 7), (8, 2), (9, 5)]
     groups = [(), (0,), (0, 2), (0,), (1,), (1,), (1,), (), (), ()]
     sizes = [(40.0 + 7 * index, 12.0) for index in range(10)]

@@ -55,7 +55,7 @@ def test_each_kind_and_mark_has_a_role(theme: Theme) -> None:
 
 @themes
 def test_added_and_removed_differ_without_red_and_green(theme: Theme) -> None:
-    """Protanopia and deuteranopia keep the blue channel apart, and the pair differs most there."""
+    """Protanopia and deuteranopia leave the blue channel intact, and the pair differs most there."""
     added, removed = theme.change("added").text, theme.change("removed").text
     assert abs(int(added[5:7], 16) - int(removed[5:7], 16)) > 60
 

@@ -1,4 +1,4 @@
-"""SVG: well-formed, accessible, in two themes, without anything that acts."""
+"""SVG: well-formed, accessible, in two themes, without active content."""
 
 from __future__ import annotations
 
