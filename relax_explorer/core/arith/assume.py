@@ -25,10 +25,10 @@ def prove_under(facts: Sequence[PrimExpr], condition: PrimExpr) -> Answer:
     which an expression can't be computed are no counterexamples.
     """
     facts, condition = _with_values(list(facts), condition)
-    given = [holds(fact, True) for fact in facts]
-    if all(impossible(case) for case in both([*given, holds(condition, False)])):
+    premises = [holds(fact, True) for fact in facts]
+    if all(impossible(case) for case in both([*premises, holds(condition, False)])):
         return Answer.YES
-    if all(impossible(case) for case in both([*given, holds(condition, True)])):
+    if all(impossible(case) for case in both([*premises, holds(condition, True)])):
         return Answer.NO
     return Answer.UNKNOWN
 

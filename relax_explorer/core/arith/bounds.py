@@ -37,10 +37,10 @@ def polynomial_bounds(poly: Polynomial) -> Bounds:
 
 def monomial_bounds(monomial: Monomial) -> Bounds:
     """The product of the bounds of the atoms."""
-    found: Bounds = (1, 1)
+    product: Bounds = (1, 1)
     for atom in monomial:
-        found = _times(found, atom_bounds(atom))
-    return found
+        product = _times(product, atom_bounds(atom))
+    return product
 
 
 def _times(a: Bounds, b: Bounds) -> Bounds:
@@ -57,11 +57,11 @@ def atom_bounds(atom: PrimExpr) -> Bounds:
     """The bounds of an atom."""
     if type(atom) is PrimVar:
         return (0, None) if atom.dtype is INT64 else ANY  # in Relax each shape variable is a length
-    hit = _ATOMS.get(id(atom))
-    if hit is None:
+    cached = _ATOMS.get(id(atom))
+    if cached is None:
         rule = _RULES.get(type(atom)) if size(atom) <= ATOM_LIMIT else None
-        hit = _ATOMS.add(atom, ANY if rule is None else rule(atom))
-    return hit
+        cached = _ATOMS.add(atom, ANY if rule is None else rule(atom))
+    return cached
 
 
 def _quotient(atom: FloorDiv | Div) -> Bounds:

@@ -41,26 +41,26 @@ def impossible(case: Case) -> bool:
     for _ in range(CASE_LIMIT):
         if not stack:
             return True
-        found, known = stack.pop()
-        atom = _next(found, known)
+        facts, explained = stack.pop()
+        atom = _next(facts, explained)
         while atom is not None and type(atom) not in _SPLITS:
-            found, known = found & _meaning(atom)[0], known | {atom}
-            atom = _next(found, known)
-        if linear.impossible(*_with_bounds(found)):
+            facts, explained = facts & _meaning(atom)[0], explained | {atom}
+            atom = _next(facts, explained)
+        if linear.impossible(*_with_bounds(facts)):
             continue
         if atom is None:
             return False
-        stack += [(found & part, known | {atom}) for part in _meaning(atom)]
+        stack += [(facts & part, explained | {atom}) for part in _meaning(atom)]
     return False
 
 
-def _next(case: Case, known: frozenset[p.PrimExpr]) -> p.PrimExpr | None:
+def _next(case: Case, explained: frozenset[p.PrimExpr]) -> p.PrimExpr | None:
     """The next atom whose definition was not used yet. Atoms that need no case split come first."""
     splitting = None
     for poly in case.at_least_zero + case.zero:
         for monomial in poly:
             for atom in monomial:
-                if type(atom) in _MEANING and atom not in known and size(atom) <= ATOM_LIMIT:
+                if type(atom) in _MEANING and atom not in explained and size(atom) <= ATOM_LIMIT:
                     if type(atom) not in _SPLITS:
                         return atom
                     splitting = splitting or atom
@@ -173,26 +173,26 @@ _MEANING: dict[type, Callable[[Any], list[Case]]] = {
 _SPLITS = (p.Div, p.Min, p.Max, p.Select)
 
 
-def holds(condition: p.PrimExpr, wanted: bool) -> list[Case]:
-    """The cases in which `condition` equals `wanted`; ALWAYS if the condition is not understood."""
+def holds(condition: p.PrimExpr, expected: bool) -> list[Case]:
+    """The cases in which `condition` equals `expected`; ALWAYS if the condition is not understood."""
     if size(condition) > ATOM_LIMIT:
         return [ALWAYS]
     if isinstance(condition, p.IntImm):
-        return [ALWAYS] if bool(condition.value) == wanted else []
+        return [ALWAYS] if bool(condition.value) == expected else []
     if type(condition) is p.Not:
-        return holds(condition.a, not wanted)
+        return holds(condition.a, not expected)
     if isinstance(condition, (p.And, p.Or)):
-        return _junction(condition, wanted)
+        return _junction(condition, expected)
     if isinstance(condition, p.Comparison) and condition.a.dtype.kind == condition.b.dtype.kind == "int":
-        kind = type(condition) if wanted else _OPPOSITE[type(condition)]
+        kind = type(condition) if expected else _OPPOSITE[type(condition)]
         return _COMPARED[kind](_value(condition.a), _value(condition.b))
     return [ALWAYS]
 
 
-def _junction(condition: p.Binary, wanted: bool) -> list[Case]:
+def _junction(condition: p.Binary, expected: bool) -> list[Case]:
     """The cases of `a and b` or `a or b`. `b` is evaluated only if `a` does not decide the result."""
     deciding = type(condition) is p.Or
-    if wanted is deciding:
+    if expected is deciding:
         return holds(condition.a, deciding) + both(
             [holds(condition.a, not deciding), holds(condition.b, deciding)]
         )
@@ -201,11 +201,11 @@ def _junction(condition: p.Binary, wanted: bool) -> list[Case]:
 
 def both(parts: Iterable[list[Case]]) -> list[Case]:
     """The conjunction of several disjunctions. A part that would make too many cases is dropped."""
-    found = [ALWAYS]
+    combined = [ALWAYS]
     for part in parts:
-        if not part or len(found) * len(part) <= ALTERNATIVE_LIMIT:
-            found = [a & b for a in found for b in part]
-    return found
+        if not part or len(combined) * len(part) <= ALTERNATIVE_LIMIT:
+            combined = [a & b for a in combined for b in part]
+    return combined
 
 
 _OPPOSITE: dict[type, type] = {p.EQ: p.NE, p.NE: p.EQ, p.LT: p.GE, p.GE: p.LT, p.GT: p.LE, p.LE: p.GT}

@@ -151,14 +151,14 @@ class Form:
         divisor = constant(denominator)
         if divisor is None or divisor <= 0:
             return self._exact_or_atom(expr, numerator, denominator)
-        quotient, rest = split(numerator, divisor)
-        if not set(rest) - {()}:  # the rest is a constant in [0, divisor): it vanishes
+        quotient, remainder = split(numerator, divisor)
+        if not set(remainder) - {()}:  # the remainder is a constant in [0, divisor): it vanishes
             return quotient
-        common = gcd(divisor, *[c for monomial, c in rest.items() if monomial]) if self.canonical else 1
-        rest = {monomial: c // common for monomial, c in rest.items() if c // common}
-        inner = rebuild(self.ordered(rest), expr.dtype, None if self.canonical else expr.a)
+        common = gcd(divisor, *[c for monomial, c in remainder.items() if monomial]) if self.canonical else 1
+        remainder = {monomial: c // common for monomial, c in remainder.items() if c // common}
+        inner = rebuild(self.ordered(remainder), expr.dtype, None if self.canonical else expr.a)
         if divisor == common:
-            return combine(quotient, rest)
+            return combine(quotient, remainder)
         atom: Monomial = (FloorDiv(inner, IntImm(divisor // common, expr.dtype)),)
         return combine(quotient, {atom: 1})
 
@@ -169,10 +169,10 @@ class Form:
             return self._remainder(expr, FloorDiv(expr.a, expr.b))
         if divisor is None or divisor <= 0:
             return {(FloorMod(self.simple(expr.a), self.simple(expr.b)),): 1}
-        rest = split(self.known(expr.a), divisor)[1]
-        if not set(rest) - {()}:
-            return rest
-        inner = rebuild(rest, expr.dtype, expr.a)
+        remainder = split(self.known(expr.a), divisor)[1]
+        if not set(remainder) - {()}:
+            return remainder
+        inner = rebuild(remainder, expr.dtype, expr.a)
         return {(FloorMod(inner, IntImm(divisor, expr.dtype)),): 1}
 
     def div(self, expr: Div) -> Polynomial:
@@ -302,7 +302,7 @@ def _parts(expr: PrimExpr) -> list[tuple[int, PrimExpr]]:
         if type(expr) is Select:
             return [(1, expr.true_value), (1, expr.false_value)]
         return [(1, child) for child in expr.children()] if type(expr) in _RULES else _NOTHING
-    found: list[tuple[int, PrimExpr]] = []
+    terms: list[tuple[int, PrimExpr]] = []
     stack = [(1, expr)]
     while stack:
         sign, node = stack.pop()
@@ -310,8 +310,8 @@ def _parts(expr: PrimExpr) -> list[tuple[int, PrimExpr]]:
             stack.append((sign if type(node) is Add else -sign, node.b))
             stack.append((sign, node.a))
         else:
-            found.append((sign, node))
-    return found
+            terms.append((sign, node))
+    return terms
 
 
 DISPLAY, CANONICAL = Form(canonical=False), Form(canonical=True)

@@ -34,12 +34,12 @@ def _divisor(poly: Polynomial) -> int:
 
 
 def _equation(poly: Polynomial) -> Polynomial:
-    common, rest = _divisor(poly), poly.get((), 0)
+    common, constant = _divisor(poly), poly.get((), 0)
     if common == 0:
-        if rest:
+        if constant:
             raise Contradiction
         return {}
-    if rest % common:
+    if constant % common:
         raise Contradiction
     return {monomial: c // common for monomial, c in poly.items()}
 
@@ -72,14 +72,14 @@ class _System:
 
     def add(self, poly: Polynomial) -> None:
         """Add an inequality. Raises Contradiction if it can't hold."""
-        common, rest = _divisor(poly), poly.get((), 0)
+        common, constant = _divisor(poly), poly.get((), 0)
         if common == 0:
-            if rest < 0:
+            if constant < 0:
                 raise Contradiction
             return
         left = frozenset([(monomial, c // common) for monomial, c in poly.items() if monomial])
-        rest //= common
-        self.rows[left] = min(rest, self.rows.get(left, rest))
+        constant //= common
+        self.rows[left] = min(constant, self.rows.get(left, constant))
 
     def eliminate(self) -> bool:
         """Eliminate the monomial that causes the fewest new inequalities; False if none is left."""
@@ -90,10 +90,10 @@ class _System:
         if not signs:
             return False
         victim = min(signs, key=lambda monomial: signs[monomial][0] * signs[monomial][1])
-        with_victim = [(dict(left), rest) for left, rest in self.rows.items() if victim in dict(left)]
-        self.rows = {left: rest for left, rest in self.rows.items() if victim not in dict(left)}
-        lower = [{**left, (): rest} for left, rest in with_victim if left[victim] > 0]
-        upper = [{**left, (): rest} for left, rest in with_victim if left[victim] < 0]
+        with_victim = [(dict(left), constant) for left, constant in self.rows.items() if victim in dict(left)]
+        self.rows = {left: constant for left, constant in self.rows.items() if victim not in dict(left)}
+        lower = [{**left, (): constant} for left, constant in with_victim if left[victim] > 0]
+        upper = [{**left, (): constant} for left, constant in with_victim if left[victim] < 0]
         if len(lower) * len(upper) + len(self.rows) > 4 * CONSTRAINT_LIMIT:
             return False
         for a in lower:

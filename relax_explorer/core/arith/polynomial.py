@@ -94,14 +94,14 @@ def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
 def split(poly: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial]:
     """`poly == divisor * quotient + rest` with every coefficient of the rest in [0, divisor)."""
     quotient: Polynomial = {}
-    rest: Polynomial = {}
+    remainder: Polynomial = {}
     for monomial, coefficient in poly.items():
         q, r = divmod(coefficient, divisor)
         if q:
             quotient[monomial] = q
         if r:
-            rest[monomial] = r
-    return quotient, rest
+            remainder[monomial] = r
+    return quotient, remainder
 
 
 def divide_exactly(numerator: Polynomial, denominator: Polynomial) -> Polynomial | None:
@@ -133,9 +133,10 @@ def divide_exactly(numerator: Polynomial, denominator: Polynomial) -> Polynomial
 def rebuild(poly: Polynomial, dtype: DType = INT64, source: PrimExpr | None = None) -> PrimExpr:
     """The expression of a polynomial. Terms keep their order, the constant comes last; factors follow the order in `source`."""
     total: PrimExpr | None = None
-    rest = poly.get((), 0)
-    if rest > 0 and len(poly) > 1 and all(c < 0 for monomial, c in poly.items() if monomial):
-        total, rest = IntImm(rest, next(m for m in poly if m)[0].dtype), 0  # 12 - c rather than c * -1 + 12
+    offset = poly.get((), 0)
+    if offset > 0 and len(poly) > 1 and all(c < 0 for monomial, c in poly.items() if monomial):
+        # 12 - c rather than c * -1 + 12
+        total, offset = IntImm(offset, next(m for m in poly if m)[0].dtype), 0
     for monomial, coefficient in _in_source_order(poly, source):
         term = _term(monomial, abs(coefficient))
         if total is not None:
@@ -143,10 +144,10 @@ def rebuild(poly: Polynomial, dtype: DType = INT64, source: PrimExpr | None = No
         else:
             total = term if coefficient > 0 else Sub(IntImm(0, term.dtype), term)
     if total is None:
-        return IntImm(rest, dtype)
-    if rest:
-        literal = IntImm(abs(rest), total.dtype)
-        total = Add(total, literal) if rest > 0 else Sub(total, literal)
+        return IntImm(offset, dtype)
+    if offset:
+        literal = IntImm(abs(offset), total.dtype)
+        total = Add(total, literal) if offset > 0 else Sub(total, literal)
     return total
 
 

@@ -127,10 +127,10 @@ def shapes_equal(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> Answer:
 
 def factors(dims: Sequence[PrimExpr]) -> list[PrimExpr]:
     """The factors of all lengths of a shape, in order."""
-    found: list[PrimExpr] = []
+    all_factors: list[PrimExpr] = []
     for dim in dims:
-        found += factors((dim.a, dim.b)) if type(dim) is Mul else [dim]
-    return found
+        all_factors += factors((dim.a, dim.b)) if type(dim) is Mul else [dim]
+    return all_factors
 
 
 def product(dims: Sequence[PrimExpr]) -> PrimExpr:

@@ -14,10 +14,10 @@ def disagreement(a: p.PrimExpr, b: p.PrimExpr) -> tuple[dict[p.PrimVar, int], in
     """Values of the variables for which `a` and `b` differ, and both results. Tries a few assignments; None if all agree."""
     variables = list(dict.fromkeys(p.free_vars(a, b)))
     for values in _assignments(variables):
-        known: dict[p.PrimVar, p.PrimExpr] = {
+        assignment: dict[p.PrimVar, p.PrimExpr] = {
             var: p.as_prim(value, var.dtype) for var, value in values.items()
         }
-        left, right = simplify(p.substitute(a, known)), simplify(p.substitute(b, known))
+        left, right = simplify(p.substitute(a, assignment)), simplify(p.substitute(b, assignment))
         if isinstance(left, p.IntImm) and isinstance(right, p.IntImm) and left.value != right.value:
             return values, left.value, right.value
     return None

@@ -28,14 +28,14 @@ def within(found: Interval, bounds: Interval) -> bool:
     return bounds[0] <= found[0] and found[1] <= bounds[1]
 
 
-def wrapped(found: Interval, dtype: DType) -> Interval:
+def wrapped(interval: Interval, dtype: DType) -> Interval:
     """The interval after conversion to a dtype, which wraps around."""
     low, high = limits(dtype)
     size = high - low + 1
-    turn = (found[0] - low) // size
-    if turn != (found[1] - low) // size:
+    turn = (interval[0] - low) // size
+    if turn != (interval[1] - low) // size:
         return low, high
-    return found[0] - turn * size, found[1] - turn * size
+    return interval[0] - turn * size, interval[1] - turn * size
 
 
 class Intervals:
@@ -48,12 +48,12 @@ class Intervals:
         self.is_dead = False  # True in a loop that is never entered; any bounds hold there
         self._known: dict[p.PrimExpr, Interval | None] = {}
 
-    def bind(self, var: p.PrimVar, found: Interval | None) -> None:
+    def bind(self, var: p.PrimVar, interval: Interval | None) -> None:
         """Set the interval of a variable; None means anything."""
-        if found is None:
+        if interval is None:
             self.domains.pop(var, None)
         else:
-            self.domains[var] = found
+            self.domains[var] = interval
         self._known.clear()
 
     def of(self, expr: p.PrimExpr) -> Interval | None:
@@ -81,10 +81,10 @@ class Intervals:
         if rule is None:
             return None
         parts = [self.of(child) for child in expr.children()]
-        known = [part for part in parts if part is not None]
-        if type(expr) is p.Cast and expr.dtype.is_bool and known:
-            return _truth(known[0])
-        return rule(*known) if len(known) == len(parts) else None
+        known_parts = [part for part in parts if part is not None]
+        if type(expr) is p.Cast and expr.dtype.is_bool and known_parts:
+            return _truth(known_parts[0])
+        return rule(*known_parts) if len(known_parts) == len(parts) else None
 
     def keeps(self, expr: p.PrimExpr) -> bool:
         """True if the outermost operation never wraps around."""
@@ -131,21 +131,21 @@ def _trunc(x: int, y: int) -> int:
 
 
 def _trunc_div(a: Interval, b: Interval) -> Interval | None:
-    found = [_trunc(x, y) for part in _divisors(b) for x in a for y in part]
-    if found and a[0] < 0 < a[1]:
-        found.append(0)
-    return _hull(*found) if found else None
+    quotients = [_trunc(x, y) for part in _divisors(b) for x in a for y in part]
+    if quotients and a[0] < 0 < a[1]:
+        quotients.append(0)
+    return _hull(*quotients) if quotients else None
 
 
 def _floor_mod(a: Interval, b: Interval) -> Interval | None:
     if b[0] == b[1] != 0 and a[0] // b[0] == a[1] // b[0]:
         return _hull(a[0] % b[0], a[1] % b[0])
-    found = [0]
+    remainders = [0]
     for part in _divisors(b):
-        found.append(part[1] - 1 if part[0] > 0 else part[0] + 1)
+        remainders.append(part[1] - 1 if part[0] > 0 else part[0] + 1)
     if b[0] >= 0 and a[0] >= 0:
-        found[-1] = min(found[-1], a[1])
-    return _hull(*found)
+        remainders[-1] = min(remainders[-1], a[1])
+    return _hull(*remainders)
 
 
 def _trunc_mod(a: Interval, b: Interval) -> Interval | None:

@@ -68,11 +68,11 @@ class Mutator:
         for child in old:
             new.append(self.expr(child))  # a comprehension would cost a frame, and expressions nest deeply
         others = besides_operands(type(expr))
-        made = expr if _same(old, new) else expr.with_children(tuple(new))
+        changed = expr if _same(old, new) else expr.with_children(tuple(new))
         if others:
-            made = _with(made, self.changes(made, others))
-        self._exprs[expr] = made
-        return made
+            changed = _with(changed, self.changes(changed, others))
+        self._exprs[expr] = changed
+        return changed
 
     def _let(self, expr: Let) -> p.PrimExpr:
         value = self.expr(expr.value)
@@ -94,32 +94,32 @@ class Mutator:
 
     def node(self, node: _N) -> _N:
         """Rewrite a statement, a buffer, or a part of one, field by field."""
-        kind = type(node)
-        outside = _OUTSIDE.get(kind, ())
+        node_class = type(node)
+        outside = _OUTSIDE.get(node_class, ())
         changes = self.changes(node, outside)
-        if kind in _BINDS:
+        if node_class in _BINDS:
             _note(changes, node, "var", self.binder(node.var))  # type: ignore[attr-defined]  # as _BINDS says
-        if kind is t.SBlock:
+        if node_class is t.SBlock:
             changes.update(self.changes(node, ("iter_vars",)))
-        if kind is t.AttrStmt:
+        if node_class is t.AttrStmt:
             _note(changes, node, "subject", self._subject(node))  # type: ignore[arg-type]  # as `kind` says
         done = {*outside, "var", "subject", "iter_vars"}
-        rest = [name for name in holding(kind) if name not in done]
-        changes.update(self.changes(node, rest))
+        remaining = [name for name in holding(node_class) if name not in done]
+        changes.update(self.changes(node, remaining))
         return replace(node, **changes) if changes else node
 
     def changes(self, node: object, names: Iterable[str]) -> dict[str, Any]:
         """The fields among `names` that change, with their new values."""
-        found: dict[str, Any] = {}
+        changed: dict[str, Any] = {}
         for name in names:
             old = getattr(node, name)
             if isinstance(old, t.Stmt):
                 scope = self.scope()
-                _note(found, node, name, self.stmt(old))
+                _note(changed, node, name, self.stmt(old))
                 self.leave(scope)
             elif old is not None:
-                _note(found, node, name, self.value(old))
-        return found
+                _note(changed, node, name, self.value(old))
+        return changed
 
     def value(self, value: Any) -> Any:
         """Rewrite the value of a field, of any type."""
@@ -130,19 +130,19 @@ class Mutator:
         if type(value) is Buffer:
             return self.buffer(value)
         if type(value) is tuple:
-            new = [self.value(item) for item in value]
+            new = [self.value(element) for element in value]
             return value if _same(value, new) else tuple(new)
         if type(value) is Attrs:
-            items = {key: self.value(item) for key, item in value.items()}
+            items = {key: self.value(element) for key, element in value.items()}
             return value if all(items[key] is value[key] for key in items) else Attrs(items)
         return self.node(value) if type(value) in PARTS else value
 
     def buffer(self, buffer: Buffer) -> Buffer:
         """Rewrite a buffer, at its declaration and at each use."""
-        known = self._buffers.get(buffer)
-        if known is None:
-            known = self._buffers[buffer] = self.node(buffer)
-        return known
+        mapped = self._buffers.get(buffer)
+        if mapped is None:
+            mapped = self._buffers[buffer] = self.node(buffer)
+        return mapped
 
     def _subject(self, node: t.AttrStmt) -> Any:
         if node.key != "launch_thread":

@@ -22,14 +22,14 @@ class BufferLoad(PrimExpr):
 
     def __new__(cls, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> BufferLoad:
         key = (cls, buffer, indices)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.buffer, hit.indices = buffer, indices
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.buffer, unique.indices = buffer, indices
             lanes = indices[-1].dtype.lanes if indices else 1
-            hit.dtype = buffer.dtype if lanes == 1 else buffer.dtype.with_lanes(lanes)
-            _TABLE.add(key, hit)
-        return hit
+            unique.dtype = buffer.dtype if lanes == 1 else buffer.dtype.with_lanes(lanes)
+            _TABLE.add(key, unique)
+        return unique
 
     def children(self) -> tuple[PrimExpr, ...]:
         """The indices."""
@@ -58,14 +58,14 @@ class BufferPtr(PrimExpr):
 
     def __new__(cls, buffer: Buffer, how: str = "data") -> BufferPtr:
         key = (cls, buffer, how)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.buffer, hit.how, hit.dtype = buffer, how, HANDLE
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.buffer, unique.how, unique.dtype = buffer, how, HANDLE
             if how == "elem_offset":
-                hit.dtype = buffer.shape[0].dtype if buffer.shape else INT32
-            _TABLE.add(key, hit)
-        return hit
+                unique.dtype = buffer.shape[0].dtype if buffer.shape else INT32
+            _TABLE.add(key, unique)
+        return unique
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The pointer itself; it has no operands."""
@@ -89,12 +89,12 @@ class PointerType(PrimExpr):
 
     def __new__(cls, element: DType, scope: str = "global") -> PointerType:
         key = (cls, element, scope)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.element, hit.scope, hit.dtype = element, scope, HANDLE
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.element, unique.scope, unique.dtype = element, scope, HANDLE
+            _TABLE.add(key, unique)
+        return unique
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """The type itself; it has no operands."""
@@ -127,12 +127,13 @@ class Ramp(PrimExpr):
 
     def __new__(cls, base: PrimExpr, stride: PrimExpr, lanes: int) -> Ramp:
         key = (cls, base, stride, lanes)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.base, hit.stride, hit.lanes, hit.dtype = base, stride, lanes, base.dtype.with_lanes(lanes)
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.base, unique.stride, unique.lanes = base, stride, lanes
+            unique.dtype = base.dtype.with_lanes(lanes)
+            _TABLE.add(key, unique)
+        return unique
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A ramp of as many lanes over other operands."""
@@ -154,12 +155,12 @@ class Let(PrimExpr):
 
     def __new__(cls, var: PrimVar, value: PrimExpr, body: PrimExpr) -> Let:
         key = (cls, var, value, body)
-        hit = _TABLE.find(key)
-        if hit is None:
-            hit = object.__new__(cls)
-            hit.var, hit.value, hit.body, hit.dtype = var, value, body, body.dtype
-            _TABLE.add(key, hit)
-        return hit
+        unique = _TABLE.find(key)
+        if unique is None:
+            unique = object.__new__(cls)
+            unique.var, unique.value, unique.body, unique.dtype = var, value, body, body.dtype
+            _TABLE.add(key, unique)
+        return unique
 
     def with_children(self, children: tuple[PrimExpr, ...]) -> PrimExpr:
         """A Let of the same variable with another value and body."""

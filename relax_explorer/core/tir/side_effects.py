@@ -24,13 +24,13 @@ _FREE = frozenset(
 
 def has_effect(fn: t.PrimFunc) -> bool:
     """True if a call of `fn` may have an effect beyond its result: a store outside its own buffers, or an impure call."""
-    own: set[Buffer] = set()
+    allocated: set[Buffer] = set()
     for node in statements(fn.body):
         if type(node) is t.SBlock:
-            own.update(node.alloc_buffers)
+            allocated.update(node.alloc_buffers)
         elif type(node) is t.AllocBuffer and node.buffer.data is None:  # a view may show memory of others
-            own.add(node.buffer)
-        elif type(node) is t.BufferStore and node.buffer not in own:
+            allocated.add(node.buffer)
+        elif type(node) is t.BufferStore and node.buffer not in allocated:
             return True
         for expr in subexpressions(*expressions(node)):
             if type(expr) is p.PrimCall and expr.op not in _FREE:

@@ -25,19 +25,19 @@ def children(node: t.Stmt) -> tuple[t.Stmt, ...]:
     return tuple([item for item in held if item is not None])
 
 
-def _fields(kind: type[t.Stmt]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _fields(stmt_class: type[t.Stmt]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The fields of a statement that hold statements, and the fields that hold evaluated expressions."""
-    names = _STATEMENTS.get(kind)
+    names = _STATEMENTS.get(stmt_class)
     if names is None:
-        hints = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]  # statements are dataclasses
+        hints = {field.name: str(field.type) for field in fields(stmt_class)}  # type: ignore[arg-type]  # statements are dataclasses
         names = tuple(
             sorted([name for name in hints if "Stmt" in hints[name]], key=lambda name: name != "init")
         )
-        _STATEMENTS[kind] = names
+        _STATEMENTS[stmt_class] = names
         # The target buffer is declared, and its shape evaluated, elsewhere.
-        left_out = {*names, *_UNEVALUATED, *(("buffer",) if kind is t.BufferStore else ())}
-        _EVALUATED[kind] = tuple([name for name in holding(kind) if name not in left_out])
-    return names, _EVALUATED[kind]
+        left_out = {*names, *_UNEVALUATED, *(("buffer",) if stmt_class is t.BufferStore else ())}
+        _EVALUATED[stmt_class] = tuple([name for name in holding(stmt_class) if name not in left_out])
+    return names, _EVALUATED[stmt_class]
 
 
 def statements(node: t.Stmt) -> Iterator[t.Stmt]:
@@ -53,15 +53,15 @@ def statements(node: t.Stmt) -> Iterator[t.Stmt]:
 
 def expressions(node: t.Stmt) -> list[p.PrimExpr]:
     """The expressions directly inside a statement, including buffers that it declares, but not its regions."""
-    found: list[p.PrimExpr] = []
+    exprs: list[p.PrimExpr] = []
     for name in _fields(type(node))[1]:
         value = getattr(node, name)
         if isinstance(value, p.PrimExpr):
-            found.append(value)
+            exprs.append(value)
         elif value:
             for item in value if type(value) is tuple else (value,):
-                found += [item] if isinstance(item, p.PrimExpr) else _of_part(item)
-    return found
+                exprs += [item] if isinstance(item, p.PrimExpr) else _of_part(item)
+    return exprs
 
 
 def _of_part(node: object) -> list[p.PrimExpr]:
@@ -70,10 +70,10 @@ def _of_part(node: object) -> list[p.PrimExpr]:
         return _of_part(node.domain)
     if isinstance(node, BufferRegion):
         return [item for part in node.ranges for item in _of_part(part)]
-    found: list[p.PrimExpr] = []
+    exprs: list[p.PrimExpr] = []
     for part in parts(node):
-        found += [part] if isinstance(part, p.PrimExpr) else _of_part(part)
-    return found
+        exprs += [part] if isinstance(part, p.PrimExpr) else _of_part(part)
+    return exprs
 
 
 def subexpressions(*exprs: p.PrimExpr) -> Iterator[p.PrimExpr]:
@@ -90,12 +90,12 @@ def subexpressions(*exprs: p.PrimExpr) -> Iterator[p.PrimExpr]:
 def memory(node: t.Stmt) -> dict[Buffer, Buffer | None]:
     """The views declared inside a statement, each with the buffer behind it; None if a handle describes the memory."""
     pointers: dict[p.PrimExpr, p.PrimExpr] = {}
-    found: dict[Buffer, Buffer | None] = {}
-    for item in statements(node):
-        if type(item) is t.LetStmt:
-            pointers[item.var] = pointers.get(item.value, item.value)
-        elif type(item) is t.AllocBuffer and item.buffer.data is not None:
-            pointer = pointers.get(item.buffer.data, item.buffer.data)
+    sources: dict[Buffer, Buffer | None] = {}
+    for stmt in statements(node):
+        if type(stmt) is t.LetStmt:
+            pointers[stmt.var] = pointers.get(stmt.value, stmt.value)
+        elif type(stmt) is t.AllocBuffer and stmt.buffer.data is not None:
+            pointer = pointers.get(stmt.buffer.data, stmt.buffer.data)
             source = pointer.buffer if isinstance(pointer, BufferPtr) else None
-            found[item.buffer] = found.get(source, source) if source is not None else None
-    return found
+            sources[stmt.buffer] = sources.get(source, source) if source is not None else None
+    return sources

@@ -159,8 +159,8 @@ def _log_sum(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     """max(a, b) + log(1 + exp(-|a - b|)). Equal operands are handled apart, since they may be infinite."""
     one = p.as_prim(1, a.dtype)
     apart = call("fabs", p.Sub(a, b))
-    more = call("log", p.Add(one, call("exp", p.Sub(p.as_prim(0, a.dtype), apart))))
-    return where(p.EQ(a, b), p.Add(a, call("log", p.Add(one, one))), p.Add(p.Max(a, b), more))
+    correction = call("log", p.Add(one, call("exp", p.Sub(p.as_prim(0, a.dtype), apart))))
+    return where(p.EQ(a, b), p.Add(a, call("log", p.Add(one, one))), p.Add(p.Max(a, b), correction))
 
 
 def floor_divide(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:

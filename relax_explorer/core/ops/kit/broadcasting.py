@@ -17,13 +17,13 @@ def index(x: Tensor | p.PrimExpr, i: tuple[p.PrimExpr, ...], shape: rules.Dims) 
     return x[tuple([repeated(dim, shape[n + offset], i[n + offset]) for n, dim in enumerate(x.shape)])]
 
 
-def repeated(own: p.PrimExpr, length: p.PrimExpr, place: p.PrimExpr) -> p.PrimExpr:
-    """The index into an axis of length `own`, broadcast to `length`. If it is unknown whether `own` is 1, the kernel tests it."""
-    if own is rules.ONE:
+def repeated(dim: p.PrimExpr, length: p.PrimExpr, place: p.PrimExpr) -> p.PrimExpr:
+    """The index into an axis of length `dim`, broadcast to `length`. If it is unknown whether `dim` is 1, the kernel tests it."""
+    if dim is rules.ONE:
         return place if length is rules.ONE else p.IntImm(0)
-    if isinstance(own, p.IntImm) or equal(own, length) is Answer.YES:
+    if isinstance(dim, p.IntImm) or equal(dim, length) is Answer.YES:
         return place
-    return where(p.EQ(own, rules.ONE), p.IntImm(0), place)
+    return where(p.EQ(dim, rules.ONE), p.IntImm(0), place)
 
 
 def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:

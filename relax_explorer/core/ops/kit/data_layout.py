@@ -29,18 +29,18 @@ _AXIS = re.compile(r"([A-Z])|([1-9]\d*)([a-z])")
 @cache
 def axes_of(layout: str) -> tuple[tuple[str, int], ...] | None:
     """The capital letter and the tile of each axis of the tensor; tile 0 marks an untiled axis. None if it is no layout."""
-    found: list[tuple[str, int]] = []
+    parsed: list[tuple[str, int]] = []
     place = 0
     while place < len(layout):
         match = _AXIS.match(layout, place)
         if match is None:
             return None
-        found.append((match[1], 0) if match[1] else (match[3].upper(), int(match[2])))
+        parsed.append((match[1], 0) if match[1] else (match[3].upper(), int(match[2])))
         place = match.end()
-    letters = [(letter, tile > 0) for letter, tile in found]
-    whole = {letter for letter, tile in found if not tile}
-    known = len(set(letters)) == len(letters) and whole == {letter for letter, _ in found}
-    return tuple(found) if known else None
+    letters = [(letter, tile > 0) for letter, tile in parsed]
+    untiled = {letter for letter, tile in parsed if not tile}
+    known = len(set(letters)) == len(letters) and untiled == {letter for letter, _ in parsed}
+    return tuple(parsed) if known else None
 
 
 def need_layout(at: Site, axes: str, **layouts: str) -> None:
@@ -84,11 +84,11 @@ def ordered(layout: str, found: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def lengths_of(layout: str, dims: Sequence[p.PrimExpr]) -> dict[str, p.PrimExpr]:
     """The length of each axis, by its letter, with tiles merged."""
-    made: dict[str, p.PrimExpr] = {}
+    products: dict[str, p.PrimExpr] = {}
     for (letter, tile), dim in zip(axes_of(layout) or (), dims, strict=True):
         factor = p.IntImm(tile) if tile else dim
-        made[letter] = simplify(p.Mul(made[letter], factor)) if letter in made else factor
-    return made
+        products[letter] = simplify(p.Mul(products[letter], factor)) if letter in products else factor
+    return products
 
 
 def dims_of(layout: str, lengths: Mapping[str, p.PrimExpr]) -> tuple[p.PrimExpr, ...]:
@@ -144,37 +144,37 @@ def _within(layout: str, place: Mapping[str, p.PrimExpr]) -> list[p.PrimExpr]:
     """The indices of an element in this layout, from its indices in whole axes."""
     axes = axes_of(layout) or ()
     tiles = {letter: p.IntImm(tile) for letter, tile in axes if tile}
-    found: list[p.PrimExpr] = []
+    indices: list[p.PrimExpr] = []
     for letter, tile in axes:
         whole = place[letter]
         if letter in tiles:
-            found.append(p.FloorMod(whole, tiles[letter]) if tile else p.FloorDiv(whole, tiles[letter]))
+            indices.append(p.FloorMod(whole, tiles[letter]) if tile else p.FloorDiv(whole, tiles[letter]))
         else:
-            found.append(whole)
-    return found
+            indices.append(whole)
+    return indices
 
 
 def plain(x: Array, layout: str, axes: str) -> Array:
     """An array with its axes in the order of `axes` and its tiles merged."""
-    found = axes_of(layout) or ()
+    layout_axes = axes_of(layout) or ()
     order = [
         n
         for axis in axes
         for tiles in (False, True)
-        for n, (a, t) in enumerate(found)
+        for n, (a, t) in enumerate(layout_axes)
         if a == axis and bool(t) == tiles
     ]
     turned = np.transpose(x, order)
     lengths = dict.fromkeys(axes, 1)
     for n in order:
-        lengths[found[n][0]] *= x.shape[n]
+        lengths[layout_axes[n][0]] *= x.shape[n]
     return turned.reshape([lengths[axis] for axis in axes])
 
 
 def tiled(x: Array, axes: str, layout: str) -> Array:
     """`x`, whose axes are in the order of `axes`, converted to `layout`; zeros pad the last tiles."""
-    found = axes_of(layout) or ()
-    tiles = {letter: tile for letter, tile in found if tile}
+    layout_axes = axes_of(layout) or ()
+    tiles = {letter: tile for letter, tile in layout_axes if tile}
     ends = [(0, -length % tiles.get(axis, 1)) for axis, length in zip(axes, x.shape, strict=True)]
     filled = np.pad(x, ends) if any(map(any, ends)) else x
     split, names = [], []
@@ -182,4 +182,6 @@ def tiled(x: Array, axes: str, layout: str) -> Array:
         tile = tiles.get(axis)
         split += [length // tile, tile] if tile else [length]
         names += [(axis, 0), (axis, tile)] if tile else [(axis, 0)]
-    return np.ascontiguousarray(np.transpose(filled.reshape(split), [names.index(item) for item in found]))
+    return np.ascontiguousarray(
+        np.transpose(filled.reshape(split), [names.index(item) for item in layout_axes])
+    )

@@ -194,13 +194,13 @@ class Site:
 
     def _others(self, named: Collection[str]) -> list[Label]:
         """Labels with the StructInfo of the other tensors. In a mismatch between operands, either may be the wrong one."""
-        found = []
+        labels = []
         for q in self.op.operands if self.op is not None else ():
             arg = self.arg(q.name)
             info = arg.struct_info if arg is not None else None
             if q.name not in named and isinstance(info, TensorStructInfo):
-                found.append(Label(arg, f"this is {info}"))
-        return found
+                labels.append(Label(arg, f"this is {info}"))
+        return labels
 
     def equal(self, a: PrimExpr, b: PrimExpr, or_one: tuple[PrimExpr, ...] = ()) -> Answer:
         """Compare two lengths. If the answer is unknown, the equality becomes an obligation, checked at run time.
@@ -281,11 +281,16 @@ class Op:
         if name:
             cls.name = name
         parameters: dict[str, Parameter] = {p.name: p for p in cls.parameters}
-        for field_name, kind in inspect.get_annotations(cls).items():
+        for field_name, annotation in inspect.get_annotations(cls).items():
             value = cls.__dict__.get(field_name)
             if isinstance(value, Parameter):
                 parameters[field_name] = Parameter(
-                    field_name, str(kind).strip("'\""), value.doc, value.is_operand, value.default, value.unit
+                    field_name,
+                    str(annotation).strip("'\""),
+                    value.doc,
+                    value.is_operand,
+                    value.default,
+                    value.unit,
                 )
         cls.parameters = tuple(parameters.values())
         cls.operands = tuple(p for p in cls.parameters if p.is_operand)

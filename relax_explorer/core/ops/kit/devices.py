@@ -29,13 +29,11 @@ def mesh_of(at: Site, mesh: object) -> str:
     named = _NAMED.fullmatch(str(mesh))
     if named is None or not at.places:
         return str(mesh)
-    found = at.places.get(named[1], ())
-    if not isinstance(found, tuple) or int(named[2]) >= len(found):
-        text = (
-            f"device_mesh is {mesh}, the module has {len(found) if isinstance(found, tuple) else 0} of these"
-        )
+    meshes = at.places.get(named[1], ())
+    if not isinstance(meshes, tuple) or int(named[2]) >= len(meshes):
+        text = f"device_mesh is {mesh}, the module has {len(meshes) if isinstance(meshes, tuple) else 0} of these"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="add it to I.module_global_infos")
-    return str(found[int(named[2])])
+    return str(meshes[int(named[2])])
 
 
 def need_device(at: Site, device: VDevice) -> None:

@@ -151,13 +151,13 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
 
 def flat_operands(call: e.Call) -> list[e.Expr]:
     """The tensor operands; tuples are flattened."""
-    found: list[e.Expr] = []
+    flat: list[e.Expr] = []
     for arg in call.args:
         if type(arg) is e.Tuple:
-            found.extend(field for field in arg.fields if isinstance(field.struct_info, s.TensorStructInfo))
+            flat.extend(field for field in arg.fields if isinstance(field.struct_info, s.TensorStructInfo))
         elif isinstance(arg.struct_info, s.TensorStructInfo):
-            found.append(arg)
-    return found
+            flat.append(arg)
+    return flat
 
 
 def need_known(info: s.StructInfo, name: str) -> None:

@@ -48,10 +48,10 @@ def ordered(
     te.add(nest, *[made.buffer for made in filled])
 
 
-def store(made: Tensor, index: Index, value: p.PrimExpr | float) -> t.Stmt:
-    """`made[index] = value`, converted to the dtype of the tensor."""
+def store(target: Tensor, index: Index, value: p.PrimExpr | float) -> t.Stmt:
+    """`target[index] = value`, converted to the dtype of the tensor."""
     where = tuple([p.as_prim(item, INT64) for item in index])
-    return t.BufferStore(made.buffer, where, stored(p.as_prim(value), made.dtype))
+    return t.BufferStore(target.buffer, where, stored(p.as_prim(value), target.dtype))
 
 
 def seq(*statements: t.Stmt) -> t.Stmt:

@@ -50,10 +50,10 @@ _FUSIONS = {
 
 def kind_words(parameter: Parameter) -> str:
     """The kind of a parameter in plain words."""
-    kind = parameter.kind.removesuffix(" | None")
+    base_kind = parameter.kind.removesuffix(" | None")
     if parameter.is_operand:
-        return _OPERANDS[kind]
-    return _ATTRIBUTES[kind] + (" or None" if kind != parameter.kind else "")
+        return _OPERANDS[base_kind]
+    return _ATTRIBUTES[base_kind] + (" or None" if base_kind != parameter.kind else "")
 
 
 def kind_phrase(parameter: Parameter) -> str:
@@ -72,20 +72,20 @@ def _with_article(words: str) -> str:
 
 def problems(op: type[Op]) -> list[str]:
     """The mistakes in an operator's class, each as a phrase."""
-    found = []
+    texts = []
     for q in op.parameters:
         known = _OPERANDS if q.is_operand else _ATTRIBUTES
         if q.kind.removesuffix(" | None") not in known:
             text = f"{q.name} is of the kind {q.kind}, which is none of {', '.join(known)}"
             named = q.kind.startswith(("typing.", "<class"))
-            found.append(text + "; put the annotation in quotes" if named else text)
+            texts.append(text + "; put the annotation in quotes" if named else text)
     operands = {*ANY_OPERAND, *[q.name for q in op.operands]}
-    for said in ("shares", "writes"):
-        unknown = [name for name in getattr(op, said) or () if name not in operands]
+    for property_name in ("shares", "writes"):
+        unknown = [name for name in getattr(op, property_name) or () if name not in operands]
         if unknown:
-            found.append(f"{said} names {unknown[0]!r}, which is no operand")
+            texts.append(f"{property_name} names {unknown[0]!r}, which is no operand")
     if op.phase not in CALLING_PHASES:
-        found.append(f"phase is {op.phase!r}, which is none of {', '.join(CALLING_PHASES)}")
+        texts.append(f"phase is {op.phase!r}, which is none of {', '.join(CALLING_PHASES)}")
     attributes = {q.name: None for q in op.attributes}
     for name, first in _RULES.items():
         rule = getattr(op, name)
@@ -95,8 +95,8 @@ def problems(op: type[Op]) -> list[str]:
             inspect.signature(rule).bind(*first, *[None] * len(op.operands), **attributes)
         except TypeError as error:
             takes = ", ".join((*first, *[q.name for q in op.operands], *attributes))
-            found.append(f"{name} is called with ({takes}), and it has {error}")
-    return found
+            texts.append(f"{name} is called with ({takes}), and it has {error}")
+    return texts
 
 
 # The rules of an operator, with the arguments that come before the operands.
@@ -193,12 +193,12 @@ def purity(op: type[Op]) -> str:
 def memory(op: type[Op]) -> str:
     """The memory of the result, and the operands that a call may overwrite."""
     shared, written = map(_listed, (op.shares, op.overwritten()))
-    where = "the result is new memory"
+    text = "the result is new memory"
     if op.shares:
-        where = f"the result may share the memory of {shared}"
+        text = f"the result may share the memory of {shared}"
     elif op.allocates:
-        where = "each call gives another piece of memory"
-    return f"memory: {where}" + (f"; a call may overwrite {written}" if written else "")
+        text = "each call gives another piece of memory"
+    return f"memory: {text}" + (f"; a call may overwrite {written}" if written else "")
 
 
 def _listed(names: tuple[str, ...]) -> str:

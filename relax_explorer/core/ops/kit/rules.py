@@ -45,17 +45,17 @@ def shape(at: Site, info: s.StructInfo | None, name: str) -> s.ShapeStructInfo:
 
 def of_shape(at: Site, name: str, dtype: DType | None) -> s.TensorStructInfo:
     """A tensor whose shape is operand `name`: its lengths if they are known, else the variable that holds the shape."""
-    held = at.arg(name)
-    info = shape(at, None if held is None else held.struct_info, name)
-    if info.values is None and isinstance(held, e.Var):
-        return s.TensorStructInfo(held, dtype)
+    operand = at.arg(name)
+    info = shape(at, None if operand is None else operand.struct_info, name)
+    if info.values is None and isinstance(operand, e.Var):
+        return s.TensorStructInfo(operand, dtype)
     return s.TensorStructInfo(info.values, dtype, info.ndim)
 
 
-def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, wanted: str) -> InferFailure:
+def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, expected: str) -> InferFailure:
     labels = {name: f"this is {info}"}
     if info is s.OBJECT:
-        labels["help"] = f"state what it is with R.match_cast(…, {wanted})"
+        labels["help"] = f"state what it is with R.match_cast(…, {expected})"
     return at.fail(codes.WRONG_KIND, text, **labels)
 
 
@@ -89,10 +89,10 @@ def axes(at: Site, values: int | tuple[int, ...] | None, ndim: int, name: str = 
     if values is None:
         return list(range(ndim))
     named = values if isinstance(values, tuple) else (values,)
-    found = [axis(at, value, ndim, f"an entry of {name}" if len(named) > 1 else name) for value in named]
-    if len(set(found)) != len(found):
+    normalized = [axis(at, value, ndim, f"an entry of {name}" if len(named) > 1 else name) for value in named]
+    if len(set(normalized)) != len(normalized):
         raise at.fail(codes.AXIS_TWICE, f"{name} {list(named)} name an axis twice", **_of_rank(at, ndim))
-    return found
+    return normalized
 
 
 def common_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
@@ -105,21 +105,23 @@ def common_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
 
 def same_dtype(at: Site, **infos: s.TensorStructInfo) -> DType | None:
     """The common dtype of operands; None if one is unknown. Different dtypes are refused."""
-    found: DType | None = None
+    common: DType | None = None
     unknown = False
     for info in infos.values():
         if info.dtype is None:
             unknown = True
-        elif found is None:
-            found = info.dtype
-        elif info.dtype is not found:
+        elif common is None:
+            common = info.dtype
+        elif info.dtype is not common:
             labels = {name: f"dtype {part.dtype}" for name, part in infos.items()}
-            said = ", ".join(f"{name} is {part.dtype or 'of unknown dtype'}" for name, part in infos.items())
+            dtypes = ", ".join(
+                f"{name} is {part.dtype or 'of unknown dtype'}" for name, part in infos.items()
+            )
             if any(_is_scalar(at, name) for name in infos):
                 tensors = [part.dtype for name, part in infos.items() if not _is_scalar(at, name)]
-                labels["help"] = write_scalar(tensors[0] if tensors else found)
-            raise at.fail(codes.DTYPES_DIFFER, f"{said}: one dtype is needed", **labels)
-    return None if unknown else found
+                labels["help"] = write_scalar(tensors[0] if tensors else common)
+            raise at.fail(codes.DTYPES_DIFFER, f"{dtypes}: one dtype is needed", **labels)
+    return None if unknown else common
 
 
 def write_scalar(kind: DType | None) -> str:
@@ -134,19 +136,19 @@ def _is_scalar(at: Site, name: str) -> bool:
 
 def same_rank(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> int:
     """The common rank of the fields of tuple `name`; -1 if none is known. Different ranks are refused."""
-    known = list(dict.fromkeys(info.ndim for info in infos if info.ndim >= 0))
-    if len(known) > 1:
-        text = f"the fields of {name} have the ranks {' and '.join(map(str, known))}, one rank is needed"
+    ranks = list(dict.fromkeys(info.ndim for info in infos if info.ndim >= 0))
+    if len(ranks) > 1:
+        text = f"the fields of {name} have the ranks {' and '.join(map(str, ranks))}, one rank is needed"
         raise at.fail(codes.RANK_WRONG, text, **{name: ", ".join(map(str, infos))})
-    return known[0] if known else -1
+    return ranks[0] if ranks else -1
 
 
 def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -> DType | None:
     """Like `same_dtype`, for the fields of tuple `name`."""
-    known = list(dict.fromkeys(str(info.dtype) for info in infos if info.dtype is not None))
-    if len(known) > 1:
-        text = f"the fields of {name} are {' and '.join(known)}, one dtype is needed"
-        raise at.fail(codes.DTYPES_DIFFER, text, **{name: f"dtypes {', '.join(known)}"})
+    dtypes = list(dict.fromkeys(str(info.dtype) for info in infos if info.dtype is not None))
+    if len(dtypes) > 1:
+        text = f"the fields of {name} are {' and '.join(dtypes)}, one dtype is needed"
+        raise at.fail(codes.DTYPES_DIFFER, text, **{name: f"dtypes {', '.join(dtypes)}"})
     return None if any(info.dtype is None for info in infos) else infos[0].dtype if infos else None
 
 

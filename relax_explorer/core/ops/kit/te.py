@@ -145,14 +145,14 @@ class Te:
         return Tensor(buffer)
 
 
-def _regions(value: p.PrimExpr, own: Buffer) -> tuple[BufferRegion, ...]:
+def _regions(value: p.PrimExpr, output: Buffer) -> tuple[BufferRegion, ...]:
     """The regions that a block reads: a point for a plain index, the whole buffer for a computed one."""
     seen: dict[Buffer, tuple[p.PrimExpr, ...] | None] = {}
-    for item in subexpressions(value):
-        if isinstance(item, BufferLoad) and item.buffer is not own:
-            simple = all(not isinstance(sub, BufferLoad) for sub in subexpressions(*item.indices))
-            first = seen.get(item.buffer, item.indices)
-            seen[item.buffer] = item.indices if simple and first == item.indices else None
+    for part in subexpressions(value):
+        if isinstance(part, BufferLoad) and part.buffer is not output:
+            simple = all(not isinstance(sub, BufferLoad) for sub in subexpressions(*part.indices))
+            first = seen.get(part.buffer, part.indices)
+            seen[part.buffer] = part.indices if simple and first == part.indices else None
     regions = []
     for buffer, indices in seen.items():
         if indices is not None and all(isinstance(i, (p.PrimVar, p.IntImm)) for i in indices):

@@ -33,7 +33,7 @@ class Spatial(Op):
     spatial: ClassVar[str] = ""
     left_out: ClassVar[tuple[str, ...]] = ()  # parameters of the base class that the operator lacks
 
-    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: object) -> None:
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **options: object) -> None:
         if spatial:
             cls.spatial = spatial
             kept = [q for q in cls.parameters if q.name not in cls.left_out]
@@ -42,7 +42,7 @@ class Spatial(Op):
             cls.parameters = tuple(
                 [replace(q, default=q.default(spatial)) if callable(q.default) else q for q in docs]
             )
-        super().__init_subclass__(name=name, **more)
+        super().__init_subclass__(name=name, **options)
 
 
 class Windowed(Spatial):
@@ -51,10 +51,10 @@ class Windowed(Spatial):
     same_layout: ClassVar[str] = "layout"  # the attribute that replaces out_layout if it is None
     takes_lists: ClassVar[bool] = False  # True if a single number is refused where a list is needed
 
-    def __init_subclass__(cls, name: str = "", spatial: str = "", **more: object) -> None:
+    def __init_subclass__(cls, name: str = "", spatial: str = "", **options: object) -> None:
         if spatial:
             cls.refine = completed(len(spatial), cls.takes_lists, out_layout=cls.same_layout)
-        super().__init_subclass__(name=name, spatial=spatial, **more)
+        super().__init_subclass__(name=name, spatial=spatial, **options)
 
 
 def every(number: int) -> Callable[[str], tuple[int, ...]]:
@@ -125,29 +125,29 @@ def need_window(at: Site, rank: int, padding: int | Ints, **positive: int | Ints
     """Refuse paddings that are negative or have the wrong length, and other attributes with numbers below 1."""
     for name, value in positive.items():
         items = value if isinstance(value, tuple) else (value,)
-        if any(item <= 0 for item in items) or len(items) not in (1, rank):
-            wanted = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
-            given = list(value) if isinstance(value, tuple) else value
-            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {given}, {wanted} needed", help=_ONE_EACH)
+        if any(number <= 0 for number in items) or len(items) not in (1, rank):
+            expected = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
+            actual = list(value) if isinstance(value, tuple) else value
+            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {actual}, {expected} needed", help=_ONE_EACH)
     if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
-        wanted = "1 or 2" if rank == 1 else f"1, {rank} or {2 * rank}"
-        text = f"padding has {len(padding)} numbers, {wanted} are needed"
+        expected = "1 or 2" if rank == 1 else f"1, {rank} or {2 * rank}"
+        text = f"padding has {len(padding)} numbers, {expected} are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help=_ONE_EACH)
-    if any(item < 0 for item in (padding if isinstance(padding, tuple) else (padding,))):
-        given = list(padding) if isinstance(padding, tuple) else padding
-        text = f"padding is {given}, numbers from 0 on are needed"
+    if any(number < 0 for number in (padding if isinstance(padding, tuple) else (padding,))):
+        actual = list(padding) if isinstance(padding, tuple) else padding
+        text = f"padding is {actual}, numbers from 0 on are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, help="cut elements off with strided_slice before")
 
 
 def need_fit(
-    at: Site, spatial: str, size: Mapping[str, p.PrimExpr], made: Mapping[str, p.PrimExpr], **labels: str
+    at: Site, spatial: str, size: Mapping[str, p.PrimExpr], output: Mapping[str, p.PrimExpr], **labels: str
 ) -> None:
     """Refuse windows that are certainly larger than an axis; the result would have a negative length."""
     numbers = "this pool_size, with these strides, padding and dilation,"
     if at.op is not None and not any(q.name == "pool_size" for q in at.op.attributes):
         numbers = "these strides, padding and dilation"
     for axis in spatial:
-        count = made[axis]
+        count = output[axis]
         if isinstance(count, p.IntImm) and count.value < 0:
             text = (
                 f"no window of {numbers} fits into the axis {axis} of length {size[axis]}: "

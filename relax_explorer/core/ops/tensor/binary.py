@@ -83,10 +83,10 @@ def _need_one_device(at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo) -
     raise at.fail(codes.WRONG_KIND, text, **labels, help="move one of them: R.to_vdevice")
 
 
-def _both_scalars(x1: s.StructInfo, x2: s.StructInfo, kind: DType | None) -> s.PrimStructInfo | None:
+def _both_scalars(x1: s.StructInfo, x2: s.StructInfo, common: DType | None) -> s.PrimStructInfo | None:
     """The result for two scalars."""
     scalars = isinstance(x1, s.PrimStructInfo) and isinstance(x2, s.PrimStructInfo)
-    return s.PrimStructInfo(kind) if scalars and kind is not None else None
+    return s.PrimStructInfo(common) if scalars and common is not None else None
 
 
 class Compare(Arithmetic):
@@ -123,12 +123,12 @@ class Shift(Bits):
 
 def _shared(compared: bool, *kinds: DType) -> DType:
     """The dtype of the computation: the first operand's; for comparisons, one that holds both."""
-    if not compared or all(kind is kinds[0] for kind in kinds):
+    if not compared or all(element is kinds[0] for element in kinds):
         return kinds[0]
-    floats = sorted({kind for kind in kinds if kind.is_float}, key=lambda kind: kind.bits)
+    floats = sorted({element for element in kinds if element.is_float}, key=lambda element: element.bits)
     if floats:  # the widest; of two that are equally wide neither holds the other
-        return floats[-1] if len({kind.bits for kind in floats}) == len(floats) else FLOAT32
-    return from_numpy(np.result_type(*[kind.to_numpy() for kind in kinds]))
+        return floats[-1] if len({element.bits for element in floats}) == len(floats) else FLOAT32
+    return from_numpy(np.result_type(*[element.to_numpy() for element in kinds]))
 
 
 def _counts(compared: bool, tensor: DType, scalar: DType) -> bool:
@@ -143,13 +143,13 @@ def _legalize(name: str, element: Element, base: type[Arithmetic]) -> Callable[[
         shape = result_shape(x1, x2)
         kinds = [x.dtype for x in (x1, x2) if isinstance(x, Tensor)]
         loose = [x.dtype for x in (x1, x2) if not isinstance(x, Tensor)]
-        kind = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
-        kind = x1.dtype if kind is BOOL and not compared else kind  # a scalar with a bool tensor
-        if issubclass(base, Bits) and kind.kind not in base.kinds:
-            raise NotLowered(f"the elements are {kind}, and these have no bits")
+        common = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
+        common = x1.dtype if common is BOOL and not compared else common  # a scalar with a bool tensor
+        if issubclass(base, Bits) and common.kind not in base.kinds:
+            raise NotLowered(f"the elements are {common}, and these have no bits")
 
         def body(*i: p.PrimExpr) -> p.PrimExpr:
-            return element(cast(index(x1, i, shape), kind), cast(index(x2, i, shape), kind))
+            return element(cast(index(x1, i, shape), common), cast(index(x2, i, shape), common))
 
         return te.compute(name, shape, body)
 
@@ -165,10 +165,10 @@ def _evaluate(function: Function, compared: bool) -> Function:
             shared = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
             shared = from_numpy(arrays[0].dtype) if shared is BOOL and not compared else shared
             arrays = [x.astype(shared.to_numpy()) for x in arrays]
-        made = np.asarray(function(*arrays))
+        result = np.asarray(function(*arrays))
         if not kinds:  # two scalars make a scalar
-            return made[()]
-        return made if compared else made.astype(arrays[0].dtype)
+            return result[()]
+        return result if compared else result.astype(arrays[0].dtype)
 
     return evaluate
 

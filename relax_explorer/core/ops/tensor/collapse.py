@@ -123,13 +123,13 @@ def _need_collapsible(
     if data.dims is None or shape is None:
         return
     own = data.dims[len(data.dims) - len(shape) :]
-    for length, given in zip(own, shape, strict=True):
-        if given is not rules.ONE and at.equal(length, given, or_one=(given,)) is not Answer.YES:
-            known = (
+    for length, target in zip(own, shape, strict=True):
+        if target is not rules.ONE and at.equal(length, target, or_one=(target,)) is not Answer.YES:
+            verdict = (
                 "does not"
-                if isinstance(given, p.IntImm) and isinstance(length, p.IntImm)
+                if isinstance(target, p.IntImm) and isinstance(length, p.IntImm)
                 else "is not known to"
             )
-            text = f"{name} has the length {given}, which {known} broadcast to {length}, that of data"
+            text = f"{name} has the length {target}, which {verdict} broadcast to {length}, that of data"
             labels = {"data": f"shape {rules.text(data.dims)}", name: f"shape {rules.text(shape)}"}
             raise at.fail(codes.NOT_BROADCASTABLE, text, **labels)

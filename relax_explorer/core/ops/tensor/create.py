@@ -285,12 +285,12 @@ class Arange(Op, name="relax.arange"):
         """As many numbers as numpy.arange gives. The step, too, is converted to the dtype of the result."""
         first, last = (start, end) if end is not None else (0, start)
         by = 1 if step is None else step
-        made: Array = np.arange(first, last, by)  # type: ignore[arg-type]  # numpy does not type floats of its own
-        kind = (dtype or (FLOAT32 if made.dtype.kind == "f" else INT64)).to_numpy()
-        if kind.kind not in "iub":
-            return made.astype(kind)
-        places = np.arange(made.size).astype(kind)
-        result: Array = np.asarray(first).astype(kind) + np.asarray(by).astype(kind) * places
+        values: Array = np.arange(first, last, by)  # type: ignore[arg-type]  # numpy does not type floats of its own
+        element = (dtype or (FLOAT32 if values.dtype.kind == "f" else INT64)).to_numpy()
+        if element.kind not in "iub":
+            return values.astype(element)
+        places = np.arange(values.size).astype(element)
+        result: Array = np.asarray(first).astype(element) + np.asarray(by).astype(element) * places
         return result
 
     @staticmethod
@@ -346,10 +346,10 @@ def _wide(item: p.PrimExpr) -> p.PrimExpr:
 
 def arange_length(start: p.PrimExpr, end: p.PrimExpr, step: p.PrimExpr) -> p.PrimExpr | None:
     """The number of elements from start to end; None if it is not an expression of shape variables."""
-    literals = [item.value for item in (start, end, step) if isinstance(item, (p.IntImm, p.FloatImm))]
+    literals = [bound.value for bound in (start, end, step) if isinstance(bound, (p.IntImm, p.FloatImm))]
     if len(literals) == 3:
         return p.IntImm(max(0, math.ceil((literals[1] - literals[0]) / literals[2])))
-    if not all(item.dtype.is_int for item in (start, end, step)):
+    if not all(bound.dtype.is_int for bound in (start, end, step)):
         return None
     start, end, step = p.as_dim(start), p.as_dim(end), p.as_dim(step)
     if not isinstance(step, p.IntImm):

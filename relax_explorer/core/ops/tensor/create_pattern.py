@@ -148,10 +148,10 @@ class HammingWindow(Op, name="relax.hamming_window"):
         if not dtype.is_float:
             raise at.fail(codes.DTYPE_WRONG, f"dtype is {dtype}, a floating point one is needed")
         length = _length(at, window_size, "window_size")
-        for name, given in (("periodic", periodic), ("alpha", alpha), ("beta", beta)):
-            if not isinstance(given, s.PrimStructInfo):
-                text = f"{name} is {given}, a scalar is needed"
-                raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
+        for name, info in (("periodic", periodic), ("alpha", alpha), ("beta", beta)):
+            if not isinstance(info, s.PrimStructInfo):
+                text = f"{name} is {info}, a scalar is needed"
+                raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {info}"})
         if isinstance(length, p.IntImm) and length.value < 1:
             text = f"window_size is {length}, at least 1 is needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, window_size=f"this is {length}")
@@ -178,7 +178,7 @@ class HammingWindow(Op, name="relax.hamming_window"):
         dtype: DType,
     ) -> Tensor:
         """One element at a time."""
-        size, kind = cast(window_size, INT64), FLOAT64 if dtype is FLOAT64 else FLOAT32
+        size, precision = cast(window_size, INT64), FLOAT64 if dtype is FLOAT64 else FLOAT32
         less = where(p.NE(periodic, p.as_prim(0, periodic.dtype)), rules.ZERO, rules.ONE)
         if isinstance(periodic, p.IntImm):
             less = rules.ZERO if periodic.value else rules.ONE
@@ -187,11 +187,11 @@ class HammingWindow(Op, name="relax.hamming_window"):
         def element(i: p.PrimExpr) -> p.PrimExpr:
             if size is rules.ONE:  # TVM would divide by 0 while it compiles
                 return p.FloatImm(1.0, dtype)
-            turns = p.Div(cast(i, kind), cast(length, kind))
-            swing = call("cos", p.Mul(p.FloatImm(_TURN, kind), turns))
-            value: p.PrimExpr = p.Sub(cast(alpha, kind), p.Mul(cast(beta, kind), swing))
+            turns = p.Div(cast(i, precision), cast(length, precision))
+            swing = call("cos", p.Mul(p.FloatImm(_TURN, precision), turns))
+            value: p.PrimExpr = p.Sub(cast(alpha, precision), p.Mul(cast(beta, precision), swing))
             if not isinstance(size, p.IntImm):
-                value = where(p.EQ(size, rules.ONE), p.FloatImm(1.0, kind), value)
+                value = where(p.EQ(size, rules.ONE), p.FloatImm(1.0, precision), value)
             return cast(value, dtype)
 
         return te.compute("T_window", (size,), element, dtype)

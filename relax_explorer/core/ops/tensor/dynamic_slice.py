@@ -74,12 +74,12 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
         x, *numbers = infos
         need_known(x, "x")
         assert isinstance(x, s.TensorStructInfo)  # inference checked it
-        known = [
+        vectors = [
             info
             for info in numbers
             if isinstance(info, s.TensorStructInfo) and info.dims == (p.IntImm(x.ndim),)
         ]
-        if len(known) < 3 or any(info.dtype is not INT64 for info in known):
+        if len(vectors) < 3 or any(info.dtype is not INT64 for info in vectors):
             raise NotLowered("begin, end and strides are not known to be int64, one for each axis of x")
         return sliced(build, call.args[0], x, (call.args[1], call.args[2], call.args[3]))
 

@@ -41,16 +41,16 @@ def equation(text: str) -> tuple[list[Labels], Labels]:
 
 
 def _labels(text: str) -> Labels:
-    found: list[str] = []
+    labels: list[str] = []
     while text:
         label = DOTS if text.startswith(DOTS) else text[0]
         if label != DOTS and not (label.isascii() and label.isalpha()):
             raise BadEquation(f"{label!r} names no axis: that is a letter, or ...")
-        if label == DOTS and DOTS in found:
+        if label == DOTS and DOTS in labels:
             raise BadEquation("... occurs twice for one tensor")
-        found.append(label)
+        labels.append(label)
         text = text[len(label) :]
-    return tuple(found)
+    return tuple(labels)
 
 
 def spread(labels: Labels, count: int) -> Labels:
@@ -66,23 +66,23 @@ def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
     inputs, result = equation(text)
     if len(inputs) != len(ranks):
         raise BadEquation(f"subscripts names {len(inputs)} operands, {len(ranks)} are given")
-    most, found = 0, []
+    most, all_labels = 0, []
     for number, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
-        more = rank - len(labels) + (DOTS in labels)
-        if more < 0 or (more and DOTS not in labels):
+        extra = rank - len(labels) + (DOTS in labels)
+        if extra < 0 or (extra and DOTS not in labels):
             raise BadEquation(
                 f"field {number} of operands has rank {rank}, the equation names {len(labels)} axes of it"
             )
-        most = max(most, more if DOTS in labels else 0)
-        found.append(spread(labels, more))
-    made = spread(result, most)
-    known = {label for labels in found for label in labels}
-    for label in made:
-        if label not in known:
+        most = max(most, extra if DOTS in labels else 0)
+        all_labels.append(spread(labels, extra))
+    outputs = spread(result, most)
+    used = {label for labels in all_labels for label in labels}
+    for label in outputs:
+        if label not in used:
             raise BadEquation(f"no operand has the axis {label!r} of the result")
-        if made.count(label) > 1:
+        if outputs.count(label) > 1:
             raise BadEquation(f"the result names the axis {label!r} twice")
-    return found, made
+    return all_labels, outputs
 
 
 class Einsum(Op, name="relax.einsum"):
@@ -118,8 +118,8 @@ class Einsum(Op, name="relax.einsum"):
         if not infos:
             text = "operands is an empty tuple, at least one tensor is needed"
             raise at.fail(codes.ARGUMENT_COUNT, text, operands="an empty tuple", help="give a tensor")
-        kind = infos[0].dtype
-        if any(info.dtype is not kind for info in infos):
+        element = infos[0].dtype
+        if any(info.dtype is not element for info in infos):
             kinds = ", ".join(dict.fromkeys(str(info.dtype or "unknown") for info in infos))
             text = f"the fields of operands are {' and '.join(kinds.split(', '))}, one dtype is needed"
             raise at.fail(codes.DTYPES_DIFFER, text, operands=f"dtypes {kinds}")
@@ -128,14 +128,14 @@ class Einsum(Op, name="relax.einsum"):
             if any(info.ndim < 0 for info in infos):
                 if len(inputs) != len(infos):
                     raise BadEquation(f"subscripts names {len(inputs)} operands, {len(infos)} are given")
-                return s.TensorStructInfo(None, kind, -1 if DOTS in result else len(result))
+                return s.TensorStructInfo(None, element, -1 if DOTS in result else len(result))
             inputs, result = assigned(subscripts, [info.ndim for info in infos])
         except BadEquation as error:
             raise at.fail(codes.BAD_ATTRIBUTE, str(error)) from None
         if any(info.dims is None for info in infos):
-            return s.TensorStructInfo(None, kind, len(result))
+            return s.TensorStructInfo(None, element, len(result))
         lengths = _lengths(at, inputs, [info.dims or () for info in infos])
-        return s.TensorStructInfo(tuple([lengths[label] for label in result]), kind)
+        return s.TensorStructInfo(tuple([lengths[label] for label in result]), element)
 
     @staticmethod
     def evaluate(operands: tuple[Any, ...], subscripts: str) -> Array:
@@ -167,19 +167,19 @@ class Einsum(Op, name="relax.einsum"):
             assert value is not None  # there is an operand
             return value
 
-        shape, kind = [lengths[label] for label in result], operands[0].dtype
+        shape, element = [lengths[label] for label in result], operands[0].dtype
         if not over:
-            return te.compute("T_einsum", shape, product, kind)
-        return te.sum("T_einsum", shape, [lengths[label] for label in over], product, kind)
+            return te.compute("T_einsum", shape, product, element)
+        return te.sum("T_einsum", shape, [lengths[label] for label in over], product, element)
 
 
 def _lengths(at: Site, inputs: Sequence[Labels], shapes: Sequence[rules.Dims]) -> dict[str, p.PrimExpr]:
     """The length of each axis, from the operands in which it is not 1."""
-    found: dict[str, p.PrimExpr] = {}
+    lengths: dict[str, p.PrimExpr] = {}
     for labels, dims in zip(inputs, shapes, strict=True):
         for label, dim in zip(labels, dims, strict=True):
-            found[label] = dim if label not in found else _common(at, label, found[label], dim)
-    return found
+            lengths[label] = dim if label not in lengths else _common(at, label, lengths[label], dim)
+    return lengths
 
 
 def _common(at: Site, label: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:

@@ -105,11 +105,11 @@ class GatherNd(Op, name="relax.gather_nd"):
         if places.ndim == 0:
             text = "indices has rank 0, at least 1 is needed"
             raise at.fail(codes.RANK_WRONG, text, indices=f"this is {places}")
-        for name, given, most in (("data", info, info.ndim), ("indices", places, places.ndim - 1)):
-            if batch_dims < 0 or (given.ndim >= 0 and batch_dims > most):
+        for name, operand_info, most in (("data", info, info.ndim), ("indices", places, places.ndim - 1)):
+            if batch_dims < 0 or (operand_info.ndim >= 0 and batch_dims > most):
                 message = f"batch_dims is {batch_dims}, 0 to {most} axes of {name} can be in common"
                 message = message if most >= 0 else f"batch_dims is {batch_dims}, at least 0 is needed"
-                raise at.fail(codes.BAD_ATTRIBUTE, message, **{name: f"this is {given}"})
+                raise at.fail(codes.BAD_ATTRIBUTE, message, **{name: f"this is {operand_info}"})
         depth = places.dims[-1] if places.dims else None
         if info.ndim < 0 or not isinstance(depth, p.IntImm):
             return s.TensorStructInfo(None, info.dtype)
@@ -131,10 +131,10 @@ class GatherNd(Op, name="relax.gather_nd"):
         if 0 in others:  # nothing is read, whatever the indices are
             return np.empty((*indices.shape[:-1], *others), data.dtype)
         batch = list(np.indices(indices.shape[:-1], sparse=True)[:batch_dims])
-        rest = [inside(indices[..., n], data.shape, batch_dims + n, last=f", {n}") for n in range(depth)]
-        if not (batch or rest):
+        gathered = [inside(indices[..., n], data.shape, batch_dims + n, last=f", {n}") for n in range(depth)]
+        if not (batch or gathered):
             return np.broadcast_to(data, (*indices.shape[:-1], *data.shape)).copy()
-        return np.asarray(data[tuple(batch + rest)]).reshape((*indices.shape[:-1], *others))
+        return np.asarray(data[tuple(batch + gathered)]).reshape((*indices.shape[:-1], *others))
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
@@ -146,10 +146,10 @@ class GatherNd(Op, name="relax.gather_nd"):
         shape = (*indices.shape[:-1], *data.shape[batch_dims + count :])
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            found = [
+            coordinates = [
                 counted(indices[(*i[:outer], p.IntImm(n))], data.shape[batch_dims + n]) for n in range(count)
             ]
-            return data[(*i[:batch_dims], *found, *i[outer:])]
+            return data[(*i[:batch_dims], *coordinates, *i[outer:])]
 
         return te.compute("T_gather_nd", shape, element)
 
@@ -255,11 +255,11 @@ class OneHot(Op, name="relax.one_hot"):
         places = rules.tensor(at, indices, "indices")
         need_int(at, places, "indices", ("int", "uint"))
         if not (isinstance(on_value, s.PrimStructInfo) and isinstance(off_value, s.PrimStructInfo)):
-            name, given = (
+            name, operand_info = (
                 ("off_value", off_value) if isinstance(on_value, s.PrimStructInfo) else ("on_value", on_value)
             )
-            text = f"{name} is {given}, a scalar is needed"
-            raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
+            text = f"{name} is {operand_info}, a scalar is needed"
+            raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {operand_info}"})
         if on_value.dtype is not off_value.dtype:
             message = f"on_value is {on_value.dtype}, off_value is {off_value.dtype}: one dtype is needed"
             labels = {"on_value": f"dtype {on_value.dtype}", "off_value": f"dtype {off_value.dtype}"}
@@ -326,10 +326,10 @@ def inside(
     if not np.all(good):
         place = tuple(np.argwhere(~good)[0].tolist())
         position = ", ".join(map(str, place)) + (last if place else last.removeprefix(", "))
-        given = f"{name}[{position}]" if position else name
+        entry = f"{name}[{position}]" if position else name
         axis %= len(shape)
         range_ = f"{low} to {length - 1} are inside" if length else "nothing can be picked"
-        raise IndexError(f"{given} is {index[place]}, axis {axis} of {of} has length {length}: {range_}")
+        raise IndexError(f"{entry} is {index[place]}, axis {axis} of {of} has length {length}: {range_}")
     found = index.astype(np.int64)
     return np.where(found < 0, found + length, found)
 

@@ -42,21 +42,21 @@ class Meshgrid(Op, name="relax.meshgrid"):
             raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
         if indexing not in (None, "ij", "xy"):
             raise at.fail(codes.BAD_ATTRIBUTE, f"indexing is {indexing!r}, it must be ij or xy")
-        kind = rules.same_field_dtype(at, infos, "tensors")
+        element = rules.same_field_dtype(at, infos, "tensors")
         for info in infos:
             if info.ndim != 1:
                 has = f"has rank {info.ndim}" if info.ndim >= 0 else "has no known rank"
                 text = f"a field of tensors {has}, 1 is needed"
                 raise at.fail(codes.RANK_WRONG, text, tensors=f"one is {info}")
         dims = [info.dims[0] for info in infos if info.dims]
-        if kind is None:  # then TVM derives no lengths
+        if element is None:  # then TVM derives no lengths
             known = [info.dtype for info in infos if info.dtype is not None]
             return s.TupleStructInfo(
                 (s.TensorStructInfo(None, known[0] if known else None, len(infos)),) * len(infos)
             )
-        grid = s.TensorStructInfo(None, kind, len(infos))
+        grid = s.TensorStructInfo(None, element, len(infos))
         if len(dims) == len(infos):
-            grid = s.TensorStructInfo(_turned(dims, indexing), kind)
+            grid = s.TensorStructInfo(_turned(dims, indexing), element)
         return s.TupleStructInfo((grid,) * len(infos))
 
     @staticmethod

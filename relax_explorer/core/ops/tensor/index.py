@@ -78,19 +78,19 @@ class Take(Op, name="relax.take"):
     @staticmethod
     def evaluate(x: Array, indices: Array, axis: int | None, mode: str) -> Array:
         """numpy.take, never outside."""
-        place, given = (axis or 0) % x.ndim, np.asarray(indices)
+        place, positions = (axis or 0) % x.ndim, np.asarray(indices)
         length, others = x.shape[place], (x.shape[:place], x.shape[place + 1 :])
         if 0 in others[0] + others[1]:  # nothing is read, whatever the indices are
-            return np.empty((*others[0], *given.shape, *others[1]), x.dtype)
+            return np.empty((*others[0], *positions.shape, *others[1]), x.dtype)
         if mode == "fast" or not length:
-            given = inside(given, x.shape, place, of="x", from_end=False)
-        index = given.astype(np.int64)
+            positions = inside(positions, x.shape, place, of="x", from_end=False)
+        index = positions.astype(np.int64)
         if mode == "nan":
-            made = np.take(x, np.clip(index, 0, length - 1), place)
+            values = np.take(x, np.clip(index, 0, length - 1), place)
             outside = ((index < 0) | (index >= length)).reshape(
                 (1,) * (place % x.ndim) + index.shape + (1,) * (x.ndim - 1 - place % x.ndim)
             )
-            return np.where(outside, np.asarray(np.nan, x.dtype), made)
+            return np.where(outside, np.asarray(np.nan, x.dtype), values)
         return np.take(x, index, place, mode="wrap" if mode == "wrap" else "clip")
 
     @staticmethod
@@ -107,15 +107,15 @@ class Take(Op, name="relax.take"):
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             index = indices[i[place : place + rank]] if isinstance(indices, Tensor) else indices
-            found = cast(index, length.dtype)
+            position = cast(index, length.dtype)
             if mode == "fast":
-                return x[(*i[:place], found, *i[place + rank :])]
-            kept: p.PrimExpr = p.Min(p.Max(found, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
+                return x[(*i[:place], position, *i[place + rank :])]
+            kept: p.PrimExpr = p.Min(p.Max(position, rules.ZERO), simplify(p.Sub(length, rules.ONE)))
             if mode == "wrap":
-                kept = p.FloorMod(found, length)
+                kept = p.FloorMod(position, length)
             taken = x[(*i[:place], kept, *i[place + rank :])]
             if mode == "nan":
-                return where(is_inside(found, length), taken, p.FloatImm(math.nan, x.dtype))
+                return where(is_inside(position, length), taken, p.FloatImm(math.nan, x.dtype))
             return taken
 
         return te.compute("T_take", shape, element)
@@ -160,12 +160,12 @@ class StridedSlice(Op, name="relax.strided_slice"):
     ) -> s.StructInfo:
         """The shape of x with the lengths of the slices, the dtype of x."""
         info = rules.tensor(at, x, "x")
-        given = {"axes": axes, "begin": begin, "end": end, "strides": strides}
-        lengths = {name: len(i.fields) for name, i in given.items() if isinstance(i, s.TupleStructInfo)}
+        operands = {"axes": axes, "begin": begin, "end": end, "strides": strides}
+        lengths = {name: len(i.fields) for name, i in operands.items() if isinstance(i, s.TupleStructInfo)}
         if len(set(lengths.values())) > 1:
             text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
             raise at.fail(codes.BAD_ATTRIBUTE, f"one number is needed for each axis: {text}")
-        numbers = {name: _numbers(item) for name, item in given.items()}
+        numbers = {name: _numbers(item) for name, item in operands.items()}
         places = numbers["axes"]
         if places is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim)
@@ -173,14 +173,14 @@ class StridedSlice(Op, name="relax.strided_slice"):
         if open_ is not None:
             text = f"axes has {open_}, a literal number is needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, axes=f"one is {open_}")
-        found = rules.axes(
+        sliced = rules.axes(
             at, tuple([axis.value for axis in places if isinstance(axis, p.IntImm)]), info.ndim
         )
         if info.dims is None or numbers["begin"] is None or numbers["end"] is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim)
-        steps = _steps(at, numbers["strides"], len(found))
+        steps = _steps(at, numbers["strides"], len(sliced))
         dims = list(info.dims)
-        for n, place in enumerate(found):
+        for n, place in enumerate(sliced):
             ends = numbers["begin"][n], numbers["end"][n]
             dims[place] = _slice(dims[place], *ends, steps[n], assume_inbound)[1]
         return s.TensorStructInfo(tuple(dims), info.dtype)
@@ -232,11 +232,13 @@ def _numbers(info: s.StructInfo | None) -> Sequence[p.PrimExpr] | None:
     return None
 
 
-def _steps(at: Site, given: Sequence[p.PrimExpr] | None, count: int) -> list[int]:
-    steps = [step.value for step in given if isinstance(step, p.IntImm)] if given is not None else [1] * count
+def _steps(at: Site, strides: Sequence[p.PrimExpr] | None, count: int) -> list[int]:
+    steps = (
+        [step.value for step in strides if isinstance(step, p.IntImm)] if strides is not None else [1] * count
+    )
     if len(steps) != count or 0 in steps:
-        said = ", ".join(map(str, given or ()))
-        text = f"strides is ({said}), literal numbers other than 0 are needed"
+        written = ", ".join(map(str, strides or ()))
+        text = f"strides is ({written}), literal numbers other than 0 are needed"
         raise at.fail(codes.BAD_ATTRIBUTE, text, strides="one is 0 or no literal")
     return steps
 

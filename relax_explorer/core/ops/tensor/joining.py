@@ -39,7 +39,7 @@ class Concat(Op, name="relax.concat"):
         if not infos:
             text = "tensors is an empty tuple, at least one tensor is needed"
             raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
-        kind = rules.same_field_dtype(at, infos, "tensors")
+        element = rules.same_field_dtype(at, infos, "tensors")
         rank = rules.same_rank(at, infos, "tensors")
         if axis is None and rank > 1:
             text = f"axis is None, which is for vectors; the tensors have rank {rank}"
@@ -47,7 +47,7 @@ class Concat(Op, name="relax.concat"):
         place = rules.axis(at, axis or 0, rank)
         known = [info.dims for info in infos if info.dims is not None]
         shape = _concat_shape(at, known, place) if known else None
-        return s.TensorStructInfo(shape if len(known) == len(infos) else None, kind, rank)
+        return s.TensorStructInfo(shape if len(known) == len(infos) else None, element, rank)
 
     @staticmethod
     def evaluate(tensors: tuple[Any, ...], axis: int | None) -> Array:
@@ -142,15 +142,15 @@ class Stack(Op, name="relax.stack"):
         if not infos:
             text = "tensors is an empty tuple, at least one tensor is needed"
             raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
-        kind = rules.same_field_dtype(at, infos, "tensors")
+        element = rules.same_field_dtype(at, infos, "tensors")
         rank = rules.same_rank(at, infos, "tensors")
         place = rules.axis(at, axis, rank + 1 if rank >= 0 else -1)
         first = infos[0]
         if first.dims is None or not _same_shapes(at, infos):
-            return s.TensorStructInfo(None, kind, rank + 1 if rank >= 0 else -1)
+            return s.TensorStructInfo(None, element, rank + 1 if rank >= 0 else -1)
         dims = list(first.dims)
         dims.insert(place, p.IntImm(len(infos)))
-        return s.TensorStructInfo(tuple(dims), kind)
+        return s.TensorStructInfo(tuple(dims), element)
 
     @staticmethod
     def evaluate(tensors: tuple[Any, ...], axis: int) -> Array:

@@ -68,15 +68,15 @@ class LayoutTransform(Op, name="relax.layout_transform"):
             or info.dtype is None
         ):
             return call
-        kind = info.dtype
+        element = info.dtype
         fits = (
-            kind.is_float
-            or (kind.is_int and isinstance(value, int))
-            or (kind.is_bool and type(value) is bool)
+            element.is_float
+            or (element.is_int and isinstance(value, int))
+            or (element.is_bool and type(value) is bool)
         )
         if not fits:
             return call
-        literal = p.as_prim(float(value) if kind.is_float else int(value), kind)
+        literal = p.as_prim(float(value) if element.is_float else int(value), element)
         return e.Call(
             call.op, call.args, call.attrs.having(pad_value=literal), call.sinfo_args, None, call.span
         )
@@ -99,13 +99,13 @@ class LayoutTransform(Op, name="relax.layout_transform"):
             text = f"index_map takes {len(index_map.names)} indices, x has rank {info.ndim}"
             raise at.fail(codes.RANK_WRONG, text, x=f"this is {info}")
         if pad_value is not None:
-            kind = getattr(pad_value, "dtype", type(pad_value).__name__)
+            pad_dtype = getattr(pad_value, "dtype", type(pad_value).__name__)
             if info.dtype is None:
                 raise at.fail(codes.DTYPE_WRONG, "pad_value needs a known dtype of x", x="dtype unknown")
-            if kind is not info.dtype:
+            if pad_dtype is not info.dtype:
                 raise at.fail(
                     codes.DTYPES_DIFFER,
-                    f"pad_value is {kind}, x is {info.dtype}: one dtype is needed",
+                    f"pad_value is {pad_dtype}, x is {info.dtype}: one dtype is needed",
                     x=f"dtype {info.dtype}",
                     help=rules.write_scalar(info.dtype),
                 )
@@ -123,17 +123,17 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         """All elements are moved in one assignment."""
         shape = [number(dim, {}) for dim in box(index_map, tuple(map(p.IntImm, x.shape)))]
         value = getattr(pad_value, "value", pad_value)
-        made = np.full([int(length) for length in shape], 0 if value is None else value, x.dtype)
-        known: dict[p.PrimVar, Array] = dict(
+        output = np.full([int(length) for length in shape], 0 if value is None else value, x.dtype)
+        indices: dict[p.PrimVar, Array] = dict(
             zip(index_map.places, np.indices(x.shape, sparse=True), strict=True)
         )
-        places = tuple([np.broadcast_to(number(result, known), x.shape) for result in index_map.results])
-        taken = np.zeros(made.shape, bool)
+        places = tuple([np.broadcast_to(number(result, indices), x.shape) for result in index_map.results])
+        taken = np.zeros(output.shape, bool)
         taken[places] = True
         if np.count_nonzero(taken) != x.size:
             raise BadValue("index_map sends two elements to one position")
-        made[places] = x
-        return made
+        output[places] = x
+        return output
 
     @staticmethod
     def legalize(
@@ -148,16 +148,16 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         if index_map.free:
             raise NotLowered("index_map mentions shape variables")
         shape = box(index_map, x.shape)
-        made = loops.tensor(te, "T_layout", shape, x.dtype)
+        output = loops.tensor(te, "T_layout", shape, x.dtype)
         if equal(simplify(rules.volume(shape)), simplify(rules.volume(x.shape))) is not Answer.YES:
             value = pad_value if isinstance(pad_value, p.PrimExpr) else p.as_prim(0, x.dtype)
-            loops.ordered(te, shape, (made,), lambda *i: loops.store(made, i, value))
+            loops.ordered(te, shape, (output,), lambda *i: loops.store(output, i, value))
 
         def put(*i: p.PrimExpr) -> Stmt:
-            return loops.store(made, index_map.at(i), x[i])
+            return loops.store(output, index_map.at(i), x[i])
 
-        loops.ordered(te, x.shape, (made,), put)
-        return made
+        loops.ordered(te, x.shape, (output,), put)
+        return output
 
 
 def box(index_map: IndexMap, dims: rules.Dims) -> rules.Dims:
@@ -170,14 +170,14 @@ def box(index_map: IndexMap, dims: rules.Dims) -> rules.Dims:
         var: (rules.ZERO, simplify(p.Sub(dim, rules.ONE)))
         for var, dim in zip(index_map.places, dims, strict=True)
     }
-    found = []
+    lengths = []
     for result in index_map.results:
         low, high = _interval(result, domains, apart)
         if equal(simplify(low), rules.ZERO) is not Answer.YES:
             raise Unplaceable(f"an index of the result starts at {simplify(low)}, not at 0")
         length = _rounded(result, index_map, dims) if apart else None
-        found.append(simplify(p.Add(high, rules.ONE)) if length is None else length)
-    return tuple(found)
+        lengths.append(simplify(p.Add(high, rules.ONE)) if length is None else length)
+    return tuple(lengths)
 
 
 def _rounded(result: p.PrimExpr, index_map: IndexMap, dims: rules.Dims) -> p.PrimExpr | None:
@@ -251,13 +251,13 @@ _NUMPY: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-def number(expr: p.PrimExpr, known: dict[p.PrimVar, Any]) -> Any:
+def number(expr: p.PrimExpr, values: dict[p.PrimVar, Any]) -> Any:
     """The value of an index expression; arrays of indices are computed at once."""
     if isinstance(expr, p.IntImm):
         return expr.value
     if isinstance(expr, p.PrimVar):
-        if expr not in known:
+        if expr not in values:
             raise ValueError(f"the map mentions {expr}, whose value is not known")
-        return known[expr]
+        return values[expr]
     assert isinstance(expr, p.Binary)  # inference refused anything else
-    return _NUMPY[type(expr)](number(expr.a, known), number(expr.b, known))
+    return _NUMPY[type(expr)](number(expr.a, values), number(expr.b, values))

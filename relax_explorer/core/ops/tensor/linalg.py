@@ -38,7 +38,7 @@ class Matmul(Op, name="relax.matmul"):
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo, out_dtype: DType | None) -> s.StructInfo:
         """The broadcast axes before the last two, the rows of x1, the columns of x2; the dtype is out_dtype."""
         left, right = rules.tensor(at, x1, "x1"), rules.tensor(at, x2, "x2")
-        kind = out_dtype if out_dtype is not None else rules.common_dtype(at, x1=left, x2=right)
+        element = out_dtype if out_dtype is not None else rules.common_dtype(at, x1=left, x2=right)
         for name, info in (("x1", left), ("x2", right)):
             if info.ndim == 0:
                 raise at.fail(
@@ -47,7 +47,7 @@ class Matmul(Op, name="relax.matmul"):
                     **{name: f"this is {info}"},
                 )
         if left.dims is None or right.dims is None:
-            return s.TensorStructInfo(None, kind, _rank(left.ndim, right.ndim))
+            return s.TensorStructInfo(None, element, _rank(left.ndim, right.ndim))
         a, b = left.dims, right.dims
         inner = b[-2] if len(b) > 1 else b[0]
         if at.equal(a[-1], inner) is Answer.NO:
@@ -55,16 +55,16 @@ class Matmul(Op, name="relax.matmul"):
             raise at.fail(codes.INNER_LENGTHS, f"inner dimensions differ: {a[-1]} and {inner}", **labels)
         lead = rules.broadcast(at, a[:-2], b[:-2])
         if lead is None:
-            return s.TensorStructInfo(None, kind, _rank(len(a), len(b)))
-        return s.TensorStructInfo((*lead, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), kind)
+            return s.TensorStructInfo(None, element, _rank(len(a), len(b)))
+        return s.TensorStructInfo((*lead, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())), element)
 
     @staticmethod
     def evaluate(x1: Array, x2: Array, out_dtype: DType | None) -> Array:
         """numpy.matmul, narrow floats accumulated in float32."""
-        wanted = out_dtype.to_numpy() if out_dtype is not None else x1.dtype
+        target = out_dtype.to_numpy() if out_dtype is not None else x1.dtype
         if out_dtype is not None and out_dtype.is_int:
-            x1, x2 = x1.astype(wanted), x2.astype(wanted)
-        return np.asarray(np.matmul(wide(x1), wide(x2))).astype(wanted)
+            x1, x2 = x1.astype(target), x2.astype(target)
+        return np.asarray(np.matmul(wide(x1), wide(x2))).astype(target)
 
     @staticmethod
     def legalize(te: Te, x1: Tensor, x2: Tensor, out_dtype: DType | None) -> Tensor:
@@ -72,24 +72,24 @@ class Matmul(Op, name="relax.matmul"):
         a, b = x1.shape, x2.shape
         lead = rules.broadcast(Site(None), a[:-2], b[:-2]) or ()
         rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
-        kind = out_dtype or x1.dtype
+        element = out_dtype or x1.dtype
         count = len(lead)
 
         def product(*i: p.PrimExpr) -> p.PrimExpr:
             k, outer = i[-1], i[:-1]
             left = (*_lead(a[:-2], lead, outer), *(outer[count : count + 1] if rows else ()), k)
             right = (*_lead(b[:-2], lead, outer), k, *(outer[-1:] if columns else ()))
-            return p.Mul(cast(x1[left], kind), cast(x2[right], kind))
+            return p.Mul(cast(x1[left], element), cast(x2[right], element))
 
-        return te.sum("matmul", (*lead, *rows, *columns), (a[-1],), product, kind)
+        return te.sum("matmul", (*lead, *rows, *columns), (a[-1],), product, element)
 
 
-def _lead(own: rules.Dims, lead: rules.Dims, outer: tuple[p.PrimExpr, ...]) -> tuple[p.PrimExpr, ...]:
-    offset = len(lead) - len(own)
+def _lead(dims: rules.Dims, lead: rules.Dims, outer: tuple[p.PrimExpr, ...]) -> tuple[p.PrimExpr, ...]:
+    offset = len(lead) - len(dims)
     return tuple(
         [
             p.IntImm(0) if dim is rules.ONE and lead[n + offset] is not rules.ONE else outer[n + offset]
-            for n, dim in enumerate(own)
+            for n, dim in enumerate(dims)
         ]
     )
 

@@ -332,11 +332,11 @@ class BroadcastTo(Op, name="relax.broadcast_to"):
                 f"x has rank {info.ndim}, the shape only {len(shape.values)}",
                 x=f"this is {info}",
             )
-        for own, wanted in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
-            if own is not rules.ONE and at.equal(own, wanted, or_one=(own,)) is Answer.NO:
+        for length, target in zip(reversed(info.dims or ()), reversed(shape.values), strict=False):
+            if length is not rules.ONE and at.equal(length, target, or_one=(length,)) is Answer.NO:
                 raise at.fail(
                     codes.NOT_BROADCASTABLE,
-                    f"an axis of x has length {own}, shape has {wanted} there; only length 1 can be repeated",
+                    f"an axis of x has length {length}, shape has {target} there; only length 1 can be repeated",
                     x=f"this is {info}",
                 )
         return s.TensorStructInfo(shape.values, info.dtype)

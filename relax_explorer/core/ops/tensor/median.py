@@ -88,7 +88,7 @@ class Median(Op, name="relax.median"):
                 lambda *i: data[tuple([i[(*kept, *over).index(n)] for n in range(data.ndim)])],
             )
             x, place = reshape_stage(te, turned, (*[data.shape[n] for n in kept], joined)), len(kept)
-        found = order_stage(te, x, place, False)
+        sorted_order = order_stage(te, x, place, False)
         middle = simplify(p.FloorDiv(p.Sub(x.shape[place], rules.ONE), p.IntImm(2)))
         shape = [rules.ONE if n in over else length for n, length in enumerate(data.shape)]
         shape = shape if keepdims else [data.shape[n] for n in kept]
@@ -99,14 +99,14 @@ class Median(Op, name="relax.median"):
 
         def value(*i: p.PrimExpr) -> p.PrimExpr:
             where = at(i)
-            return x[(*where[:place], found[where], *where[place + 1 :])]
+            return x[(*where[:place], sorted_order[where], *where[place + 1 :])]
 
         values = loops.tensor(te, "T_median", shape, data.dtype)
         places = loops.tensor(te, "T_place", shape, INT64)
 
         def choose(*i: p.PrimExpr) -> Stmt:
             stores = [loops.store(values, i, value(*i))]
-            stores += [loops.store(places, i, found[at(i)])] if single else []
+            stores += [loops.store(places, i, sorted_order[at(i)])] if single else []
             if not isinstance(x.shape[place], p.IntImm) or x.shape[place] is rules.ZERO:
                 there = p.LT(rules.ZERO, x.shape[place])
                 message = "the median of no elements is undefined: a reduced axis has length 0"

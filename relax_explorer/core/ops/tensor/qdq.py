@@ -162,13 +162,13 @@ def _operands(
         "scale": rules.tensor(at, scale, "scale"),
         "zero_point": rules.tensor(at, zero_point, "zero_point"),
     }
-    given = {"data": info, **parts}
-    if any(part.dtype is None for part in given.values()):
+    operands = {"data": info, **parts}
+    if any(part.dtype is None for part in operands.values()):
         return rules.like(info, None)
-    wanted = {"data": kinds, "scale": _SCALES, "zero_point": _ZERO_POINTS}
-    for name, part in given.items():
-        if str(part.dtype) not in wanted[name]:
-            message = f"{name} is {part.dtype}, one of {', '.join(wanted[name])} is needed"
+    allowed = {"data": kinds, "scale": _SCALES, "zero_point": _ZERO_POINTS}
+    for name, part in operands.items():
+        if str(part.dtype) not in allowed[name]:
+            message = f"{name} is {part.dtype}, one of {', '.join(allowed[name])} is needed"
             raise at.fail(codes.DTYPE_WRONG, message, **{name: f"dtype {part.dtype}"})
     if info.ndim < 0:
         hint = "state it with R.match_cast(…, R.Tensor(ndim=2))"
@@ -201,13 +201,13 @@ def _along(part: Array, data: Array, axis: int) -> Array:
     return part.reshape((-1,) + (1,) * (data.ndim - 1 - axis % data.ndim))
 
 
-def _kept(made: Array, dtype: DType) -> Array:
+def _kept(values: Array, dtype: DType) -> Array:
     """As `dtype`, the nearest number it has for one outside."""
     from ml_dtypes import finfo
 
     kind = dtype.to_numpy()
     limits: Any = np.iinfo(kind) if dtype.is_int else finfo(kind)  # type: ignore[no-untyped-call]
-    return np.clip(made, float(limits.min), float(limits.max)).astype(kind)
+    return np.clip(values, float(limits.min), float(limits.max)).astype(kind)
 
 
 def _at(part: Tensor, i: tuple[p.PrimExpr, ...], place: int) -> p.PrimExpr:

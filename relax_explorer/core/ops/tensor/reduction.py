@@ -212,17 +212,19 @@ def extreme(
     function: Callable[..., Any], x: Array, axes: tuple[int, ...] | None, keepdims: bool, start: Array
 ) -> Array:
     """numpy.max or numpy.min of the elements after the last NaN. TVM's chain of comparisons has this result."""
-    made = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype)
-    if x.dtype.kind in "iub" or not np.isnan(made).any():
-        return made
+    result = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype)
+    if x.dtype.kind in "iub" or not np.isnan(result).any():
+        return result
     gone = range(x.ndim) if axes is None else sorted({n % x.ndim for n in axes})
     kept = [n for n in range(x.ndim) if n not in gone]
     rows = wide(np.transpose(x, (*kept, *gone))).reshape(*[x.shape[n] for n in kept], -1)
     border = np.asarray(-np.inf if function is np.max else np.inf, rows.dtype)
     last, behind = _behind_nan(rows, border)
     after = function(behind, -1, initial=border)
-    found = np.where(last < 0, made.reshape(last.shape), np.where(last == rows.shape[-1] - 1, np.nan, after))
-    return found.reshape(made.shape).astype(x.dtype)
+    found = np.where(
+        last < 0, result.reshape(last.shape), np.where(last == rows.shape[-1] - 1, np.nan, after)
+    )
+    return found.reshape(result.shape).astype(x.dtype)
 
 
 def _most(dtype: DType) -> p.PrimExpr:
@@ -292,10 +294,10 @@ class Mean(OfSome, name="relax.mean"):
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """The sum, then a division."""
-        kind, x = x.dtype, _numbers(te, x)
+        element, x = x.dtype, _numbers(te, x)
         total = reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
         made = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
-        return _as_before(te, made, kind)
+        return _as_before(te, made, element)
 
 
 class Variance(OfSome, name="relax.variance"):
@@ -386,14 +388,14 @@ def _position(function: Callable[..., Any]) -> Callable[..., Any]:
     def evaluate(x: Array, axis: int | None, keepdims: bool) -> Array:
         if not x.size:
             return np.asarray(np.sum(x, axis, keepdims=keepdims)).astype(np.int64) - 1
-        found = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
+        positions = np.asarray(function(x, axis, keepdims=keepdims), dtype=np.int64)
         if x.dtype.kind in "iub" or not np.isnan(x).any():
-            return found
+            return positions
         rows = wide(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1))  # float8 has no infinity
         border = np.asarray(-np.inf if function is np.argmax else np.inf, rows.dtype)
         last, behind = _behind_nan(rows, border)
         after = np.minimum(np.maximum(function(behind, -1), last + 1), rows.shape[-1] - 1)
-        result: Array = after.reshape(found.shape).astype(np.int64)
+        result: Array = after.reshape(positions.shape).astype(np.int64)
         return result
 
     return evaluate
@@ -413,7 +415,7 @@ def _position_stages(
     gone = list(range(x.ndim)) if axis is None else [axis % x.ndim]
     kept = [n for n in range(x.ndim) if n not in gone]
     shape = [rules.ONE if n in gone else x.shape[n] for n in range(x.ndim) if keepdims or n in kept]
-    made = loops.tensor(te, "T_position", shape, INT64)
+    positions = loops.tensor(te, "T_position", shape, INT64)
     best = loops.tensor(te, f"{x.buffer.name}_red", shape, x.dtype)
     over = [x.shape[n] for n in gone]
 
@@ -424,18 +426,18 @@ def _position_stages(
             inner = dict(zip(gone, k, strict=True))
             element = x[tuple([inner[n] if n in inner else outer[n] for n in range(x.ndim)])]
             first_wins = p.Or(better(best[i], element), p.EQ(best[i], element))
-            stays = p.And(p.LE(rules.ZERO, made[i]), first_wins)
+            stays = p.And(p.LE(rules.ZERO, positions[i]), first_wins)
             return loops.seq(
-                loops.store(made, i, p.Select(stays, made[i], flat_index(k, over))),
-                loops.store(best, i, p.Select(p.EQ(made[i], flat_index(k, over)), element, best[i])),
+                loops.store(positions, i, p.Select(stays, positions[i], flat_index(k, over))),
+                loops.store(best, i, p.Select(p.EQ(positions[i], flat_index(k, over)), element, best[i])),
             )
 
         return loops.seq(
-            loops.store(made, i, p.IntImm(-1)), loops.store(best, i, start), loops.grid(over, step)
+            loops.store(positions, i, p.IntImm(-1)), loops.store(best, i, start), loops.grid(over, step)
         )
 
-    loops.ordered(te, shape, (made, best), place)
-    return made
+    loops.ordered(te, shape, (positions, best), place)
+    return positions
 
 
 class Argmax(Arg, name="relax.argmax"):

@@ -42,21 +42,21 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
         at: Site, prob: s.StructInfo, uniform_sample: s.StructInfo, sample_indices: s.StructInfo, dtype: DType
     ) -> s.StructInfo:
         """[draws, 1], the given dtype."""
-        given = {
+        operands = {
             "prob": rules.tensor(at, prob, "prob"),
             "uniform_sample": rules.tensor(at, uniform_sample, "uniform_sample"),
             "sample_indices": rules.tensor(at, sample_indices, "sample_indices"),
         }
         for name in ("prob", "uniform_sample"):
-            rules.need_float(at, given[name], name)
-        need_int(at, given["sample_indices"], "sample_indices")
-        for name, info in given.items():
+            rules.need_float(at, operands[name], name)
+        need_int(at, operands["sample_indices"], "sample_indices")
+        for name, info in operands.items():
             rules.need_rank(at, info, 2, name)
-        if any(info.ndim < 0 for info in given.values()):
+        if any(info.ndim < 0 for info in operands.values()):
             return s.TensorStructInfo(None, dtype)
-        if any(info.dims is None for info in given.values()):
+        if any(info.dims is None for info in operands.values()):
             return s.TensorStructInfo(None, dtype, 2)
-        draws, rows = given["uniform_sample"].dims or (), given["sample_indices"].dims or ()
+        draws, rows = operands["uniform_sample"].dims or (), operands["sample_indices"].dims or ()
         for name, dims in (("uniform_sample", draws), ("sample_indices", rows)):
             if dims[1] is not rules.ONE:
                 message = f"the second length of {name} is {dims[1]}, 1 is needed"
@@ -84,15 +84,15 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
     ) -> Tensor:
         """A running sum for each draw."""
         draws, outcomes = uniform_sample.shape[0], prob.shape[1]
-        found = loops.tensor(te, "T_multinomial", (draws, rules.ONE), dtype)
+        outcome = loops.tensor(te, "T_multinomial", (draws, rules.ONE), dtype)
         first = loops.tensor(te, "T_first", (draws, rules.ONE), INT64)
         total = loops.tensor(te, "T_sum", (draws, rules.ONE), prob.dtype)
 
         def draw(i: p.PrimExpr) -> Stmt:
-            row, own = cast(sample_indices[(i, 0)], INT64), cast(uniform_sample[(i, 0)], prob.dtype)
+            row, sample = cast(sample_indices[(i, 0)], INT64), cast(uniform_sample[(i, 0)], prob.dtype)
 
             def step(k: p.PrimVar) -> Stmt:
-                over = p.And(p.LT(own, total[(i, 0)]), p.EQ(first[(i, 0)], outcomes))
+                over = p.And(p.LT(sample, total[(i, 0)]), p.EQ(first[(i, 0)], outcomes))
                 return loops.seq(
                     loops.store(total, (i, 0), p.Add(total[(i, 0)], prob[(row, k)])),
                     loops.when(over, loops.store(first, (i, 0), k)),
@@ -104,8 +104,8 @@ class MultinomialFromUniform(Op, name="relax.multinomial_from_uniform"):
                 loops.store(total, (i, 0), 0),
                 loops.store(first, (i, 0), outcomes),
                 loops.loop(outcomes, step),
-                loops.store(found, (i, 0), p.Min(first[(i, 0)], last)),
+                loops.store(outcome, (i, 0), p.Min(first[(i, 0)], last)),
             )
 
-        loops.ordered(te, (draws,), (found, first, total), draw)
-        return found
+        loops.ordered(te, (draws,), (outcome, first, total), draw)
+        return outcome

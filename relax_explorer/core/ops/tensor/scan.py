@@ -45,28 +45,28 @@ class Scan(Op):
     ) -> s.StructInfo:
         """The shape of data, or a vector of all its elements if axis is None; the dtype is dtype."""
         info = rules.tensor(at, data, "data")
-        kind = dtype or info.dtype
+        element = dtype or info.dtype
         if axis is not None:
             rules.axis(at, axis, info.ndim)
-            return rules.like(info, kind)
+            return rules.like(info, element)
         if info.dims is None:
-            return s.TensorStructInfo(None, kind, 1)
-        return s.TensorStructInfo((rules.volume(info.dims),), kind)
+            return s.TensorStructInfo(None, element, 1)
+        return s.TensorStructInfo((rules.volume(info.dims),), element)
 
 
 def _scan(function: Any, start: int) -> Callable[..., Any]:
     def evaluate(data: Array, axis: int | None, dtype: DType | None, exclusive: bool) -> Array:
-        kind = dtype.to_numpy() if dtype is not None else data.dtype
+        element = dtype.to_numpy() if dtype is not None else data.dtype
         x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
-        made = function(wide(x.astype(kind)), place)
+        scanned = function(wide(x.astype(element)), place)
         if exclusive:
-            made = (
-                np.concatenate([np.full_like(np.take(made, [0], place), start), made], place)
-                if made.size
-                else made
+            scanned = (
+                np.concatenate([np.full_like(np.take(scanned, [0], place), start), scanned], place)
+                if scanned.size
+                else scanned
             )
-            made = np.take(made, range(x.shape[place]), place)
-        result: Array = made.astype(kind)
+            scanned = np.take(scanned, range(x.shape[place]), place)
+        result: Array = scanned.astype(element)
         return result
 
     return evaluate
@@ -77,8 +77,8 @@ def _stage(
 ) -> Tensor:
     """A scan along the axis: each result combines the previous result with the element, or with the previous element if exclusive."""
     x = reshape_stage(te, data, (rules.volume(data.shape),)) if axis is None else data
-    place, kind = (axis or 0) % x.ndim, dtype or data.dtype
-    made = loops.tensor(te, "T_scan", x.shape, kind)
+    place, element = (axis or 0) % x.ndim, dtype or data.dtype
+    output = loops.tensor(te, "T_scan", x.shape, element)
 
     def row(*i: p.PrimExpr) -> Stmt:
         def at(k: p.PrimExpr | int) -> tuple[p.PrimExpr | int, ...]:
@@ -86,18 +86,18 @@ def _stage(
 
         def step(k: p.PrimVar) -> Stmt:
             before = p.Sub(k, rules.ONE)
-            own = cast(x[at(before if exclusive else k)], kind)
-            first: Any = p.as_prim(start, kind) if exclusive else own
+            current = cast(x[at(before if exclusive else k)], element)
+            first: Any = p.as_prim(start, element) if exclusive else current
             return loops.when(
                 p.EQ(k, rules.ZERO),
-                loops.store(made, at(k), first),
-                loops.store(made, at(k), combine(made[at(before)], own)),
+                loops.store(output, at(k), first),
+                loops.store(output, at(k), combine(output[at(before)], current)),
             )
 
         return loops.loop(simplify(x.shape[place]), step)
 
-    loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (made,), row)
-    return made
+    loops.ordered(te, (*x.shape[:place], *x.shape[place + 1 :]), (output,), row)
+    return output
 
 
 class Cumsum(Scan, name="relax.cumsum"):

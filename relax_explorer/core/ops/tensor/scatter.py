@@ -76,19 +76,19 @@ class ScatterElements(Op, name="relax.scatter_elements"):
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str) -> Tensor:
         """A copy of the data, then one update after the other along the axis."""
-        place, made = axis % data.ndim, _copied(te, data)
+        place, output = axis % data.ndim, _copied(te, data)
 
         def line(*i: p.PrimExpr) -> Stmt:
             def put(k: p.PrimVar) -> Stmt:
                 at = (*i[:place], k, *i[place:])
                 target: list[p.PrimExpr] = list(at)
                 target[place] = counted(indices[at], data.shape[place])
-                return _put(made, target, updates[at], reduction)
+                return _put(output, target, updates[at], reduction)
 
             return loops.loop(indices.shape[place], put)
 
-        loops.ordered(te, (*indices.shape[:place], *indices.shape[place + 1 :]), (made,), line)
-        return made
+        loops.ordered(te, (*indices.shape[:place], *indices.shape[place + 1 :]), (output,), line)
+        return output
 
 
 class ScatterNd(Op, name="relax.scatter_nd"):
@@ -137,10 +137,10 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         if not isinstance(depth, p.IntImm) or depth.value > info.ndim:
             message = f"{depth} axes are indexed, data has rank {info.ndim}"
             raise at.fail(codes.RANK_WRONG, message, indices=f"this is {places}")
-        wanted = (*places.dims[:-1], *info.dims[depth.value :])
-        rules.need_rank(at, new, len(wanted), "updates")
-        if any(at.equal(a, b) is not Answer.YES for a, b in zip(wanted, new.dims, strict=True)):
-            message = f"updates has the shape {rules.text(new.dims)}, {rules.text(wanted)} is needed"
+        expected = (*places.dims[:-1], *info.dims[depth.value :])
+        rules.need_rank(at, new, len(expected), "updates")
+        if any(at.equal(a, b) is not Answer.YES for a, b in zip(expected, new.dims, strict=True)):
+            message = f"updates has the shape {rules.text(new.dims)}, {rules.text(expected)} is needed"
             raise at.fail(codes.DIMS_DIFFER, message, updates=f"shape {rules.text(new.dims)}")
         return info
 
@@ -158,17 +158,17 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         depth, outer = indices.shape[-1], indices.ndim - 1
         if not isinstance(depth, p.IntImm):
             raise NotLowered(f"how many axes the indices count along is {depth}, no literal")
-        made, count = _copied(te, data), depth.value
+        output, count = _copied(te, data), depth.value
 
         def part(*i: p.PrimExpr) -> Stmt:
             def put(*k: p.PrimExpr) -> Stmt:
                 found = [counted(indices[(*k, p.IntImm(n))], data.shape[n]) for n in range(count)]
-                return _put(made, [*found, *i], updates[(*k, *i)], reduction)
+                return _put(output, [*found, *i], updates[(*k, *i)], reduction)
 
             return loops.grid(indices.shape[:outer], put)
 
-        loops.ordered(te, data.shape[count:], (made,), part)
-        return made
+        loops.ordered(te, data.shape[count:], (output,), part)
+        return output
 
 
 class IndexPut(Op, name="relax.index_put"):
@@ -224,17 +224,17 @@ class IndexPut(Op, name="relax.index_put"):
             raise NotLowered("the shapes of the indices are not known to broadcast")
         if len(values.shape) > len(common):
             raise NotLowered(f"the values have {len(values.shape)} axes, the indices {len(common)}")
-        made = _copied(te, data)
+        output = _copied(te, data)
 
         def put(*k: p.PrimExpr) -> Stmt:
-            found = [
+            position = [
                 counted(index[stretched(k, index)], length)
                 for index, length in zip(indices, data.shape, strict=True)
             ]
-            return _put(made, found, values[stretched(k, values)], "add" if accumulate else "update")
+            return _put(output, position, values[stretched(k, values)], "add" if accumulate else "update")
 
-        loops.ordered(te, (), (made,), lambda: loops.grid(common, put))
-        return made
+        loops.ordered(te, (), (output,), lambda: loops.grid(common, put))
+        return output
 
 
 def _need_one_side(at: Site, first: p.PrimExpr | None, last: p.PrimExpr | None) -> None:
@@ -306,10 +306,10 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         if info.ndim >= 0:
             rules.need_rank(at, new, info.ndim, "src")
         rules.same_dtype(at, input_tensor=info, src=new)
-        for name, given in (("start", start), ("end", end), ("step", step)):
-            if not isinstance(given, s.PrimStructInfo) or not given.dtype.is_int:
-                text = f"{name} is {given}, an integer is needed"
-                raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {given}"})
+        for name, bound_info in (("start", start), ("end", end), ("step", step)):
+            if not isinstance(bound_info, s.PrimStructInfo) or not bound_info.dtype.is_int:
+                text = f"{name} is {bound_info}, an integer is needed"
+                raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {bound_info}"})
         first, last, by = (
             item.value if isinstance(item, s.PrimStructInfo) else None for item in (start, end, step)
         )
@@ -320,10 +320,10 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         if info.ndim >= 0:
             _need_order(at, first, last)
         if info.dims is not None and new.dims is not None:
-            wanted = list(info.dims)
-            wanted[axis] = _extent(wanted[axis], first, last, by) or new.dims[axis]
+            expected = list(info.dims)
+            expected[axis] = _extent(expected[axis], first, last, by) or new.dims[axis]
             of = f"the slice along axis {axis}, from start to end by step,"
-            _need_same(at, wanted, new.dims, "input_tensor", "src", whole=of)
+            _need_same(at, expected, new.dims, "input_tensor", "src", whole=of)
         return info
 
     @staticmethod
@@ -335,12 +335,12 @@ class SliceScatter(Op, name="relax.slice_scatter"):
             raise BadValue(f"step is {step}, at least 1 is needed")
         length = input_tensor.shape[axis]
         first, last = (int(item) + (length if item < 0 else 0) for item in (start, end))
-        found = range(first, last, int(step))
-        if len(found) != src.shape[axis]:
+        positions = range(first, last, int(step))
+        if len(positions) != src.shape[axis]:
             ends = f"start {start} to end {end} by step {step}"
-            text = f"axis {axis} of input_tensor has length {length}: {ends} is {len(found)} long"
+            text = f"axis {axis} of input_tensor has length {length}: {ends} is {len(positions)} long"
             raise BadValue(f"src has length {src.shape[axis]}; {text}")
-        places = np.array(found, dtype=np.int64)
+        places = np.array(positions, dtype=np.int64)
         there = (places >= 0) & (places < length)
         made = input_tensor.copy()
         np.moveaxis(made, axis, 0)[places[there]] = np.moveaxis(src, axis, 0)[there]
@@ -361,12 +361,12 @@ class SliceScatter(Op, name="relax.slice_scatter"):
         first, last = (_counted(item, input_tensor.shape[place]) for item in (start, end))
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            own = p.Sub(i[place], first)
-            there = p.And(
-                p.And(p.GE(i[place], first), p.LT(i[place], last)), p.EQ(p.FloorMod(own, step), rules.ZERO)
+            offset = p.Sub(i[place], first)
+            in_slice = p.And(
+                p.And(p.GE(i[place], first), p.LT(i[place], last)), p.EQ(p.FloorMod(offset, step), rules.ZERO)
             )
-            taken = src[(*i[:place], p.FloorDiv(own, step), *i[place + 1 :])]
-            return where(there, taken, input_tensor[i])
+            taken = src[(*i[:place], p.FloorDiv(offset, step), *i[place + 1 :])]
+            return where(in_slice, taken, input_tensor[i])
 
         return te.compute("T_slice_scatter", input_tensor.shape, element)
 
@@ -378,9 +378,9 @@ def _copied(te: Te, data: Tensor) -> Tensor:
     return made
 
 
-def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reduction: str) -> Stmt:
+def _put(output: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reduction: str) -> Stmt:
     """One update. An index out of bounds stops the run, so that no other memory is written."""
-    old, two = made[tuple(place)], cast(p.as_prim(2), made.dtype)
+    old, two = output[tuple(place)], cast(p.as_prim(2), output.dtype)
     rules_of: dict[str, p.PrimExpr] = {
         "update": update,
         "add": p.Add(old, update),
@@ -391,26 +391,26 @@ def _put(made: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reductio
     }
     checks = [
         loops.check_index(index, length)
-        for index, length in zip(place, made.shape, strict=True)
+        for index, length in zip(place, output.shape, strict=True)
         if not isinstance(index, p.PrimVar)
     ]
-    return loops.seq(*checks, loops.store(made, place, rules_of[reduction]))
+    return loops.seq(*checks, loops.store(output, place, rules_of[reduction]))
 
 
 def combined(data: Array, index: tuple[Any, ...], updates: Array, reduction: str) -> Array:
     """A copy of the data with updates at an index."""
-    made = data.copy()
+    result = data.copy()
     if reduction == "update":
-        made[index] = updates
+        result[index] = updates
     elif reduction == "mean":
-        _in_turn(made, index, updates, _half_way)
-    elif reduction in _BETTER and made.dtype.kind not in "iub":
+        _in_turn(result, index, updates, _half_way)
+    elif reduction in _BETTER and result.dtype.kind not in "iub":
         _in_turn(
-            made, index, updates, _BETTER[reduction]
+            result, index, updates, _BETTER[reduction]
         )  # like the comparisons of kernels: the next element replaces a NaN
     else:
-        _COMBINE[reduction].at(made, index, updates)
-    return made
+        _COMBINE[reduction].at(result, index, updates)
+    return result
 
 
 def _half_way(old: Array, new: Array) -> Array:
@@ -425,12 +425,14 @@ _BETTER: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _in_turn(made: Array, index: tuple[Any, ...], updates: Array, combine: Callable[[Any, Any], Any]) -> None:
+def _in_turn(
+    result: Array, index: tuple[Any, ...], updates: Array, combine: Callable[[Any, Any], Any]
+) -> None:
     """Combine each update with its element, in order. Round n applies the nth update of every element at once."""
-    outer, inner = made.shape[: len(index)], made.shape[len(index) :]
+    outer, inner = result.shape[: len(index)], result.shape[len(index) :]
     lengths = zip(index, outer, strict=True)
     place = np.ravel_multi_index([(item % max(n, 1)).reshape(-1) for item, n in lengths], outer, "clip")
-    flat, new = made.reshape(int(np.prod(outer)), *inner), updates.reshape(place.size, *inner)
+    flat, new = result.reshape(int(np.prod(outer)), *inner), updates.reshape(place.size, *inner)
     order = np.argsort(place, kind="stable")
     sorted_place = place[order]
     nth = np.arange(place.size) - np.searchsorted(sorted_place, sorted_place)
@@ -460,10 +462,10 @@ def _extent(
 
 
 def _need_reduction(at: Site, reduction: str, *more: str) -> None:
-    known = ("update", *_COMBINE, *more)
-    if reduction not in known:
+    allowed = ("update", *_COMBINE, *more)
+    if reduction not in allowed:
         raise at.fail(
-            codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of {', '.join(known)}"
+            codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of {', '.join(allowed)}"
         )
 
 
@@ -474,9 +476,11 @@ def _need_same(
     for left, right in zip(a or (), b or (), strict=False):
         if at.equal(left, right) is Answer.NO:
             labels = dict(zip(names, (f"length {left}", f"length {right}"), strict=True))
-            said = f"{whole} has length {left}, and {names[1]} {right}"
+            message = f"{whole} has length {left}, and {names[1]} {right}"
             raise at.fail(
                 codes.DIMS_DIFFER,
-                said if whole else f"{names[0]} has length {left}, and {names[1]} {right} at the same axis",
+                message
+                if whole
+                else f"{names[0]} has length {left}, and {names[1]} {right} at the same axis",
                 **labels,
             )

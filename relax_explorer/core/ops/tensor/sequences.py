@@ -52,12 +52,12 @@ class ReverseSequence(Op, name="relax.reverse_sequence"):
         rules.axis(at, seq_axis, info.ndim, "seq_axis")
         batch = rules.axis(at, batch_axis, info.ndim, "batch_axis")
         if info.dims is not None and counts.dims is not None:
-            own, given = info.dims[batch], counts.dims[0]
-            if at.equal(own, given) is Answer.NO:
-                labels = {"data": f"{own} along axis {batch}", "seq_lengths": f"{given} lengths"}
+            rows, counted = info.dims[batch], counts.dims[0]
+            if at.equal(rows, counted) is Answer.NO:
+                labels = {"data": f"{rows} along axis {batch}", "seq_lengths": f"{counted} lengths"}
                 raise at.fail(
                     codes.DIMS_DIFFER,
-                    f"seq_lengths has {given} lengths, there are {own} sequences along batch_axis {batch_axis}",
+                    f"seq_lengths has {counted} lengths, there are {rows} sequences along batch_axis {batch_axis}",
                     **labels,
                 )
         return info

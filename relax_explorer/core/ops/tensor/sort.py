@@ -155,12 +155,12 @@ class Topk(Op, name="relax.topk"):
         """The first indices in order, and their elements."""
         place = axis % data.ndim
         shape = (*data.shape[:place], _kept(data.shape[place], k), *data.shape[place + 1 :])
-        found = order_stage(te, data, place, largest)
+        positions = order_stage(te, data, place, largest)
         if ret_type == "values":
-            return _picked(te, data, found, shape, place)
-        values = _picked(te, data, found, shape, place) if ret_type == "both" else found
+            return _picked(te, data, positions, shape, place)
+        values = _picked(te, data, positions, shape, place) if ret_type == "both" else positions
         kind = dtype or data.dtype
-        return _chosen(ret_type, values, te.compute("T_topk", shape, lambda *i: cast(found[i], kind)))
+        return _chosen(ret_type, values, te.compute("T_topk", shape, lambda *i: cast(positions[i], kind)))
 
 
 class Bucketize(Op, name="relax.bucketize"):
@@ -207,14 +207,14 @@ class Bucketize(Op, name="relax.bucketize"):
     def legalize(te: Te, input_tensor: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
         """A binary search for each element."""
         length = simplify(boundaries.shape[0])
-        found = loops.tensor(te, "T_searchsorted", input_tensor.shape, INT32 if out_int32 else INT64)
+        buckets = loops.tensor(te, "T_searchsorted", input_tensor.shape, INT32 if out_int32 else INT64)
         left = loops.tensor(te, "T_between", (*input_tensor.shape, p.IntImm(2)), INT64)
-        kind = _compared(input_tensor.dtype, boundaries.dtype)
+        element = _compared(input_tensor.dtype, boundaries.dtype)
 
         def search(*i: p.PrimExpr) -> Stmt:
             low, high = left[(*i, 0)], left[(*i, 1)]
             middle = p.FloorDiv(p.Add(low, high), p.IntImm(2))
-            bound, own = cast(boundaries[middle], kind), cast(input_tensor[i], kind)
+            bound, own = cast(boundaries[middle], element), cast(input_tensor[i], element)
             halve = loops.when(
                 p.LE(bound, own) if right else p.LT(bound, own),
                 loops.store(left, (*i, 0), p.Add(middle, rules.ONE)),
@@ -225,11 +225,11 @@ class Bucketize(Op, name="relax.bucketize"):
                 loops.store(left, (*i, 0), 0),
                 loops.store(left, (*i, 1), length),
                 loops.loop(rounds, lambda _: loops.when(p.LT(low, high), halve)),
-                loops.store(found, i, low),
+                loops.store(buckets, i, low),
             )
 
-        loops.ordered(te, input_tensor.shape, (found, left), search)
-        return found
+        loops.ordered(te, input_tensor.shape, (buckets, left), search)
+        return buckets
 
 
 class Unique(Op, name="relax.unique"):
@@ -305,10 +305,10 @@ class Unique(Op, name="relax.unique"):
         find: Callable[..., Array | tuple[Array, ...]] = (
             np.unique
         )  # numpy has a separate type for each choice of flags
-        made = find(x, *flags, axis=None if axis is None else int(axis))
-        if not isinstance(made, tuple):
-            return made
-        return (made[0], *[item.reshape(-1).astype(np.int64) for item in made[1:]])
+        results = find(x, *flags, axis=None if axis is None else int(axis))
+        if not isinstance(results, tuple):
+            return results
+        return (results[0], *[part.reshape(-1).astype(np.int64) for part in results[1:]])
 
 
 class Nonzero(Op, name="relax.nonzero"):
@@ -396,7 +396,7 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
     `T_next` holds two positions: the first unmerged elements of the two runs.
     """
     length = simplify(x.shape[place])
-    found = loops.tensor(te, "T_order", x.shape, INT64)
+    positions = loops.tensor(te, "T_order", x.shape, INT64)
     merged = loops.tensor(te, "T_merged", x.shape, INT64)
     outer = (*x.shape[:place], *x.shape[place + 1 :])
     ends = loops.tensor(te, "T_next", (*outer, p.IntImm(2)), INT64)
@@ -407,11 +407,11 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
 
         left, right = ends[(*i, 0)], ends[(*i, 1)]
 
-        def take(k: p.PrimExpr, own: int) -> Stmt:
-            run = ends[(*i, own)]
+        def take(k: p.PrimExpr, half: int) -> Stmt:
+            run = ends[(*i, half)]
             return loops.seq(
-                loops.store(merged, at(k), found[at(run)]),
-                loops.store(ends, (*i, own), p.Add(run, rules.ONE)),
+                loops.store(merged, at(k), positions[at(run)]),
+                loops.store(ends, (*i, half), p.Add(run, rules.ONE)),
             )
 
         def merge(width: p.PrimExpr) -> Stmt:
@@ -421,19 +421,21 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
                 middle = p.Min(p.Add(begin, width), length)
                 end = p.Min(p.Add(begin, both), length)
                 fresh = _two_runs(ends, i, k, p.Min(p.Add(k, width), length))
-                first = _before(x[at(found[at(right)])], x[at(found[at(left)])], descending)
+                first = _before(x[at(positions[at(right)])], x[at(positions[at(left)])], descending)
                 # The right run's element goes first if the left run has ended, or if it comes first in order.
                 other = loops.when(p.GE(right, end), take(k, 0), loops.when(first, take(k, 1), take(k, 0)))
                 choice = loops.when(p.GE(left, middle), take(k, 1), other)
                 return loops.seq(loops.when(p.EQ(k, begin), fresh), choice)
 
-            copy = loops.loop(length, lambda k: loops.store(found, at(k), merged[at(k)]))
+            copy = loops.loop(length, lambda k: loops.store(positions, at(k), merged[at(k)]))
             return loops.seq(loops.loop(length, step), copy)
 
-        return loops.seq(loops.loop(length, lambda k: loops.store(found, at(k), k)), _doubling(length, merge))
+        return loops.seq(
+            loops.loop(length, lambda k: loops.store(positions, at(k), k)), _doubling(length, merge)
+        )
 
-    loops.ordered(te, outer, (found, merged, ends), row)
-    return found
+    loops.ordered(te, outer, (positions, merged, ends), row)
+    return positions
 
 
 def _picked(te: Te, x: Tensor, found: Tensor, shape: Sequence[p.PrimExpr], place: int) -> Tensor:

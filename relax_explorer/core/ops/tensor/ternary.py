@@ -37,22 +37,22 @@ class EwiseFma(Op, name="relax.ewise_fma"):
     @staticmethod
     def infer(at: Site, x1: s.StructInfo, x2: s.StructInfo, x3: s.StructInfo) -> s.StructInfo:
         """The common shape and dtype of all three."""
-        given = {
+        operands = {
             "x1": rules.tensor(at, x1, "x1"),
             "x2": rules.tensor(at, x2, "x2"),
             "x3": rules.tensor(at, x3, "x3"),
         }
-        infos = list(given.values())
+        infos = list(operands.values())
         unknown = any(info.dtype is None for info in infos)
-        kind = None if unknown else rules.same_dtype(at, **given)
+        element = None if unknown else rules.same_dtype(at, **operands)
         rank = max(info.ndim for info in infos)
-        for name, info in given.items():
+        for name, info in operands.items():
             rules.need_rank(at, info, rank, name)
-        known = [info for info in infos if info.dims is not None]
-        whole = len(known) == len(infos)
-        for info in known[1:]:
-            _need_equal(at, known[0], info, whole)
-        return s.TensorStructInfo(known[0].dims if whole else None, kind, rank)
+        shaped = [info for info in infos if info.dims is not None]
+        whole = len(shaped) == len(infos)
+        for info in shaped[1:]:
+            _need_equal(at, shaped[0], info, whole)
+        return s.TensorStructInfo(shaped[0].dims if whole else None, element, rank)
 
     @staticmethod
     def evaluate(x1: Array, x2: Array, x3: Array) -> Array:
@@ -65,12 +65,12 @@ class EwiseFma(Op, name="relax.ewise_fma"):
         return te.compute("T_fma", x1.shape, lambda *i: p.Add(p.Mul(x1[i], x2[i]), x3[i]))
 
 
-def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, known: bool) -> None:
-    """Refuse shapes that differ; with `known`, also shapes that are not proven to be equal."""
+def _need_equal(at: Site, a: s.TensorStructInfo, b: s.TensorStructInfo, strict: bool) -> None:
+    """Refuse shapes that differ; with `strict`, also shapes that are not proven to be equal."""
     if a.dims is None or b.dims is None:
         return
     answers = [at.equal(x, y) for x, y in zip(a.dims, b.dims, strict=True)]
-    if Answer.NO in answers or (known and Answer.UNKNOWN in answers):
+    if Answer.NO in answers or (strict and Answer.UNKNOWN in answers):
         said = "not known to be equal" if Answer.NO not in answers else "which differ"
         text = f"the operands have shapes {rules.text(a.dims)} and {rules.text(b.dims)}, {said}"
         raise at.fail(codes.DIMS_DIFFER, text, help="broadcast the operands first, with R.broadcast_to")
@@ -105,12 +105,12 @@ class Where(Op, name="relax.where"):
                 f"condition is {test.dtype}, bool is needed",
                 condition=f"dtype {test.dtype}",
             )
-        kind = rules.common_dtype(at, x1=left, x2=right)
-        both = rules.broadcast_info(at, left, right, kind)
+        element = rules.common_dtype(at, x1=left, x2=right)
+        both = rules.broadcast_info(at, left, right, element)
         for name, value in (("x1", left), ("x2", right)):  # for a message that names the operand
             if test.dims is not None and value.dims is not None:
                 rules.broadcast(Site(at.call, at.op), test.dims, value.dims, ("condition", name))
-        return rules.broadcast_info(at, test, both, kind, ("condition", "x1"))
+        return rules.broadcast_info(at, test, both, element, ("condition", "x1"))
 
     @staticmethod
     def evaluate(condition: Array, x1: Array, x2: Array) -> Array:
