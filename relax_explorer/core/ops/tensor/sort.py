@@ -396,7 +396,7 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
     `T_next` holds two positions: the first unmerged elements of the two runs.
     """
     length = simplify(x.shape[place])
-    positions = loops.tensor(te, "T_order", x.shape, INT64)
+    perm = loops.tensor(te, "T_order", x.shape, INT64)
     merged = loops.tensor(te, "T_merged", x.shape, INT64)
     outer = (*x.shape[:place], *x.shape[place + 1 :])
     ends = loops.tensor(te, "T_next", (*outer, p.IntImm(2)), INT64)
@@ -410,7 +410,7 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
         def take(k: p.PrimExpr, half: int) -> Stmt:
             run = ends[(*i, half)]
             return loops.seq(
-                loops.store(merged, at(k), positions[at(run)]),
+                loops.store(merged, at(k), perm[at(run)]),
                 loops.store(ends, (*i, half), p.Add(run, rules.ONE)),
             )
 
@@ -421,21 +421,19 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
                 middle = p.Min(p.Add(begin, width), length)
                 end = p.Min(p.Add(begin, both), length)
                 fresh = _two_runs(ends, i, k, p.Min(p.Add(k, width), length))
-                first = _before(x[at(positions[at(right)])], x[at(positions[at(left)])], descending)
+                first = _before(x[at(perm[at(right)])], x[at(perm[at(left)])], descending)
                 # The right run's element goes first if the left run has ended, or if it comes first in order.
                 other = loops.when(p.GE(right, end), take(k, 0), loops.when(first, take(k, 1), take(k, 0)))
                 choice = loops.when(p.GE(left, middle), take(k, 1), other)
                 return loops.seq(loops.when(p.EQ(k, begin), fresh), choice)
 
-            copy = loops.loop(length, lambda k: loops.store(positions, at(k), merged[at(k)]))
+            copy = loops.loop(length, lambda k: loops.store(perm, at(k), merged[at(k)]))
             return loops.seq(loops.loop(length, step), copy)
 
-        return loops.seq(
-            loops.loop(length, lambda k: loops.store(positions, at(k), k)), _doubling(length, merge)
-        )
+        return loops.seq(loops.loop(length, lambda k: loops.store(perm, at(k), k)), _doubling(length, merge))
 
-    loops.ordered(te, outer, (positions, merged, ends), row)
-    return positions
+    loops.ordered(te, outer, (perm, merged, ends), row)
+    return perm
 
 
 def _picked(te: Te, x: Tensor, found: Tensor, shape: Sequence[p.PrimExpr], place: int) -> Tensor:
