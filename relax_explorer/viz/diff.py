@@ -97,7 +97,7 @@ def unit_node(unit: Unit) -> Any:
 
 
 class _Text:
-    """Bindings as text, one line each; lines of PrimFuncs as they are."""
+    """Bindings as text, one line each; lines of PrimFuncs unchanged."""
 
     def __init__(self) -> None:
         self.names = Names()

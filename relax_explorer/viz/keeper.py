@@ -18,7 +18,7 @@ def main() -> None:
     os.set_inheritable(int(pipe), False)
     threading.Thread(target=_end_with_parent, args=(int(pipe),), daemon=True).start()
     try:
-        child = os.posix_spawn(command[0], command, os.environ)  # noqa: TID251  # handed on as it is
+        child = os.posix_spawn(command[0], command, os.environ)  # noqa: TID251  # passed on unchanged
     except OSError as error:
         sys.stderr.write(f"{command[0]} can't be started: {error.strerror}")
         sys.stderr.flush()

@@ -70,18 +70,18 @@ class Layout:
 
 
 def title_text(node: Node) -> str:
-    """The title line of a node as it is shown."""
+    """The displayed title line of a node."""
     return visible(node.marked_title, TITLE_CUT) or " "
 
 
 def line_texts(node: Node) -> list[str]:
-    """The lines below the title as they are shown."""
+    """The displayed lines below the title."""
     lines = [visible(line, LINE_CUT) for line in node.lines[:LINES_CUT]]
     return [*lines, "…"] if len(node.lines) > LINES_CUT else lines
 
 
 def edge_text(edge: Edge) -> str:
-    """The label of an edge as it is shown."""
+    """The displayed label of an edge."""
     return visible(edge.label, EDGE_CUT)
 
 

@@ -92,7 +92,7 @@ def tight_ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
 
 
 def _loose(order: list[int], incoming: list[list[int]], outgoing: list[list[int]]) -> list[bool]:
-    """True if edges get shorter when a node moves down together with the chain of single inputs above it."""
+    """For each node: True if edges get shorter when it moves down together with the chain of single inputs above it."""
     loose = [False] * len(incoming)
     for node in order:
         inputs, users = incoming[node], len(outgoing[node])

@@ -61,7 +61,7 @@ def _every_pass(module: IRModule) -> None:
 
 
 def _session(module: IRModule) -> None:
-    """A session of the program with the default pipeline, and every view of its first and last stage."""
+    """Open a session of the program with the default pipeline, and every view of its first and last stage."""
     session = Session(module, "default")
     session.run_all()
     for stage in (session.stages[0], session.stages[-1]):

@@ -114,7 +114,7 @@ def _printed(module: IRModule, text: str, clean: bool) -> Finding | None:
 
 
 def _unstable(text: str, program: IRModule) -> Finding | None:
-    """True if the text of a program, or of the result of a pass on it, changes when it is parsed and printed again."""
+    """The fault if the text of a program, or of the result of a pass on it, changes when it is parsed and printed again."""
     for name in ("", *PASSES):
         made = rxe.apply_pass(program, name) if name else program
         printed = made.script()

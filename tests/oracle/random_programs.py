@@ -37,7 +37,7 @@ _REFUSED = {
 }
 # Programs that only we refuse, by the code.
 _STRICTER = {
-    "RX0203": "we prove more: the inner lengths of a product differ, whatever is known of its other dimensions",
+    "RX0203": "we prove more: the inner lengths of a product differ, even if its other dimensions are unknown",
     "RX0210": "we check the dtype although the rank is unknown",
 }
 

@@ -52,7 +52,7 @@ class _Body:
         return self.random.choice(same) if same and self.random.random() < 0.85 else self.pick()
 
     def bind(self, text: str, dims: list[str] | None, dtype: str, indent: str) -> None:
-        """A new variable with this value."""
+        """Bind this value to a new variable."""
         name = f"v{self.count}"
         self.count += 1
         self.lines.append(f"{indent}{name} = {text}")

@@ -206,7 +206,7 @@ class _Kinds:
         return left is right or self._text(left) == self._text(right)
 
     def same_value(self, a: e.Expr, b: e.Expr) -> bool:
-        """Whether two values are the same operation on matched operands."""
+        """True if two values are the same operation on matched operands."""
         stack = [(a, b)]
         while stack:
             x, y = stack.pop()

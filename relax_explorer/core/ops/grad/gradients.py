@@ -282,5 +282,5 @@ def need_shape_of(at: Site, grad: s.StructInfo, operand: s.StructInfo, what: str
     pairs = zip(operand.dims or (), grad.dims or (), strict=False)
     if operand.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
         shape = rules.text(grad.dims or ())
-        text = f"output_grad has the shape {shape}, {rules.text(operand.dims)} is needed, that of {what}"
+        text = f"output_grad has the shape {shape}, {rules.text(operand.dims)} is needed, the shape of {what}"
         raise at.fail(codes.DIMS_DIFFER, text, output_grad=f"this is {grad}")

@@ -134,7 +134,7 @@ def _adapted(spatial: str, size: dict[str, p.PrimExpr], output_size: Ints | None
 
 
 def _exact(length: p.PrimExpr, count: p.PrimExpr) -> bool:
-    """Whether all regions are known to have the same length."""
+    """True if all regions are known to have the same length."""
     if isinstance(length, p.IntImm) and isinstance(count, p.IntImm):
         return count.value > 0 and length.value % count.value == 0
     return length is count or count is rules.ONE

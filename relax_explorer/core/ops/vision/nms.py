@@ -82,7 +82,7 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         for name, vector in (("valid_count", counts), ("indices", names)):
             for have, length in zip(vector.dims or (), info.dims or (), strict=False):
                 if at.equal(have, length) is not Answer.YES:
-                    text = f"{name} has the length {have}, {length} is needed, that of data"
+                    text = f"{name} has the length {have}, {length} is needed, the length of data"
                     raise at.fail(
                         codes.DIMS_DIFFER, text, data=f"this is {info}", **{name: f"this is {vector}"}
                     )
