@@ -39,9 +39,9 @@ def _with_values(facts: list[PrimExpr], condition: PrimExpr) -> tuple[list[PrimE
     if any(size(expr) > ATOM_LIMIT for expr in exprs):
         return facts, condition
     for n in range(len(facts)):
-        found = _definition(exprs[n])
-        if found is not None and size(found[1]) == 1:
-            exprs = [fact if i == n else substitute(fact, dict([found])) for i, fact in enumerate(exprs)]
+        definition = _definition(exprs[n])
+        if definition is not None and size(definition[1]) == 1:
+            exprs = [fact if i == n else substitute(fact, dict([definition])) for i, fact in enumerate(exprs)]
     return exprs[:-1], exprs[-1]
 
 

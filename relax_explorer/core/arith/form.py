@@ -92,8 +92,8 @@ class Form:
 
     def known(self, expr: PrimExpr) -> Polynomial:
         """The cached polynomial of an expression."""
-        hit = self._known[id(expr)]
-        return {(expr,): 1} if hit is None else hit
+        polynomial = self._known[id(expr)]
+        return {(expr,): 1} if polynomial is None else polynomial
 
     def _keep(self, expr: PrimExpr, poly: Polynomial) -> None:
         self._known.add(expr, None if poly.get((expr,)) == 1 == len(poly) else poly)

@@ -26,17 +26,17 @@ _SIZES: PerNode[int] = PerNode()
 
 def order(atom: PrimExpr) -> int:
     """A total order on atoms, by first appearance. It is stable within a process."""
-    hit = _ORDER.get(id(atom))
-    return _ORDER.add(atom, next(_NUMBERS)) if hit is None else hit
+    number = _ORDER.get(id(atom))
+    return _ORDER.add(atom, next(_NUMBERS)) if number is None else number
 
 
 def size(expr: PrimExpr) -> int:
     """The number of nodes of an expression written out as a tree, counted up to SIZE_LIMIT + 1."""
     if type(expr) in LEAVES:
         return 1
-    hit = _SIZES.get(id(expr))
-    if hit is not None:
-        return hit
+    cached = _SIZES.get(id(expr))
+    if cached is not None:
+        return cached
     stack = [expr]
     while stack:
         node = stack[-1]
@@ -171,9 +171,9 @@ def _in_source_order(poly: Polynomial, source: PrimExpr | None) -> Iterator[tupl
 
 def _place(atom: PrimExpr, ranks: dict[PrimExpr, int]) -> tuple[int, tuple[str, ...]]:
     """The sort key of an atom: its rank. An atom that is not in the source gets its first variable's rank, then its structure."""
-    own = ranks.get(atom)
-    if own is not None:
-        return own, ()
+    rank = ranks.get(atom)
+    if rank is not None:
+        return rank, ()
     return min([ranks[var] for var in free_vars(atom)], default=len(ranks)), tuple(_build(atom, ranks))
 
 

@@ -75,8 +75,8 @@ _OP_REFS: dict[str, OpRef] = {}
 
 def op_ref(name: str) -> OpRef:
     """The one reference to operator `name`, such as `relax.matmul`."""
-    hit = _OP_REFS.get(name)
-    return hit if hit is not None else _OP_REFS.setdefault(name, OpRef(name))
+    ref = _OP_REFS.get(name)
+    return ref if ref is not None else _OP_REFS.setdefault(name, OpRef(name))
 
 
 @node

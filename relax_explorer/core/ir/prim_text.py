@@ -47,8 +47,8 @@ class PrimText:
 
     def operand(self, expr: Written, strength: int) -> str:
         """`expr` as an operand: in parentheses if it binds weaker than `strength`."""
-        text, own = expr.text(self)
-        return text if own >= strength else f"({text})"
+        text, binding_strength = expr.text(self)
+        return text if binding_strength >= strength else f"({text})"
 
     def listed(self, exprs: Iterable[Written]) -> str:
         """Expressions separated by commas."""

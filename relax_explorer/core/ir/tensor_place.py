@@ -21,8 +21,8 @@ class VDevice:
         """The device named by `llvm`, `llvm:0` or `llvm:0:global`."""
         if text.startswith("I."):
             return cls(text)
-        target, *rest = text.split(":", 2)
-        return cls(target, *rest)
+        target, *parts = text.split(":", 2)
+        return cls(target, *parts)
 
     @property
     def index(self) -> int | None:

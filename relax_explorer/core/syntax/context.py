@@ -65,13 +65,13 @@ class Context:
             self.source, line, self.source.column(line, column), end, self.source.column(end, end_column)
         )
 
-    def say(self, code: Code, message: str, node: ast.AST, label: str = "", **more: Any) -> Diagnostic:
+    def say(self, code: Code, message: str, node: ast.AST, label: str = "", **details: Any) -> Diagnostic:
         """Report a problem at an `ast` node."""
-        return self.report.say(code, message, self.span(node), label, **more)
+        return self.report.say(code, message, self.span(node), label, **details)
 
-    def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **more: Any) -> Skip:
+    def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **details: Any) -> Skip:
         """Report a problem at an `ast` node, and return a Skip for the caller to raise."""
-        self.say(code, message, node, label, **more)
+        self.say(code, message, node, label, **details)
         return Skip(message)
 
     def meant(self, name: str, names: Iterable[str]) -> str:

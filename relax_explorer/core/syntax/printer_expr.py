@@ -74,10 +74,12 @@ class ExprText:
         )
         self._infos: dict[s.StructInfo, str] = {}
         self._written: dict[int, str] = {}
-        plain: _Writers = {kind: partial(rule, self) for kind, rule in _WRITERS.items()}
+        plain: _Writers = {node_type: partial(rule, self) for node_type, rule in _WRITERS.items()}
         self._plain = self._writers = plain | dict.fromkeys(_VARS, names.__getitem__)
         # The writers for nested expressions with known texts. They are separate, since most operands are variables.
-        self._of_nested = self._plain | {kind: partial(_or_written, self, plain[kind]) for kind in _NESTING}
+        self._of_nested = self._plain | {
+            node_type: partial(_or_written, self, plain[node_type]) for node_type in _NESTING
+        }
         self._attrs: dict[Attrs, str] = {}
 
     def _shape_var(self, var: Named) -> str:

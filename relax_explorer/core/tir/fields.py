@@ -48,9 +48,9 @@ def besides_operands(cls: type[PrimExpr]) -> tuple[str, ...]:
     if names is None:
         declared = inspect.signature(cls.__new__).parameters
         operands = cls.operands or ("args", "indices")
-        held = [name for name in declared if _HELD.search(str(declared[name].annotation))]
+        selected = [name for name in declared if _HELD.search(str(declared[name].annotation))]
         names = _BESIDES[cls] = (
-            () if cls in _ATOMS else tuple([name for name in held if name not in operands])
+            () if cls in _ATOMS else tuple([name for name in selected if name not in operands])
         )
     return names
 
@@ -63,8 +63,8 @@ def is_node(value: object) -> bool:
 def parts(node: Any) -> list[Any]:
     """The nodes directly inside a node, in order of declaration, including nodes in tuples and attributes."""
     if isinstance(node, PrimExpr):
-        held = [getattr(node, name) for name in besides_operands(type(node))]
-        return [*_nodes(held), *node.children()]
+        values = [getattr(node, name) for name in besides_operands(type(node))]
+        return [*_nodes(values), *node.children()]
     return _nodes([getattr(node, name) for name in holding(type(node))])
 
 

@@ -23,9 +23,9 @@ def limits(dtype: DType) -> Interval:
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "int" else (0, (1 << bits) - 1)
 
 
-def within(found: Interval, bounds: Interval) -> bool:
+def within(interval: Interval, bounds: Interval) -> bool:
     """Whether an interval lies inside another one."""
-    return bounds[0] <= found[0] and found[1] <= bounds[1]
+    return bounds[0] <= interval[0] and interval[1] <= bounds[1]
 
 
 def wrapped(interval: Interval, dtype: DType) -> Interval:
@@ -93,8 +93,8 @@ class Intervals:
 
     def lies(self, expr: p.PrimExpr, bounds: Interval) -> bool:
         """True if an expression always lies inside `bounds`."""
-        found = self.of(expr)
-        return self.is_dead or (found is not None and within(found, bounds))
+        interval = self.of(expr)
+        return self.is_dead or (interval is not None and within(interval, bounds))
 
 
 def _is_whole(expr: p.PrimExpr) -> bool:
@@ -121,8 +121,8 @@ def _divisors(b: Interval) -> list[Interval]:
 
 
 def _floor_div(a: Interval, b: Interval) -> Interval | None:
-    found = [x // y for part in _divisors(b) for x in a for y in part]
-    return _hull(*found) if found else None
+    quotients = [x // y for part in _divisors(b) for x in a for y in part]
+    return _hull(*quotients) if quotients else None
 
 
 def _trunc(x: int, y: int) -> int:

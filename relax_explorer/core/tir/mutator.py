@@ -88,9 +88,9 @@ class Mutator:
         if type(node) is t.LetStmt:
             return self.node(node)  # its scope is the rest of the sequence
         scope = self.scope()
-        made = self.node(node)
+        changed = self.node(node)
         self.leave(scope)
-        return made
+        return changed
 
     def node(self, node: _N) -> _N:
         """Rewrite a statement, a buffer, or a part of one, field by field."""

@@ -21,8 +21,8 @@ def children(node: t.Stmt) -> tuple[t.Stmt, ...]:
     """The statements directly inside a statement, in order. A block's init comes first."""
     if type(node) is t.SeqStmt:
         return node.stmts
-    held = [getattr(node, name) for name in _fields(type(node))[0]]
-    return tuple([item for item in held if item is not None])
+    values = [getattr(node, name) for name in _fields(type(node))[0]]
+    return tuple([item for item in values if item is not None])
 
 
 def _fields(stmt_class: type[t.Stmt]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -129,8 +129,9 @@ def floated(element: Element) -> Element:
     def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         if a.dtype.is_float:
             return element(a, b)
-        made = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
-        cut = p.Cast(INT64, made) if a.dtype.is_bool else made  # 0.8 is truncated to 0, not converted to true
+        quotient = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
+        # 0.8 is truncated to 0, not converted to true
+        cut = p.Cast(INT64, quotient) if a.dtype.is_bool else quotient
         return p.Cast(a.dtype, cut)
 
     return combined
@@ -172,8 +173,8 @@ def raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     """`power` in a kernel."""
     if a.dtype.is_float:
         return p.PrimCall("pow", (a, b), a.dtype)
-    made = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
-    return cast(p.Cast(INT64, made), a.dtype)
+    exact = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
+    return cast(p.Cast(INT64, exact), a.dtype)
 
 
 def floor_mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:

@@ -31,6 +31,6 @@ def result_shape(*operands: Tensor | p.PrimExpr) -> rules.Dims:
     shape: rules.Dims = ()
     for x in operands:
         if isinstance(x, Tensor):
-            made = rules.broadcast(Site(None), shape, x.shape)
-            shape = x.shape if made is None else made
+            broadcast = rules.broadcast(Site(None), shape, x.shape)
+            shape = x.shape if broadcast is None else broadcast
     return shape

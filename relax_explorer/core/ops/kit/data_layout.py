@@ -46,8 +46,8 @@ def axes_of(layout: str) -> tuple[tuple[str, int], ...] | None:
 def need_layout(at: Site, axes: str, **layouts: str) -> None:
     """Refuse layouts that are not a permutation of `axes`, tiles aside."""
     for name, layout in layouts.items():
-        found = axes_of(layout)
-        if found is None or sorted(letter for letter, tile in found if not tile) != sorted(axes):
+        layout_axes = axes_of(layout)
+        if layout_axes is None or sorted(letter for letter, tile in layout_axes if not tile) != sorted(axes):
             text = f"{name} is {layout!r}, an order of the axes {axes} is needed, perhaps with tiles such as 4{axes[1].lower()}"
             raise at.fail(codes.BAD_ATTRIBUTE, text)
 
@@ -72,14 +72,14 @@ def is_plain(layout: str) -> bool:
     return len(layout) == rank_of(layout)
 
 
-def by_axis(layout: str, found: Sequence[Any]) -> dict[str, Any]:
+def by_axis(layout: str, values: Sequence[Any]) -> dict[str, Any]:
     """The entry of each axis, by its letter; the layout has no tiles."""
-    return dict(zip(layout, found, strict=True))
+    return dict(zip(layout, values, strict=True))
 
 
-def ordered(layout: str, found: Mapping[str, Any]) -> tuple[Any, ...]:
+def ordered(layout: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
     """The entries in the order of a layout without tiles."""
-    return tuple([found[axis] for axis in layout])
+    return tuple([values[axis] for axis in layout])
 
 
 def lengths_of(layout: str, dims: Sequence[p.PrimExpr]) -> dict[str, p.PrimExpr]:

@@ -276,8 +276,8 @@ class Op:
         None  # (call, infos) -> call: completes arguments, as reshape does with -1
     )
 
-    def __init_subclass__(cls, name: str = "", **more: object) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, name: str = "", **options: object) -> None:
+        super().__init_subclass__(**options)
         if name:
             cls.name = name
         parameters: dict[str, Parameter] = {p.name: p for p in cls.parameters}

@@ -40,12 +40,12 @@ def ordered(
     values: tuple[p.PrimExpr, ...] = tuple(loops)
     if not iters:  # a block has at least one axis
         iters, values = (t.IterVar(p.PrimVar("vi"), Range(p.IntImm(0), p.IntImm(1))),), (p.IntImm(0),)
-    own = filled[0].buffer
-    name = te.fresh(own.name) if own in te.filled else own.name
+    first = filled[0].buffer
+    name = te.fresh(first.name) if first in te.filled else first.name
     nest: t.Stmt = t.SBlock(name, iters, values, statement)
     for var, length in zip(reversed(loops), reversed(outer), strict=True):
         nest = t.For(var, p.IntImm(0), length, nest)
-    te.add(nest, *[made.buffer for made in filled])
+    te.add(nest, *[output.buffer for output in filled])
 
 
 def store(target: Tensor, index: Index, value: p.PrimExpr | float) -> t.Stmt:

@@ -260,5 +260,5 @@ def _lowered_to(op: type[Op]) -> str | None:
 
 
 def _parameter(q: Parameter) -> dict[str, Any]:
-    found = {"name": q.name, "type": kind_words(q), "doc": q.doc, "required": q.required, "unit": q.unit}
-    return found if q.required else {**found, "default": default_words(q)}
+    entry = {"name": q.name, "type": kind_words(q), "doc": q.doc, "required": q.required, "unit": q.unit}
+    return entry if q.required else {**entry, "default": default_words(q)}

@@ -198,8 +198,8 @@ def like(x: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
 
 def on_device(result: s.StructInfo, operands: Sequence[s.StructInfo]) -> s.StructInfo:
     """`result` on the device of the operands; on no device if the operands are on several."""
-    found = {device for info in operands for device in _devices(info)}
-    return _placed(result, found.pop() if len(found) == 1 else None) if found else result
+    devices = {device for info in operands for device in _devices(info)}
+    return _placed(result, devices.pop() if len(devices) == 1 else None) if devices else result
 
 
 def _devices(info: s.StructInfo) -> list[TensorPlace]:
@@ -231,8 +231,8 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) 
             )
         return
     if not x.dtype.is_float or x.dtype.bits < 16:  # TVM: float8 and narrower can't be computed with
-        wanted = "float16 or wider" if x.dtype.is_float else "a floating point tensor"
-        text = f"{name} is {x.dtype}, {wanted} is needed"
+        expected = "float16 or wider" if x.dtype.is_float else "a floating point tensor"
+        text = f"{name} is {x.dtype}, {expected} is needed"
         raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {x.dtype}"})
 
 

@@ -92,9 +92,9 @@ def sigmoid(x: Array) -> Array:
 def erf(x: Array) -> Array:
     """The error function, as accurate as its dtype (Cody 1969); integers give float64."""
     kind = x.dtype if hasattr(x, "dtype") and x.dtype.kind == "f" else np.dtype(np.float64)
-    given = np.asarray(x)
-    result: Array = np.empty(given.shape, kind)
-    source, target = np.ascontiguousarray(given).reshape(-1), result.reshape(-1)
+    array = np.asarray(x)
+    result: Array = np.empty(array.shape, kind)
+    source, target = np.ascontiguousarray(array).reshape(-1), result.reshape(-1)
     for start in range(0, source.size, _BLOCK):
         target[start : start + _BLOCK] = _erf_block(source[start : start + _BLOCK].astype(np.float64))
     return result

@@ -236,8 +236,8 @@ def prim_func(
     te: Te, inputs: Sequence[Tensor], scalars: Sequence[p.PrimVar], outputs: Sequence[Tensor]
 ) -> t.PrimFunc:
     """The PrimFunc of the collected stages. Its parameters are inputs, scalars, outputs; the root block allocates the other tensors."""
-    made = {tensor.buffer for tensor in outputs}
-    inner = tuple([buffer for buffer in te.filled if buffer not in made])
+    output_buffers = {tensor.buffer for tensor in outputs}
+    inner = tuple([buffer for buffer in te.filled if buffer not in output_buffers])
     nests = tuple(te.nests)
     body: t.Stmt = nests[0] if len(nests) == 1 else t.SeqStmt(nests)
     if inner:

@@ -195,9 +195,9 @@ def padded(x: Array, axes: Sequence[int], pad: Pads, value: Number | Array) -> A
         shape[axis] = x.shape[axis] + before + after
         taken[axis] = slice(first, end)
         place[axis] = slice(first + before, end + before) if first < end else slice(0)
-    made = np.full(shape, value, x.dtype)
-    made[tuple(place)] = x[tuple(taken)]
-    return made
+    result = np.full(shape, value, x.dtype)
+    result[tuple(place)] = x[tuple(taken)]
+    return result
 
 
 def windows(x: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Array:

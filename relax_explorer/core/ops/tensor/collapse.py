@@ -90,18 +90,18 @@ def collapsed(data: Array, shape: Sequence[int]) -> Array:
     lead = data.ndim - len(shape)
     over = [n for n, length in enumerate(data.shape) if n < lead or (shape[n - lead] == 1 and length != 1)]
     kept = data.shape[lead:]
-    if lead < 0 or any(length not in (1, own) for length, own in zip(shape, kept, strict=True)):
+    if lead < 0 or any(length not in (1, old) for length, old in zip(shape, kept, strict=True)):
         raise ValueError(f"a tensor of shape {tuple(shape)} is not broadcast to {data.shape}")
-    made = np.sum(wide(data), axis=tuple(over), dtype=wide(data).dtype)
-    return np.asarray(made).astype(data.dtype).reshape(tuple(shape))
+    total = np.sum(wide(data), axis=tuple(over), dtype=wide(data).dtype)
+    return np.asarray(total).astype(data.dtype).reshape(tuple(shape))
 
 
 def _stage(te: Te, data: Tensor, shape: rules.Dims) -> Tensor:
     lead = data.ndim - len(shape)
     over = [
         n
-        for n, own in enumerate(data.shape)
-        if n < lead or (shape[n - lead] is rules.ONE and own is not rules.ONE)
+        for n, length in enumerate(data.shape)
+        if n < lead or (shape[n - lead] is rules.ONE and length is not rules.ONE)
     ]
 
     def element(*i: p.PrimExpr) -> p.PrimExpr:
@@ -122,8 +122,8 @@ def _need_collapsible(
         raise at.fail(codes.RANK_WRONG, text, data=f"this is {data}")
     if data.dims is None or shape is None:
         return
-    own = data.dims[len(data.dims) - len(shape) :]
-    for length, target in zip(own, shape, strict=True):
+    trailing = data.dims[len(data.dims) - len(shape) :]
+    for length, target in zip(trailing, shape, strict=True):
         if target is not rules.ONE and at.equal(length, target, or_one=(target,)) is not Answer.YES:
             verdict = (
                 "does not"

@@ -261,8 +261,8 @@ class Arange(Op, name="relax.arange"):
         dtype: DType | None,
     ) -> s.StructInfo:
         """A vector of ceil((end - start) / step) elements, none if that is negative, in dtype."""
-        given = (s.PrimStructInfo(INT64, rules.ZERO), start) if end is None else (start, end)
-        values = [info.value if isinstance(info, s.PrimStructInfo) else None for info in (*given, step)]
+        bounds = (s.PrimStructInfo(INT64, rules.ZERO), start) if end is None else (start, end)
+        values = [info.value if isinstance(info, s.PrimStructInfo) else None for info in (*bounds, step)]
         values[2] = rules.ONE if step is None else values[2]
         first, last, by = values
         if first is None or last is None or by is None:

@@ -42,8 +42,8 @@ class DynamicStridedSlice(Op, name="relax.dynamic_strided_slice"):
     ) -> s.StructInfo:
         """The rank and dtype of x; the lengths are known only at run time."""
         info = rules.tensor(at, x, "x")
-        for name, given in (("begin", begin), ("end", end), ("strides", strides)):
-            numbers = rules.tensor(at, given, name)
+        for name, operand_info in (("begin", begin), ("end", end), ("strides", strides)):
+            numbers = rules.tensor(at, operand_info, name)
             if numbers.dtype not in (None, INT64):
                 text = f"{name} is {numbers.dtype}, int64 is needed"
                 raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {numbers.dtype}"})
@@ -135,9 +135,9 @@ def _slice_func(
 ) -> Tensor:
     def element(*i: p.PrimExpr) -> p.PrimExpr:
         places = []
-        for n, (own, length) in enumerate(zip(i, x.shape, strict=True)):
+        for n, (index, length) in enumerate(zip(i, x.shape, strict=True)):
             first = _end(begin[p.IntImm(n)], length, strides[p.IntImm(n)])
-            places.append(simplify(p.Add(first, p.Mul(own, strides[p.IntImm(n)]))))
+            places.append(simplify(p.Add(first, p.Mul(index, strides[p.IntImm(n)]))))
         return x[places]
 
     return te.compute("T_slice", out.dims or (), element)

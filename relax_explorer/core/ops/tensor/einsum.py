@@ -145,8 +145,8 @@ class Einsum(Op, name="relax.einsum"):
         args: list[Any] = []
         for x, labels in zip(operands, inputs, strict=True):
             args += [wide(x), [number[label] for label in labels]]
-        made = np.einsum(*args, [number[label] for label in result], optimize=len(operands) > 2)
-        return np.array(made).astype(operands[0].dtype)
+        product = np.einsum(*args, [number[label] for label in result], optimize=len(operands) > 2)
+        return np.array(product).astype(operands[0].dtype)
 
     @staticmethod
     def legalize(te: Te, operands: Sequence[Tensor], subscripts: str) -> Tensor:

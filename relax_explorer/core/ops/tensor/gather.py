@@ -188,8 +188,8 @@ class IndexTensor(Op, name="relax.index_tensor"):
             raise at.fail(codes.RANK_WRONG, message, data=f"this is {info}", indices="one for each axis")
         common: s.TensorStructInfo = places[0]
         for place in places[1:]:
-            made = rules.broadcast_info(at, common, place, None, ("indices", "indices"))
-            common = s.TensorStructInfo(made.shape, None) if made.shape is None else made
+            indexed = rules.broadcast_info(at, common, place, None, ("indices", "indices"))
+            common = s.TensorStructInfo(indexed.shape, None) if indexed.shape is None else indexed
         if info.ndim < 0 or common.ndim < 0:
             return s.TensorStructInfo(None, info.dtype)
         if info.dims is None or common.dims is None:
@@ -202,8 +202,8 @@ class IndexTensor(Op, name="relax.index_tensor"):
         others = data.shape[len(indices) :]
         if 0 in others:  # nothing is read, whatever the indices are
             return np.empty((*np.broadcast_shapes(*[index.shape for index in indices]), *others), data.dtype)
-        found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
-        return np.asarray(data[tuple(found)])
+        positions = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
+        return np.asarray(data[tuple(positions)])
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
@@ -216,8 +216,8 @@ class IndexTensor(Op, name="relax.index_tensor"):
         outer = len(common)
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            found = [counted(x[stretched(i[:outer], x)], data.shape[n]) for n, x in enumerate(indices)]
-            return data[(*found, *i[outer:])]
+            position = [counted(x[stretched(i[:outer], x)], data.shape[n]) for n, x in enumerate(indices)]
+            return data[(*position, *i[outer:])]
 
         return te.compute("T_index_tensor", (*common, *data.shape[len(indices) :]), element)
 
@@ -291,8 +291,8 @@ class OneHot(Op, name="relax.one_hot"):
         shape = (*indices.shape[:place], p.IntImm(depth), *indices.shape[place:])
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
-            found = indices[(*i[:place], *i[place + 1 :])]
-            return where(p.EQ(cast(found, i[place].dtype), i[place]), on_value, off_value)
+            index = indices[(*i[:place], *i[place + 1 :])]
+            return where(p.EQ(cast(index, i[place].dtype), i[place]), on_value, off_value)
 
         return te.compute("T_one_hot", shape, element)
 
@@ -330,8 +330,8 @@ def inside(
         axis %= len(shape)
         range_ = f"{low} to {length - 1} are inside" if length else "nothing can be picked"
         raise IndexError(f"{entry} is {index[place]}, axis {axis} of {of} has length {length}: {range_}")
-    found = index.astype(np.int64)
-    return np.where(found < 0, found + length, found)
+    positions = index.astype(np.int64)
+    return np.where(positions < 0, positions + length, positions)
 
 
 def need_room(places: Sequence[int], shape: Sequence[int], axes: Sequence[int]) -> None:
@@ -347,8 +347,8 @@ def counted(index: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:
 
     The index is not clamped. A kernel that runs here checks it and stops like `inside`, so no other memory is read.
     """
-    found = cast(index, length.dtype)
-    return where(p.LT(found, rules.ZERO), p.Add(found, length), found)
+    position = cast(index, length.dtype)
+    return where(p.LT(position, rules.ZERO), p.Add(position, length), position)
 
 
 def stretched(i: Sequence[p.PrimExpr], x: Tensor) -> tuple[p.PrimExpr, ...]:

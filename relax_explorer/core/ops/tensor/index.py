@@ -248,8 +248,8 @@ def _slice(
 ) -> tuple[p.PrimExpr, p.PrimExpr]:
     """First index and length of a slice."""
     if isinstance(length, p.IntImm) and isinstance(begin, p.IntImm) and isinstance(end, p.IntImm):
-        found = range(length.value)[slice(begin.value, _stop(end.value, length.value, step), step)]
-        return p.IntImm(found.start), p.IntImm(len(found))
+        positions = range(length.value)[slice(begin.value, _stop(end.value, length.value, step), step)]
+        return p.IntImm(positions.start), p.IntImm(len(positions))
     bound = _inside if not inbound else _counted
     first, last = _number(bound(begin, length, step)), _number(bound(end, length, step))
     empty = isinstance(begin, p.IntImm) and isinstance(end, p.IntImm) and 0 <= end.value <= begin.value

@@ -119,8 +119,8 @@ def _chosen(index: p.PrimExpr, values: Sequence[p.PrimExpr], starts: Sequence[p.
         before = _chosen(index, values[:half], starts[: half - 1])
         return where(p.LT(index, starts[half - 1]), before, _chosen(index, values[half:], starts[half:]))
     value = values[-1]
-    for own, end in zip(reversed(values[:-1]), reversed(starts), strict=True):
-        value = where(p.LT(index, end), own, value)
+    for source, end in zip(reversed(values[:-1]), reversed(starts), strict=True):
+        value = where(p.LT(index, end), source, value)
     return value
 
 

@@ -71,8 +71,8 @@ class Median(Op, name="relax.median"):
         shape = tuple([1 if n in over else length for n, length in enumerate(data.shape)])
         if not keepdims:
             shape = tuple([length for n, length in enumerate(data.shape) if n not in over])
-        made = value.reshape(shape)
-        return (made, index.astype(np.int64).reshape(shape)) if single else made
+        medians = value.reshape(shape)
+        return (medians, index.astype(np.int64).reshape(shape)) if single else medians
 
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: Axes | None, keepdims: bool) -> Tensor | tuple[Tensor, Tensor]:

@@ -75,8 +75,8 @@ class Quantize(Quantized, name="relax.quantize"):
     def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
         """Computed in float32, then clamped."""
         scaled = data.astype(np.float32) / _along(scale, data, axis).astype(np.float32)
-        made = (np.rint(scaled) if out_dtype.is_int else scaled) + _along(zero_point, data, axis)
-        return _kept(made, out_dtype)
+        shifted = (np.rint(scaled) if out_dtype.is_int else scaled) + _along(zero_point, data, axis)
+        return _kept(shifted, out_dtype)
 
     @staticmethod
     def legalize(
@@ -88,9 +88,9 @@ class Quantize(Quantized, name="relax.quantize"):
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             scaled = p.Div(cast(data[i], FLOAT32), cast(_at(scale, i, place), FLOAT32))
             whole = call("round", scaled) if out_dtype.is_int else scaled
-            made = p.Add(whole, cast(_at(zero_point, i, place), FLOAT32))
+            shifted = p.Add(whole, cast(_at(zero_point, i, place), FLOAT32))
             least, most = cast(lowest(out_dtype), FLOAT32), cast(highest(out_dtype), FLOAT32)
-            return cast(p.Max(p.Min(made, most), least), out_dtype)
+            return cast(p.Max(p.Min(shifted, most), least), out_dtype)
 
         return te.compute("quantized", data.shape, element)
 
@@ -129,8 +129,8 @@ class Dequantize(Quantized, name="relax.dequantize"):
     def evaluate(data: Array, scale: Array, zero_point: Array, axis: int, out_dtype: DType) -> Array:
         """Computed in float32, then clamped."""
         away = data.astype(np.float32) - _along(zero_point, data, axis)
-        made = away * _along(scale, data, axis).astype(np.float32)
-        return _kept(made, out_dtype)
+        scaled = away * _along(scale, data, axis).astype(np.float32)
+        return _kept(scaled, out_dtype)
 
     @staticmethod
     def legalize(
@@ -141,9 +141,9 @@ class Dequantize(Quantized, name="relax.dequantize"):
 
         def element(*i: p.PrimExpr) -> p.PrimExpr:
             away = p.Sub(cast(data[i], FLOAT32), cast(_at(zero_point, i, place), FLOAT32))
-            made = p.Mul(away, cast(_at(scale, i, place), FLOAT32))
+            scaled = p.Mul(away, cast(_at(scale, i, place), FLOAT32))
             least, most = cast(lowest(out_dtype), FLOAT32), cast(highest(out_dtype), FLOAT32)
-            return cast(p.Max(p.Min(made, most), least), out_dtype)
+            return cast(p.Max(p.Min(scaled, most), least), out_dtype)
 
         return te.compute("dequantized", data.shape, element)
 

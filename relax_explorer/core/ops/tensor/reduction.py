@@ -65,9 +65,9 @@ class OfSome(Reduction):
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: Axes | None, keepdims: bool) -> s.StructInfo:
         """The shape of x without the reduced axes, the dtype of x."""
-        found = Reduction.infer(at, x, axis, keepdims)
+        result = Reduction.infer(at, x, axis, keepdims)
         warn_of_nothing(at, x, axis)
-        return found
+        return result
 
 
 def reduced(
@@ -221,10 +221,10 @@ def extreme(
     border = np.asarray(-np.inf if function is np.max else np.inf, rows.dtype)
     last, behind = _behind_nan(rows, border)
     after = function(behind, -1, initial=border)
-    found = np.where(
+    row_results = np.where(
         last < 0, result.reshape(last.shape), np.where(last == rows.shape[-1] - 1, np.nan, after)
     )
-    return found.reshape(result.shape).astype(x.dtype)
+    return row_results.reshape(result.shape).astype(x.dtype)
 
 
 def _most(dtype: DType) -> p.PrimExpr:
@@ -250,9 +250,9 @@ def _numbers(te: Te, x: Tensor) -> Tensor:
     return te.compute("compute", x.shape, lambda *i: cast(x[i], FLOAT32)) if x.dtype.is_bool else x
 
 
-def _as_before(te: Te, made: Tensor, kind: DType) -> Tensor:
+def _as_before(te: Te, x: Tensor, kind: DType) -> Tensor:
     """A result converted back to the dtype of the reduced tensor."""
-    return made if made.dtype is kind else te.compute("compute", made.shape, lambda *i: cast(made[i], kind))
+    return x if x.dtype is kind else te.compute("compute", x.shape, lambda *i: cast(x[i], kind))
 
 
 def mean(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
@@ -296,8 +296,8 @@ class Mean(OfSome, name="relax.mean"):
         """The sum, then a division."""
         element, x = x.dtype, _numbers(te, x)
         total = reduce_stage(te, x, axis, keepdims, f"{x.buffer.name}_red", p.Add, p.as_prim(0, x.dtype))
-        made = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
-        return _as_before(te, made, element)
+        average = te.compute("T_divide", total.shape, lambda *i: p.Div(total[i], count(x, axis)))
+        return _as_before(te, average, element)
 
 
 class Variance(OfSome, name="relax.variance"):
@@ -352,8 +352,8 @@ class Std(OfSome, name="relax.std"):
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
         """The square root of the variance."""
         squares = variance_stages(te, _numbers(te, x), axis, keepdims)
-        made = te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
-        return _as_before(te, made, x.dtype)
+        deviation = te.compute("compute", squares.shape, lambda *i: call("sqrt", squares[i]))
+        return _as_before(te, deviation, x.dtype)
 
 
 class Arg(Op):

@@ -56,9 +56,9 @@ class ScatterElements(Op, name="relax.scatter_elements"):
         info, places = rules.tensor(at, data, "data"), rules.tensor(at, indices, "indices")
         new = rules.tensor(at, updates, "updates")
         rules.axis(at, axis, info.ndim)
-        for name, given in (("indices", places), ("updates", new)):
+        for name, operand_info in (("indices", places), ("updates", new)):
             if info.ndim >= 0:
-                rules.need_rank(at, given, info.ndim, name)
+                rules.need_rank(at, operand_info, info.ndim, name)
         need_int(at, places, "indices", ("int", "uint"))
         rules.same_dtype(at, data=info, updates=new)
         _need_reduction(at, reduction, "mean")
@@ -149,8 +149,8 @@ class ScatterNd(Op, name="relax.scatter_nd"):
         """One index for each of the first axes."""
         if not updates.size:  # nothing is written, whatever the indices are
             return np.array(data)
-        found = [inside(indices[..., n], data.shape, n, last=f", {n}") for n in range(indices.shape[-1])]
-        return combined(data, tuple(found), updates, reduction)
+        positions = [inside(indices[..., n], data.shape, n, last=f", {n}") for n in range(indices.shape[-1])]
+        return combined(data, tuple(positions), updates, reduction)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor:
@@ -162,8 +162,8 @@ class ScatterNd(Op, name="relax.scatter_nd"):
 
         def part(*i: p.PrimExpr) -> Stmt:
             def put(*k: p.PrimExpr) -> Stmt:
-                found = [counted(indices[(*k, p.IntImm(n))], data.shape[n]) for n in range(count)]
-                return _put(output, [*found, *i], updates[(*k, *i)], reduction)
+                position = [counted(indices[(*k, p.IntImm(n))], data.shape[n]) for n in range(count)]
+                return _put(output, [*position, *i], updates[(*k, *i)], reduction)
 
             return loops.grid(indices.shape[:outer], put)
 
@@ -211,8 +211,8 @@ class IndexPut(Op, name="relax.index_put"):
     @staticmethod
     def evaluate(data: Array, indices: tuple[Any, ...], values: Array, accumulate: bool) -> Array:
         """numpy assignment, or numpy.add.at."""
-        found = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
-        return combined(data, tuple(found), values, "add" if accumulate else "update")
+        positions = [inside(index, data.shape, n, f"indices[{n}]") for n, index in enumerate(indices)]
+        return combined(data, tuple(positions), values, "add" if accumulate else "update")
 
     @staticmethod
     def legalize(te: Te, data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool) -> Tensor:
@@ -342,9 +342,9 @@ class SliceScatter(Op, name="relax.slice_scatter"):
             raise BadValue(f"src has length {src.shape[axis]}; {text}")
         places = np.array(positions, dtype=np.int64)
         there = (places >= 0) & (places < length)
-        made = input_tensor.copy()
-        np.moveaxis(made, axis, 0)[places[there]] = np.moveaxis(src, axis, 0)[there]
-        return made
+        result = input_tensor.copy()
+        np.moveaxis(result, axis, 0)[places[there]] = np.moveaxis(src, axis, 0)[there]
+        return result
 
     @staticmethod
     def legalize(
@@ -373,9 +373,9 @@ class SliceScatter(Op, name="relax.slice_scatter"):
 
 def _copied(te: Te, data: Tensor) -> Tensor:
     """A tensor initialized with the data."""
-    made = loops.tensor(te, "T_scatter", data.shape, data.dtype)
-    loops.ordered(te, data.shape, (made,), lambda *i: loops.store(made, i, data[i]))
-    return made
+    copy = loops.tensor(te, "T_scatter", data.shape, data.dtype)
+    loops.ordered(te, data.shape, (copy,), lambda *i: loops.store(copy, i, data[i]))
+    return copy
 
 
 def _put(output: Tensor, place: Sequence[p.PrimExpr], update: p.PrimExpr, reduction: str) -> Stmt:
@@ -461,8 +461,8 @@ def _extent(
     return simplify(p.FloorDiv(p.Add(p.Sub(high, low), p.IntImm(step.value - 1)), step))
 
 
-def _need_reduction(at: Site, reduction: str, *more: str) -> None:
-    allowed = ("update", *_COMBINE, *more)
+def _need_reduction(at: Site, reduction: str, *others: str) -> None:
+    allowed = ("update", *_COMBINE, *others)
     if reduction not in allowed:
         raise at.fail(
             codes.BAD_ATTRIBUTE, f"reduction is {reduction!r}, it must be one of {', '.join(allowed)}"

@@ -92,8 +92,8 @@ class Argsort(Op, name="relax.argsort"):
     @staticmethod
     def legalize(te: Te, data: Tensor, axis: int, descending: bool, dtype: DType | None) -> Tensor:
         """The index of the element whose position in sorted order is this one."""
-        found = order_stage(te, data, axis % data.ndim, descending)
-        return te.compute("T_argsort", data.shape, lambda *i: cast(found[i], dtype or data.dtype))
+        positions = order_stage(te, data, axis % data.ndim, descending)
+        return te.compute("T_argsort", data.shape, lambda *i: cast(positions[i], dtype or data.dtype))
 
 
 class Topk(Op, name="relax.topk"):
@@ -144,9 +144,9 @@ class Topk(Op, name="relax.topk"):
     ) -> Array | tuple[Array, Array]:
         """The first indices of numpy.argsort, and their elements."""
         count = min(k, data.shape[axis]) if k > 0 else data.shape[axis]
-        found = np.take(order(data, axis, largest), range(count), axis)
-        indices = found.astype(dtype.to_numpy() if dtype else data.dtype)
-        return _chosen(ret_type, np.take_along_axis(data, found, axis), indices)
+        positions = np.take(order(data, axis, largest), range(count), axis)
+        indices = positions.astype(dtype.to_numpy() if dtype else data.dtype)
+        return _chosen(ret_type, np.take_along_axis(data, positions, axis), indices)
 
     @staticmethod
     def legalize(
@@ -214,9 +214,9 @@ class Bucketize(Op, name="relax.bucketize"):
         def search(*i: p.PrimExpr) -> Stmt:
             low, high = left[(*i, 0)], left[(*i, 1)]
             middle = p.FloorDiv(p.Add(low, high), p.IntImm(2))
-            bound, own = cast(boundaries[middle], element), cast(input_tensor[i], element)
+            bound, value = cast(boundaries[middle], element), cast(input_tensor[i], element)
             halve = loops.when(
-                p.LE(bound, own) if right else p.LT(bound, own),
+                p.LE(bound, value) if right else p.LT(bound, value),
                 loops.store(left, (*i, 0), p.Add(middle, rules.ONE)),
                 loops.store(left, (*i, 1), middle),
             )
@@ -288,8 +288,8 @@ class Unique(Op, name="relax.unique"):
         if info.ndim == 0:  # a scalar is one element
             first = s.TensorStructInfo((rules.ONE,), info.dtype)
         lengths = first.shape if info.ndim == 0 else None
-        more = [s.TensorStructInfo(lengths, INT64, 1) for number in numbers[1:4] if number]
-        return s.TupleStructInfo((first, *more)) if more else first
+        extras = [s.TensorStructInfo(lengths, INT64, 1) for number in numbers[1:4] if number]
+        return s.TupleStructInfo((first, *extras)) if extras else first
 
     @staticmethod
     def evaluate(
@@ -436,6 +436,6 @@ def order_stage(te: Te, x: Tensor, place: int, descending: bool) -> Tensor:
     return perm
 
 
-def _picked(te: Te, x: Tensor, found: Tensor, shape: Sequence[p.PrimExpr], place: int) -> Tensor:
+def _picked(te: Te, x: Tensor, positions: Tensor, shape: Sequence[p.PrimExpr], place: int) -> Tensor:
     """The elements at the first indices along an axis."""
-    return te.compute("T_sorted", shape, lambda *i: x[(*i[:place], found[i], *i[place + 1 :])])
+    return te.compute("T_sorted", shape, lambda *i: x[(*i[:place], positions[i], *i[place + 1 :])])
