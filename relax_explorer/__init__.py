@@ -1,6 +1,6 @@
 """Interactive IR explorer and visual debugger for Apache TVM Relax programs.
 
-Every name below is resolved when it is first used (PEP 562), so `import relax_explorer` costs next to nothing.
+Every name below is loaded at its first use (PEP 562), so `import relax_explorer` is fast.
 """
 
 from __future__ import annotations

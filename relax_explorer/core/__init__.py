@@ -1,1 +1,1 @@
-"""The compiler: no terminal, no graphviz, no pygments."""
+"""The compiler. It does not depend on the terminal, graphviz or pygments."""

@@ -58,7 +58,7 @@ class Edit:
     text: str
 
 
-ONLY_HERE = "the specification says so; TVM has no such rule, and `check --profile tvm` leaves it out"
+ONLY_HERE = "this rule is in the specification but not in TVM; `check --profile tvm` omits it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,9 +129,9 @@ def floated(element: Element) -> Element:
     def combined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
         if a.dtype.is_float:
             return element(a, b)
-        quotient = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
+        in_float64 = element(p.Cast(FLOAT64, a), p.Cast(FLOAT64, b))
         # 0.8 is truncated to 0, not converted to true
-        cut = p.Cast(INT64, quotient) if a.dtype.is_bool else quotient
+        cut = p.Cast(INT64, in_float64) if a.dtype.is_bool else in_float64
         return p.Cast(a.dtype, cut)
 
     return combined
@@ -173,8 +173,8 @@ def raised(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
     """`power` in a kernel."""
     if a.dtype.is_float:
         return p.PrimCall("pow", (a, b), a.dtype)
-    exact = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
-    return cast(p.Cast(INT64, exact), a.dtype)
+    in_float64 = p.PrimCall("pow", (p.Cast(FLOAT64, a), p.Cast(FLOAT64, b)), FLOAT64)
+    return cast(p.Cast(INT64, in_float64), a.dtype)
 
 
 def floor_mod(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
