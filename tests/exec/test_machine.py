@@ -157,6 +157,6 @@ class Module:
     with pytest.raises(rxe.Failure) as caught:
         rxe.run(module, "main", [np.ones(4, F)])
     stopped = caught.value.diagnostics[0]
-    assert (stopped.code.id, stopped.message) == ("RX0506", "y: 'missing' is no PrimFunc of the module")
+    assert (stopped.code.id, stopped.message) == ("RX0506", "y: 'missing' is not a PrimFunc of the module")
     assert stopped.span is not None
     assert stopped.span.line == 7

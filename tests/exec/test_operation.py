@@ -33,7 +33,7 @@ def failure(call: str) -> rxe.Diagnostic:
         ("R.matmul(x, x)", "RX0507", "inner dimensions differ: 3 and 2"),
         ("R.left_shift(x, x)", "RX0519", "bits are those of integers"),
         ("R.bitwise_not(x)", "RX0519", "bits are those of integers"),
-        ("R.topk(x, k=9)", "RX0507", "its type says"),
+        ("R.topk(x, k=9)", "RX0507", "but its StructInfo is"),
         ("R.nn.pad(x, [0, -9, 0, 0])", "RX0507", "pad_width cuts 9 elements off an axis of data that has 2"),
     ],
 )
@@ -69,7 +69,7 @@ class Module:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        ("R.exp(y)", "relax.exp: x is a tensor (5,) of float32, and its type says R.Tensor((4,)"),
+        ("R.exp(y)", "relax.exp: x is a tensor (5,) of float32, but its StructInfo is R.Tensor((4,)"),
         ("R.add(x, y)", "relax.add: the lengths 4 and 5 don't broadcast"),
     ],
 )
@@ -89,7 +89,7 @@ def test_an_operand_that_is_not_what_its_type_says_is_named(call: str, text: str
 @pytest.mark.parametrize(
     ("computed", "text"),
     [
-        (lambda x: x[:1], "relax.exp gives a tensor (1, 3) of float32, not R.Tensor((2, 3)"),
+        (lambda x: x[:1], "relax.exp returned a tensor (1, 3) of float32, not R.Tensor((2, 3)"),
         (lambda x: x.astype("float64"), "dtype float64, expected float32"),
         (lambda x: x + np.ones(7), "could not be computed: operands could not be broadcast"),
     ],

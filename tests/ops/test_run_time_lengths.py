@@ -45,7 +45,7 @@ def wrong_with(one: Changed) -> str:
         return f"{found.code.id} {found.message}"
     if written is None:
         taken_for_granted = re.search(
-            r"its type says|in the result the dimension .* is negative", found.message
+            r"but its StructInfo is|in the result the dimension .* is negative", found.message
         )
         return "" if taken_for_granted else f"refused: {found.message}"
     if written.message not in found.message:

@@ -68,7 +68,7 @@ def left(call: Example) -> list[str] | None:
         return None
     outcome = run_step(steps("LegalizeOps")[0], module)
     notes = [problem.message for problem in outcome.problems if problem.code.id == "RX0405"]
-    start = f"{call.op.name} stays as it is: "
+    start = f"{call.op.name} is kept: "
     assert all(note.startswith(start) for note in notes)
     assert bool(notes) or f"R.{short(call.op)}(" not in outcome.module.script() or runs_as_it_stands(call.op)
     return [note.removeprefix(start) for note in notes]

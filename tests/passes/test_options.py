@@ -72,7 +72,7 @@ def test_the_halves_of_many_tensors_are_the_right_ones(name: str) -> None:
     ("entries", "said"),
     [
         ("helper", "entry_functions names no public function"),
-        ("nobody", "entry_functions names 'nobody', which is no function"),
+        ("nobody", "entry_functions names 'nobody', which is not a function"),
     ],
 )
 def test_entries_that_nothing_outside_could_call_are_refused(entries: str, said: str) -> None:

@@ -23,13 +23,13 @@ _ALIASES: PerNode[tuple[Effects, Aliases]] = PerNode()
 
 def aliases(module: IRModule, name: str, fn: e.Function | None = None) -> Aliases:
     """The aliases of a function of the module, built once. `fn` replaces the function of this name, such as a nested one."""
-    known = effects(module)
+    module_effects = effects(module)
     function = fn if fn is not None else module.functions[name]
     assert type(function) is e.Function  # kernels have buffers
     cached = _ALIASES.get(id(function))
-    if cached is None or cached[0] is not known:
-        is_called = name in known.called or module.functions.get(name) is not function
-        cached = _ALIASES.add(function, (known, Aliases(function, known, is_called)))
+    if cached is None or cached[0] is not module_effects:
+        is_called = name in module_effects.called or module.functions.get(name) is not function
+        cached = _ALIASES.add(function, (module_effects, Aliases(function, module_effects, is_called)))
     return cached[1]
 
 
@@ -39,12 +39,12 @@ class Aliases:
     If the module itself calls the function, the caller may overwrite its result.
     """
 
-    def __init__(self, fn: e.Function, known: Effects, is_called: bool) -> None:
+    def __init__(self, fn: e.Function, module_effects: Effects, is_called: bool) -> None:
         self._parent: dict[object, object] = {}
         self._writes: dict[object, list[int]] = {}
         self._left: set[object] = set()
-        self._mutable = known.mutable
-        self._effects = known
+        self._mutable = module_effects.mutable
+        self._effects = module_effects
         if not self._mutable:
             return
         self._kept = object()  # the class of all arguments of unknown callees

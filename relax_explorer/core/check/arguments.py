@@ -35,13 +35,13 @@ Dims = dict[p.PrimVar, p.PrimExpr]
 class Application:
     """A call of a function, with the StructInfo of parameters and arguments.
 
-    `held` is the StructInfo of the arguments for comparing. `dims` are the values of the callee's shape variables.
+    `pinned` is the StructInfo of the arguments for comparing. `dims` are the values of the callee's shape variables.
     """
 
     call: e.Call
     params: Sequence[s.StructInfo]
     infos: Sequence[s.StructInfo]
-    held: Sequence[s.StructInfo]
+    pinned: Sequence[s.StructInfo]
     dims: Dims
 
 
@@ -52,7 +52,7 @@ def check(
     good, call = True, at.call
     scope = p.free_vars(*at.dims.values())
     for number, (want, have) in enumerate(zip(at.params, at.infos, strict=True)):
-        verdict = conversion(at.held[number], pinned(substitute_info(want, at.dims), scope))
+        verdict = conversion(at.pinned[number], pinned(substitute_info(want, at.dims), scope))
         if verdict is Conversion.FITS or call.args[number] in poisoned:
             continue
         if verdict is not Conversion.NEVER and depends_on_missing(call.args[number], definitions):
@@ -95,7 +95,7 @@ class _Argument:
     def __init__(self, report: Report, at: Application, number: int) -> None:
         self.report, self.call, self.number = report, at.call, number
         self.params, self.infos, self.dims = at.params, at.infos, at.dims
-        self.want, self.held = substitute_info(at.params[number], at.dims), at.held[number]
+        self.want, self.pinned = substitute_info(at.params[number], at.dims), at.pinned[number]
         spans = operand_spans(at.call.span)
         self.spans = spans if len(spans) == len(at.call.args) else []
         self.name = getattr(at.call.op, "name", "the function")
@@ -129,7 +129,7 @@ class _Argument:
         """Report an argument whose dimensions are known only at run time."""
         have = self.infos[self.number]
         text = f"argument {self.number + 1} of {self.name} is {have}; whether it is {self.want} is known only at run time"
-        notes = counterexample(have, self.want) + captured_lengths(have, self.held)
+        notes = counterexample(have, self.want) + captured_lengths(have, self.pinned)
         self.report.say(
             codes.MAYBE_ARGUMENT, text, self._place, help=self._cast, notes=notes, edits=self._edits()
         )

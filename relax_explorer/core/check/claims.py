@@ -35,14 +35,14 @@ def annotated(
     report: Report,
     binding: e.VarBinding,
     derived: s.StructInfo,
-    held: s.StructInfo,
+    pinned_info: s.StructInfo,
     dims: Collection[p.PrimVar],
     definitions: Mapping[e.Var, e.Expr] | None,
 ) -> s.StructInfo:
     """The StructInfo of an annotated variable: its annotation, even if it is weaker than the value (errata E-13).
 
     A contradiction is reported, unless the value depends on data that the text omits. `definitions` is None if the value is
-    already wrong; then nothing is reported. `held` is the value's StructInfo for comparing, `dims` are the shape variables in
+    already wrong; then nothing is reported. `pinned_info` is the value's StructInfo for comparing, `dims` are the shape variables in
     scope.
     """
     annotation = binding.annotation
@@ -55,15 +55,19 @@ def annotated(
         return derived  # an annotation can't state the value of a scalar
     if definitions is None:
         return annotation
-    verdict = conversion(held, pinned(annotation, dims))
+    verdict = conversion(pinned_info, pinned(annotation, dims))
     sure = verdict in (Conversion.FITS, Conversion.NEVER)  # true for any missing data
     if sure or not depends_on_missing(binding.value, definitions):
-        _check_annotation(report, binding, derived, held, verdict)
+        _check_annotation(report, binding, derived, pinned_info, verdict)
     return annotation
 
 
 def _check_annotation(
-    report: Report, binding: e.VarBinding, derived: s.StructInfo, held: s.StructInfo, verdict: Conversion
+    report: Report,
+    binding: e.VarBinding,
+    derived: s.StructInfo,
+    pinned_info: s.StructInfo,
+    verdict: Conversion,
 ) -> None:
     annotation = binding.annotation
     assert annotation is not None  # the caller looked
@@ -77,7 +81,7 @@ def _check_annotation(
         report.say(codes.NARROW_ANNOTATION, text, binding, help=cast, spec_only=True, edits=edits)
     elif verdict is Conversion.MAYBE:
         text = f"the value is {derived}; whether it is {annotation} is known only at run time"
-        notes = counterexample(derived, annotation) + captured_lengths(derived, held)
+        notes = counterexample(derived, annotation) + captured_lengths(derived, pinned_info)
         edits = cast_binding(binding, annotation)
         report.say(codes.MAYBE_ANNOTATION, text, binding, help=cast, notes=notes, edits=edits)
 
@@ -86,23 +90,23 @@ def check_return(
     report: Report,
     fn: e.Function,
     derived: s.StructInfo,
-    held: s.StructInfo,
+    pinned_info: s.StructInfo,
     dims: Collection[p.PrimVar],
     trusted: bool,
 ) -> None:
     """Report a result that contradicts the return annotation of `fn`, or is not proven to fit. TVM does not check it.
 
-    A `trusted` result depends on data that the text omits. `held` and `dims` are as in `annotated`.
+    A `trusted` result depends on data that the text omits. `pinned_info` and `dims` are as in `annotated`.
     """
     declared = fn.ret_struct_info
     assert declared is not None  # the caller looked
-    verdict = conversion(held, pinned(declared, dims))
+    verdict = conversion(pinned_info, pinned(declared, dims))
     if verdict is Conversion.FITS or (trusted and verdict is not Conversion.NEVER):
         return
     place = fn.body if fn.body.span else fn
     if verdict is Conversion.MAYBE:
         text = f"the function returns {derived}; whether it is {declared} is known only at run time"
-        notes = counterexample(derived, declared) + captured_lengths(derived, held)
+        notes = counterexample(derived, declared) + captured_lengths(derived, pinned_info)
         report.say(op_codes.MAYBE_RETURN, text, place, help=op_codes.MAYBE_RETURN.fix, notes=notes)
         return
     text = f"the function returns {derived}, its annotation says {declared}"
@@ -114,23 +118,23 @@ def check_cast(
     report: Report,
     binding: e.MatchCast,
     have: s.StructInfo,
-    held: s.StructInfo,
+    pinned_info: s.StructInfo,
     dims: Collection[p.PrimVar],
     exact: bool,
 ) -> None:
-    """Report a match_cast that always fails or never fails (errata E-14, E-15). `held` and `dims` are as in `annotated`.
+    """Report a match_cast that always fails or never fails (errata E-14, E-15). `pinned_info` and `dims` are as in `annotated`.
 
     With `exact` the value is one known function, not just any function of its StructInfo.
     """
     want = binding.struct_info
     new = [dim for dim in defined_dims(want) if dim not in dims]
-    if not overlaps(held, pinned(_bound_by(want, have, dims), dims)) or (
-        exact and never_fits(held, pinned(want, dims))
+    if not overlaps(pinned_info, pinned(_bound_by(want, have, dims), dims)) or (
+        exact and never_fits(pinned_info, pinned(want, dims))
     ):
         text = f"the value is {have} and can never be {want}"
-        notes = captured_lengths(have, held)
+        notes = captured_lengths(have, pinned_info)
         report.say(op_codes.IMPOSSIBLE_CAST, text, binding, help=op_codes.IMPOSSIBLE_CAST.fix, notes=notes)
-    elif not new and fits(held, pinned(want, dims)) is YES:
+    elif not new and fits(pinned_info, pinned(want, dims)) is YES:
         text = f"the value is {have}, which is always {want}"
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
 

@@ -52,9 +52,9 @@ def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
     return ()
 
 
-def captured_lengths(have: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
+def captured_lengths(have: s.StructInfo, pinned_info: s.StructInfo) -> tuple[str, ...]:
     """A note with the lengths that a function captured, so that it accepts no others; none if it captured none."""
-    names = captured(have, held)
+    names = captured(have, pinned_info)
     return (f"it captured {', '.join(names)}, so it accepts no other length there",) if names else ()
 
 

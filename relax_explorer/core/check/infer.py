@@ -112,14 +112,14 @@ class Inferrer:
     def remembered(self, call: e.Call, name: str, infos: list[s.StructInfo | None]) -> s.StructInfo | None:
         """The result of an equal call; None if there was none, if this call is incomplete, or if it has an effect."""
         op = find(name)
-        known = self._memo.get((op, call.attrs, tuple(infos), call.sinfo_args))
-        if known is None or op is None or len(call.attrs) < len(op.attributes):
+        info = self._memo.get((op, call.attrs, tuple(infos), call.sinfo_args))
+        if info is None or op is None or len(call.attrs) < len(op.attributes):
             return None
         if not op.pure or not op.pure_in_spec:
             return None
         if op.refine is not None and op.refine(call, infos) is not call:
             return None
-        return known
+        return info
 
     def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: Any) -> s.StructInfo:
         site = Site(call, op, definitions=self.definitions, places=self.places)
@@ -253,30 +253,30 @@ class Inferrer:
 
     def item(self, expr: e.TupleGetItem) -> s.StructInfo:
         """The StructInfo of a field of a tuple."""
-        whole = self.info(expr.tuple)
-        if isinstance(whole, s.TupleStructInfo):
-            if 0 <= expr.index < len(whole.fields):
-                return whole.fields[expr.index]
-            text = f"the tuple has {len(whole.fields)} fields, no field {expr.index}"
+        source = self.info(expr.tuple)
+        if isinstance(source, s.TupleStructInfo):
+            if 0 <= expr.index < len(source.fields):
+                return source.fields[expr.index]
+            text = f"the tuple has {len(source.fields)} fields, no field {expr.index}"
             self.report.say(codes.TUPLE_INDEX, text, expr, help=codes.TUPLE_INDEX.fix)
         elif expr.tuple not in self.poisoned:
-            text = f"a field is taken from {whole}, not from a tuple"
-            fix = "cast it first: R.match_cast(…, R.Tuple(…))" if whole is s.OBJECT else "index a tuple"
+            text = f"a field is taken from {source}, not from a tuple"
+            fix = "cast it first: R.match_cast(…, R.Tuple(…))" if source is s.OBJECT else "index a tuple"
             self.report.say(codes.WRONG_KIND, text, expr, help=fix)
         self.poisoned.add(expr)
         return s.OBJECT
 
-    def branches(self, infos: Sequence[s.StructInfo], held: Sequence[s.StructInfo]) -> s.StructInfo:
-        """The StructInfo of an If with these branches. Their functions must also agree in `held`, the StructInfo for comparing."""
+    def branches(self, infos: Sequence[s.StructInfo], pinned_infos: Sequence[s.StructInfo]) -> s.StructInfo:
+        """The StructInfo of an If with these branches. Their functions must also agree in `pinned_infos`, used for comparing."""
         info = unify(infos[0], infos[1])
-        return _alike(info, unify(held[0], held[1])) if holds_function(info) else info
+        return _alike(info, unify(pinned_infos[0], pinned_infos[1])) if holds_function(info) else info
 
 
-def _alike(info: s.StructInfo, held: s.StructInfo) -> s.StructInfo:
-    """`info`, with Object for every part that is Object in `held`, the StructInfo for comparing."""
-    if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
-        return s.TupleStructInfo(tuple(map(_alike, info.fields, held.fields)))
-    return s.OBJECT if held is s.OBJECT else info
+def _alike(info: s.StructInfo, pinned_info: s.StructInfo) -> s.StructInfo:
+    """`info`, with Object for every part that is Object in `pinned_info`, used for comparing."""
+    if type(info) is s.TupleStructInfo and type(pinned_info) is s.TupleStructInfo:
+        return s.TupleStructInfo(tuple(map(_alike, info.fields, pinned_info.fields)))
+    return s.OBJECT if pinned_info is s.OBJECT else info
 
 
 def _calls_kernel(call: e.Call, op: type[Op]) -> bool:
@@ -287,7 +287,7 @@ def _calls_kernel(call: e.Call, op: type[Op]) -> bool:
 def _need_rule(site: Site, op: type[Op]) -> None:
     """Warn about an operator without inference (errata E-16)."""
     if op.infer is Op.infer:
-        site.warn(codes.NO_INFERENCE, "its class has no `infer`; the result is taken as an object")
+        site.warn(codes.NO_INFERENCE, "its class has no `infer`; the result is treated as Object")
 
 
 def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInfo]) -> None:

@@ -100,12 +100,12 @@ def _actuals(
     ]
     tail = infos[2] if len(infos) > 2 else None
     values = _values(tail) if isinstance(tail, s.ShapeStructInfo) else ()
-    apart = [
+    scalars = [
         _Actual(f"tir_vars[{n}]", s.PrimStructInfo(INT64, value), call.args[2])
         for n, value in enumerate(values)
     ]
     scalars_last = bool(params) and isinstance(params[-1], s.PrimStructInfo)
-    return [*passed, *new, *apart] if scalars_last else [*passed, *apart, *new]
+    return [*passed, *new, *scalars] if scalars_last else [*passed, *scalars, *new]
 
 
 def _values(shape: s.ShapeStructInfo) -> Sequence[p.PrimExpr | None]:

@@ -76,7 +76,7 @@ class _Loops:
 
     def _block(self, node: t.SBlock, races: tuple[t.For, ...]) -> tuple[t.For, ...]:
         names: set[str] = set()
-        taken: dict[p.PrimExpr, str] = {}
+        axis_of: dict[p.PrimExpr, str] = {}
         reduced: list[p.PrimExpr] = []
         for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
             self.uses[axis.var] = self._of(value)
@@ -84,11 +84,11 @@ class _Loops:
                 self._say(
                     codes.BOUND_TWICE, f"the axis {axis.var.name} of block {node.name!r} is bound twice", node
                 )
-            if type(value) is p.PrimVar and value in taken:
-                text = f"the axes {taken[value]} and {axis.var.name} of block {node.name!r} are both bound to {value}"
+            if type(value) is p.PrimVar and value in axis_of:
+                text = f"the axes {axis_of[value]} and {axis.var.name} of block {node.name!r} are both bound to {value}"
                 self._say(codes.BOUND_TWICE, text, node)
             names.add(axis.var.name)
-            taken.setdefault(value, axis.var.name)
+            axis_of.setdefault(value, axis.var.name)
             if axis.kind == "reduce":
                 reduced.append(value)
         for buffer in node.alloc_buffers:

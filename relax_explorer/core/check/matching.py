@@ -110,14 +110,16 @@ def pinned(info: s.StructInfo, scope: Collection[p.PrimVar]) -> s.StructInfo:
     return substitute_info(info, values)
 
 
-def captured(info: s.StructInfo, held: s.StructInfo) -> tuple[str, ...]:
-    """The names of captured shape variables: the functions of `info` bind them, those of its pinned form `held` don't."""
-    if type(info) is s.TupleStructInfo and type(held) is s.TupleStructInfo:
-        names = [name for a, b in zip(info.fields, held.fields, strict=True) for name in captured(a, b)]
+def captured(info: s.StructInfo, pinned_info: s.StructInfo) -> tuple[str, ...]:
+    """The names of captured shape variables: the functions of `info` bind them, those of `pinned_info` don't."""
+    if type(info) is s.TupleStructInfo and type(pinned_info) is s.TupleStructInfo:
+        names = [
+            name for a, b in zip(info.fields, pinned_info.fields, strict=True) for name in captured(a, b)
+        ]
         return tuple(dict.fromkeys(names))
-    if type(info) is not s.FuncStructInfo or type(held) is not s.FuncStructInfo:
+    if type(info) is not s.FuncStructInfo or type(pinned_info) is not s.FuncStructInfo:
         return ()
-    return tuple(sorted([var.name for var in bound_dims(info) - bound_dims(held)]))
+    return tuple(sorted([var.name for var in bound_dims(info) - bound_dims(pinned_info)]))
 
 
 def apart(a: s.FuncStructInfo, b: s.FuncStructInfo) -> tuple[s.FuncStructInfo, s.FuncStructInfo]:

@@ -79,12 +79,12 @@ _UNCHANGED: PerNode[_Run] = PerNode()  # the latest run that left a function unc
 
 def normal_form_of(module: IRModule) -> IRModule:
     """`normalize` with a cache: the result lives as long as the module."""
-    known = _NORMAL_FORMS.get(module)
-    if known is None:
-        known = normalize(module)
-        if known is not module:
-            _NORMAL_FORMS[module] = known
-    return known
+    normal = _NORMAL_FORMS.get(module)
+    if normal is None:
+        normal = normalize(module)
+        if normal is not module:
+            _NORMAL_FORMS[module] = normal
+    return normal
 
 
 def _with_sequence(fn: Any) -> Any:
@@ -196,10 +196,10 @@ class _ModuleNormalizer:
         fn = self.module.functions.get(name)
         if type(fn) is e.Function:
             return function_info(fn, self.pure.get(name, True))
-        known = self._infos.get(name)
-        if known is None and fn is not None:
-            known = self._infos[name] = _other_info(fn)
-        return known
+        info = self._infos.get(name)
+        if info is None and fn is not None:
+            info = self._infos[name] = _other_info(fn)
+        return info
 
 
 def _other_info(fn: Any) -> s.StructInfo:

@@ -481,16 +481,16 @@ class FunctionNormalizer:
     def _if(self, expr: e.If) -> e.Expr:
         condition = self.leaf(expr.condition)
         dims, count = set(self.dims), len(self.vars)
-        branches, gone = [], []
+        branches, ended_dims = [], []
         for branch in (expr.true_branch, expr.false_branch):
             branches.append(self.sequence(as_sequence(branch)))
-            gone.append(self.dims - dims)
+            ended_dims.append(self.dims - dims)
             self.dims = set(dims)
         params = self.fn.params if self.fn is not None else ()
         infos = [self.infer.info(branch.body) for branch in branches]
         infos = [
             erase(info, dims, held.visible(info, self.vars, count, params), ended)
-            for info, ended in zip(infos, gone, strict=True)
+            for info, ended in zip(infos, ended_dims, strict=True)
         ]
         info = self.infer.branches(infos, [self.infer.pinned(branch.body) for branch in branches])
         new = replace(

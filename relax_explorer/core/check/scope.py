@@ -16,13 +16,13 @@ def environment(fn: e.Function, at: e.Binding) -> dict[e.Var, s.StructInfo]:
 
     Raises KeyError if `at` is not a binding of `fn`.
     """
-    known: dict[e.Var, s.StructInfo] = {}
+    variables: dict[e.Var, s.StructInfo] = {}
     for binder in _before(fn, at):
         if isinstance(binder, e.Function):
-            known.update({param: param.struct_info or s.OBJECT for param in binder.params})
+            variables.update({param: param.struct_info or s.OBJECT for param in binder.params})
         elif binder.var is not None:
-            known[binder.var] = binder.var.struct_info or s.OBJECT
-    return known
+            variables[binder.var] = binder.var.struct_info or s.OBJECT
+    return variables
 
 
 def shape_variables(fn: e.Function, at: e.Binding) -> list[p.PrimVar]:

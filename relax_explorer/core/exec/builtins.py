@@ -29,7 +29,7 @@ def _prim_func(machine: Running, at: Instruction, callee: Value) -> PrimFunc:
     fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if type(fn) is not PrimFunc:
         raise machine.trap(
-            codes.UNKNOWN_FUNCTION, f"{getattr(callee, 'name', callee)!r} is no PrimFunc of the module", at
+            codes.UNKNOWN_FUNCTION, f"{getattr(callee, 'name', callee)!r} is not a PrimFunc of the module", at
         )
     return fn
 

@@ -162,7 +162,7 @@ def check_value(
     try:
         match(value, expected, dict(frame.dims), scope)
     except Mismatch as problem:
-        text = f"{op.name} gives {describe(value)}, not {expected}: {problem}"
+        text = f"{op.name} returned {describe(value)}, not {expected}: {problem}"
         lie = _other_than_stated(frame, at.node, op, args, scope) if expected is stated else ""
         code = runtime.SHAPE_CHECK if lie else internal.WRONG_VALUE
         trap = machine.trap(code, f"{op.name}: {lie}" if lie else text, at)
@@ -170,7 +170,7 @@ def check_value(
     try:
         match(value, stated, dict(frame.dims), scope)
     except Mismatch as problem:
-        text = f"with these lengths the result is {expected}, its type says {stated}: {problem}"
+        text = f"with these lengths the result is {expected}, but its StructInfo is {stated}: {problem}"
         lie = _other_than_stated(frame, at.node, op, args, scope) or text
         trap = machine.trap(runtime.SHAPE_CHECK, f"{op.name}: {lie}", at)
         raise with_operands(trap, frame, at.node, op, args) from None
@@ -183,5 +183,5 @@ def _other_than_stated(frame: Frame, call: e.Call, op: type[Op], args: Sequence[
             match(value, arg.struct_info or s.OBJECT, dict(frame.dims), scope)
         except Mismatch as problem:
             name = op.operands[min(n, len(op.operands) - 1)].name
-            return f"{name} is {describe(value)}, and its type says {arg.struct_info}: {problem}"
+            return f"{name} is {describe(value)}, but its StructInfo is {arg.struct_info}: {problem}"
     return ""

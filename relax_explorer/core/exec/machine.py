@@ -308,13 +308,13 @@ class Machine:
         self.write(frame, at.target, tuple([frame.registers[slot] for slot in at.args]))
 
     def _item(self, frame: Frame, at: Instruction) -> None:
-        whole = frame.registers[at.args[0]]
-        if whole is UNKNOWN:
+        source = frame.registers[at.args[0]]
+        if source is UNKNOWN:
             self.write(frame, at.target, UNKNOWN)
-        elif isinstance(whole, tuple) and at.node.index < len(whole):
-            self.write(frame, at.target, whole[at.node.index])
+        elif isinstance(source, tuple) and at.node.index < len(source):
+            self.write(frame, at.target, source[at.node.index])
         else:
-            raise self.trap(codes.CAST_FAILED, f"{describe(whole)} has no field {at.node.index}", at)
+            raise self.trap(codes.CAST_FAILED, f"{describe(source)} has no field {at.node.index}", at)
 
     def _shape(self, frame: Frame, at: Instruction) -> None:
         self.write(frame, at.target, Shape(shape_value(at.node.values, frame.dims, at.node)))
@@ -392,7 +392,7 @@ class Machine:
             name = getattr(callee, "__name__", "a packed function")
             self.write(frame, at.target, self._foreign(callee, name, args, at))
             return None
-        raise self.trap(codes.CAST_FAILED, f"{describe(callee)} is no function", at)
+        raise self.trap(codes.CAST_FAILED, f"{describe(callee)} is not a function", at)
 
     def _call(
         self,
@@ -439,7 +439,7 @@ class Machine:
         if isinstance(result, (int, float, str)) and not any(
             item.code is codes.PLAIN_RESULT for item in self.warnings
         ):
-            text = f"{name} returned {result!r}, a plain Python {type(result).__name__}; it is taken as a scalar or string"
+            text = f"{name} returned {result!r}, a plain Python {type(result).__name__}; it is treated as a scalar or string"
             self.warn(codes.PLAIN_RESULT, text, at)
         return () if result is None else result
 

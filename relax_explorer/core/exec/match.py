@@ -117,10 +117,10 @@ class _Matching:
     def _shapes(self, function: s.FuncStructInfo) -> dict[e.Var, e.Expr]:
         """The shapes of variables that occur in a function type."""
         parts = (*(function.params or ()), function.ret)
-        held = {var: self.scope.variable(var) for part in parts for var in info_holders(part)}
+        shapes = {var: self.scope.variable(var) for part in parts for var in info_holders(part)}
         return {
             var: e.ShapeExpr(tuple([p.IntImm(int(n), INT64) for n in shape]))
-            for var, shape in held.items()
+            for var, shape in shapes.items()
             if isinstance(shape, Shape)
         }
 
@@ -192,14 +192,14 @@ class _Matching:
         if isinstance(value, e.GlobalVar):
             fn = self.scope.function(value.name)
             return None if fn is None else _signature(fn, {})
-        whole = self._function(value.function) if isinstance(value, Lifted) else None
-        if whole is None:
+        signature = self._function(value.function) if isinstance(value, Lifted) else None
+        if signature is None:
             return None
-        params, captured = whole.params or (), value.captured
+        params, captured = signature.params or (), value.captured
         dims: Dims = {}
         count = len(params) - len(captured)
         match_all(captured, params[count:], dims, self.scope)
-        return _with_lengths(s.FuncStructInfo(params[:count], whole.ret, whole.pure), dims)
+        return _with_lengths(s.FuncStructInfo(params[:count], signature.ret, signature.pure), dims)
 
     def _compare(self, path: Path, have: s.FuncStructInfo, want: s.FuncStructInfo) -> None:
         if compatible(have, want) is YES:

@@ -67,7 +67,7 @@ def _lengths(machine: Running, at: Instruction, value: Value) -> tuple[int, ...]
     if not isinstance(value, Shape):
         raise machine.trap(codes.CAST_FAILED, f"the shape is {describe(value)}", at)
     if min(value, default=0) < 0:
-        raise machine.trap(codes.SHAPE_CHECK, f"{value!r} has a length below 0", at)
+        raise machine.trap(codes.SHAPE_CHECK, f"{value!r} has a negative length", at)
     return tuple(value)
 
 
@@ -88,7 +88,7 @@ def new_storage(machine: Running, at: Instruction, shape: Any, dtype: Any) -> St
 def tensor_in(machine: Running, at: Instruction, storage: Any, offset: int, shape: Any, dtype: Any) -> Value:
     """The tensor of `shape` that starts `offset` bytes into a storage."""
     if not isinstance(storage, Storage):
-        raise machine.trap(codes.CAST_FAILED, f"{describe(storage)} is no storage", at)
+        raise machine.trap(codes.CAST_FAILED, f"{describe(storage)} is not a storage", at)
     lengths, element = _lengths(machine, at, shape), np.dtype(dtype.to_numpy())
     end = offset + _size(lengths, element)
     if offset < 0 or end > storage.data.nbytes:
@@ -132,7 +132,7 @@ def call_tir_dyn(machine: Running, frame: Frame, at: Instruction, args: list[Val
     callee = args[0]
     fn = machine.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if type(fn) is not PrimFunc:
-        text = f"{getattr(callee, 'name', callee)!r} is no PrimFunc of the module"
+        text = f"{getattr(callee, 'name', callee)!r} is not a PrimFunc of the module"
         raise machine.trap(codes.UNKNOWN_FUNCTION, text, at)
     values = [item for arg in args[1] for item in (arg if isinstance(arg, Shape) else (arg,))]
     call_kernel(machine, at, fn, values)

@@ -121,11 +121,11 @@ def interpret(program: Any, heap: Any, errors: Any) -> None:
         elif opcode == NOT:
             heap[target], errors[target] = 1 - heap[a], 0
         elif opcode == SELECT:
-            taken = b if heap[a] != 0 else c
-            heap[target], errors[target] = heap[taken], errors[taken]
+            source = b if heap[a] != 0 else c
+            heap[target], errors[target] = heap[source], errors[source]
         elif opcode in (AND, OR):
-            taken = a if (heap[a] != 0) == (opcode == OR) else b
-            heap[target], errors[target] = heap[taken], errors[taken]
+            source = a if (heap[a] != 0) == (opcode == OR) else b
+            heap[target], errors[target] = heap[source], errors[source]
         elif errors[b] != 0:
             heap[target], errors[target] = 0, errors[b]
         else:

@@ -156,18 +156,18 @@ class Translation(Expressions):
         if block is not None:
             self._reduction(chain, block, depth)
             return
-        held = self._held()
+        state = self._loop_state()
         inner = self._loop(node, node.body, depth, tir_polls.loop(node.extent, self.polls.work(node.body))[0])
         self.statement(node.body, inner)
-        self._release(held)
+        self._release(state)
 
-    def _held(self) -> tuple[int, list[bool]]:
+    def _loop_state(self) -> tuple[int, list[bool]]:
         """The state that a loop changes and restores: the number of open loops, and the samples that never enter it."""
         return len(self.loops), [sample.is_dead for sample in self.samples]
 
-    def _release(self, held: tuple[int, list[bool]]) -> None:
-        del self.loops[held[0] :]
-        for sample, was in zip(self.samples, held[1], strict=True):
+    def _release(self, state: tuple[int, list[bool]]) -> None:
+        del self.loops[state[0] :]
+        for sample, was in zip(self.samples, state[1], strict=True):
             sample.is_dead = was
 
     def _loop(self, node: t.For, inner: t.Stmt, depth: int, looks: str) -> int:
@@ -238,12 +238,12 @@ class Translation(Expressions):
     def _nest(
         self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None, depth: int
     ) -> None:
-        held = self._held()
+        state = self._loop_state()
         for loop, looks in zip(loops, tir_polls.nest(loops, self.polls.work(body)), strict=True):
             depth = self._loop(loop, body if loop is loops[-1] else loop, depth, looks)
         self._axes(block, depth, axes)
         self.statement(body, depth)
-        self._release(held)
+        self._release(state)
 
     # -- blocks ---------------------------------------------------------------------------------------------------
 

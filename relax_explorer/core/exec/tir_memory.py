@@ -50,11 +50,11 @@ def field(call: p.PrimCall, name: Callable[[Any], str]) -> str | None:
     handle, index, place, _ = call.args
     if type(handle) is not p.PrimVar or not isinstance(place, p.IntImm) or not _is_zero(index):
         return None
-    whole = name(handle)
-    lengths = f"{whole}[{HEAD}:{HEAD} + {whole}[{NDIM}]]"
+    description = name(handle)
+    lengths = f"{description}[{HEAD}:{HEAD} + {description}[{NDIM}]]"
     if call.dtype is HANDLE:
-        return {SHAPE: lengths, STRIDES: f"{whole}[{HEAD} + {whole}[{NDIM}]:]"}.get(place.value)
-    return f"np.{call.dtype}({whole}[{place.value}])" if NDIM <= place.value <= DEVICE_TYPE else None
+        return {SHAPE: lengths, STRIDES: f"{description}[{HEAD} + {description}[{NDIM}]:]"}.get(place.value)
+    return f"np.{call.dtype}({description}[{place.value}])" if NDIM <= place.value <= DEVICE_TYPE else None
 
 
 def _is_zero(index: p.PrimExpr) -> bool:

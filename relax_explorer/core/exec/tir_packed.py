@@ -36,9 +36,9 @@ _TOPK, _PARTS = (
 
 def written(call: p.PrimExpr) -> Iterator[Buffer]:
     """The buffers that a known packed call fills."""
-    known = _known(call)
-    if known is not None:
-        packed, arguments = known
+    call_parts = _known(call)
+    if call_parts is not None:
+        packed, arguments = call_parts
         yield from [buffer for buffer in map(_array, arguments[packed.read :]) if buffer is not None]
 
 
@@ -46,10 +46,10 @@ def packed_call(
     call: p.PrimExpr, name: Callable[[Buffer], str], text: Callable[[p.PrimExpr], str]
 ) -> str | None:
     """A packed call as a Python statement; None if the function, or a view among its arguments, has no translation."""
-    known = _known(call)
-    if known is None:
+    call_parts = _known(call)
+    if call_parts is None:
         return None
-    packed, arguments = known
+    packed, arguments = call_parts
     parts: list[str] = []
     rank = 0
     for argument in arguments:

@@ -184,10 +184,10 @@ def _division(name: str) -> Intrinsic:
             result: ir.Value = builder.sdiv(x, safe) if "div" in name else builder.srem(x, safe)
             if name.startswith("floor"):
                 left_over = builder.srem(x, safe)
-                odd = builder.icmp_signed("!=", left_over, x.type(0))
+                inexact = builder.icmp_signed("!=", left_over, x.type(0))
                 apart = builder.icmp_signed("<", builder.xor(left_over, safe), x.type(0))
                 step = builder.select(
-                    builder.and_(odd, apart), safe if "mod" in name else x.type(-1), x.type(0)
+                    builder.and_(inexact, apart), safe if "mod" in name else x.type(-1), x.type(0)
                 )
                 result = builder.add(result, step)
             if "div" in name:

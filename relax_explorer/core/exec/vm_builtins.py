@@ -229,10 +229,10 @@ def make_tuple(machine: Running, at: Instruction, args: list[Value]) -> Value:
 def tuple_getitem(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A field of a tuple."""
     _need(machine, at, args, 2, "tuple_getitem")
-    whole, index = args[:2]
-    if not isinstance(whole, tuple) or not 0 <= index < len(whole):
-        raise _wrong(machine, at, f"{describe(whole)} has no field {index}")
-    return whole[index]
+    source, index = args[:2]
+    if not isinstance(source, tuple) or not 0 <= index < len(source):
+        raise _wrong(machine, at, f"{describe(source)} has no field {index}")
+    return source[index]
 
 
 def read_if_cond(machine: Running, at: Instruction, args: list[Value]) -> Value:

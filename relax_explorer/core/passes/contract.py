@@ -135,12 +135,12 @@ class Pass:
                 raise Failure(
                     Diagnostic(
                         codes.BAD_OPTION,
-                        f"option {name!r} of {self.name} is {expected}, not {value!r}",
+                        f"option {name!r} of {self.name} must be {expected}, not {value!r}",
                         help=f"write {name}={option.default!r}",
                     )
                 )
             if type(value) is tuple and not all(isinstance(item, str) for item in value):
-                text = f"option {name!r} of {self.name} is names, not {value!r}"
+                text = f"option {name!r} of {self.name} must be names, not {value!r}"
                 raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
 
     def settled_options(self, values: dict[str, Any]) -> dict[str, Any]:

@@ -39,10 +39,10 @@ def convert_to_dataflow(
     renamed: dict[e.Var, e.Expr] = {}
     first = {block.bindings[0]: block for block in fn.body.blocks if block.bindings}
     for is_graph, bindings in _runs(fn.body, min_size, may_stop):
-        known = first.get(bindings[0])
-        kept = known is not None and known.bindings == tuple(bindings)
-        if kept and (type(known) is e.DataflowBlock) is is_graph:
-            blocks.append(known)  # type: ignore[arg-type]  # `kept` implies that it is a block
+        existing = first.get(bindings[0])
+        kept = existing is not None and existing.bindings == tuple(bindings)
+        if kept and (type(existing) is e.DataflowBlock) is is_graph:
+            blocks.append(existing)  # type: ignore[arg-type]  # `kept` implies that it is a block
         else:
             blocks.append(
                 _dataflow(bindings, derived, renamed) if is_graph else e.BindingBlock(tuple(bindings))

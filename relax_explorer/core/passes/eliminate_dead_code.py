@@ -49,7 +49,7 @@ def eliminate_dead_code(
 
 def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
     unknown = [name for name in names if name not in module.functions]
-    problem = f"names {unknown[0]!r}, which is no function of the module" if unknown else ""
+    problem = f"names {unknown[0]!r}, which is not a function of the module" if unknown else ""
     public = [name for name, fn in module.functions.items() if "global_symbol" in getattr(fn, "attrs", ())]
     if names and public and set(names).isdisjoint(public):
         problem = problem or "names no public function"

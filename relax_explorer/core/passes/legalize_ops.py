@@ -40,7 +40,7 @@ def legalize_ops(
             return binding
         op = find(value.op.name)
         if op is not None and not op.is_lowered() and op.no_evaluate:  # others can run unlowered
-            text = f"{value.op.name} stays as it is: {op.no_legalize}"
+            text = f"{value.op.name} is kept: {op.no_legalize}"
             at.report.say(codes.NO_LEGALIZATION, text, value)
         if op is None or not op.is_lowered():
             return binding
@@ -56,7 +56,7 @@ def legalize_ops(
             call = _lowered(op, value, at, build)
         except NotLowered as reason:
             at.waived.add(NO_HIGH_LEVEL_OPS)
-            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} stays as it is: {reason}", value)
+            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} is kept: {reason}", value)
             return binding
         before = build.bindings
         if not before or call.struct_info is binding.var.struct_info:
@@ -76,7 +76,7 @@ _SHARED = "its result shares memory that may be overwritten, and a kernel would 
 def _check_names(skip: tuple[str, ...]) -> None:
     for name in skip:
         if find(name) is None and find(f"relax.{name}") is None:
-            text = f"skip names {name!r}, which is no operator"
+            text = f"skip names {name!r}, which is not an operator"
             raise Failure(Diagnostic(codes.BAD_OPTION, text, help='write skip="relax.matmul"'))
 
 
