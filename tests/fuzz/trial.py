@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import traceback
 from collections.abc import Iterator
@@ -84,6 +85,9 @@ def _steps(text: str) -> tuple[Outcome, IRModule | None]:
     return Outcome(True, clean, finding), module
 
 
+_ODD_ASSERT = re.compile(r'^ +assert .*, \("(?!RuntimeError")', re.M)
+
+
 def _own(problems: tuple[Diagnostic, ...], text: str) -> Finding | None:
     """The first diagnostic that only a fault of this project causes."""
     for item in problems:
@@ -98,6 +102,8 @@ def _printed(module: IRModule, text: str, clean: bool) -> Finding | None:
     for number, program in enumerate(programs):
         for dialect in DIALECTS:
             printed = program.script(dialect)
+            if dialect == "tvm-0.19" and _ODD_ASSERT.search(program.script()):
+                continue  # that dialect has no other errors
             again, second = read(printed, "printed.py")
             what = f"{'normalized ' if number else ''}text in {dialect}"
             if again is None or second.errors:

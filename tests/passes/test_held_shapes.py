@@ -82,3 +82,24 @@ def test_a_closure_compares_its_argument_with_a_held_shape(name: str) -> None:
 
 def test_a_held_shape_in_the_type_of_a_parameter_is_read() -> None:
     assert "RX0301" not in {item.code.id for item in rxe.check(rxe.parse(CLOSURE))}
+
+
+ANNOTATED = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor("float32"), z: R.Tensor("float32")) -> R.Tensor("float32"):
+        with R.dataflow():
+            s = R.shape_of(x)
+            y: R.Tensor(s, dtype="float32") = R.add(z, z)
+            w = R.add(y, y)
+            R.output(w)
+        return w
+"""
+
+
+@pytest.mark.parametrize("name", rxe.passes.names())
+def test_a_held_shape_in_an_annotation_is_read(name: str) -> None:
+    assert "RX0301" not in {item.code.id for item in rxe.check(rxe.parse(ANNOTATED))}
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(ANNOTATED)), name)
+    assert [item for item in rxe.check(after) if item.is_error] == []

@@ -91,7 +91,7 @@ def bad_calls(op: type[Op]) -> Iterator[Bad]:
 
 
 def _values(q: Parameter) -> tuple[str, ...]:
-    return _VALUES.get(q.kind.removesuffix(" | None"), ('"foo"', "-1"))
+    return _VALUES.get(q.kind, ('"foo"', "-1"))
 
 
 def _other_operands(text: str) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def _attributes(call: Example, random: Random) -> tuple[str, ...]:
 
 def _values(parameter: Parameter, op: type[Op]) -> tuple[str, ...]:
     """Values for an attribute: from its kind, and from other calls of the operator."""
-    kind = parameter.kind.removesuffix(" | None")
+    kind = parameter.kind
     given = [
         text.split("=", 1)[1]
         for call in calls(op)

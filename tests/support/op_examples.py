@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from relax_explorer.core.ops import table
 from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.ops.kit.kinds import Kind
 
 DTYPES = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
@@ -92,12 +93,12 @@ class Example:
         return module([*first, self.function(expect=expect), *([OTHERS] if "cls." in text else [])])
 
     def _argument(self, text: str, number: int, params: list[str]) -> str:
-        kinds = [operand.kind for operand in self.op.operands] or ["Any"]
+        kinds = [operand.kind for operand in self.op.operands] or [Kind.ANY]
         kind = kinds[min(number, len(kinds) - 1)]
         name = f"x{len(params)}"
         if text.startswith("{"):
             return text[1:-1]
-        if NUMBER.match(text) or (kind.startswith("Prim") and not text.startswith("(")):
+        if NUMBER.match(text) or (kind in (Kind.PRIM, Kind.PRIMS) and not text.startswith("(")):
             return f"R.prim_value({text})"
         if text.startswith("(") and kind.startswith("Shape"):
             return f"R.shape([{text[1:-1].rstrip(',')}])"

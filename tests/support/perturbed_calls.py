@@ -80,7 +80,7 @@ def _other_tensor(text: str) -> Iterator[str]:
 def _attributes(good: Example) -> Iterator[Bad]:
     written = {text.partition("=")[0]: text.partition("=")[2].strip("{}") for text in good.attributes}
     for q in good.op.attributes:
-        kind = q.kind.removesuffix(" | None")
+        kind = q.kind
         given = written.get(q.name, "" if q.required else repr(q.default))
         others = tuple(text for text in good.attributes if not text.startswith(f"{q.name}="))
         if q.required:

@@ -10,10 +10,20 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.index_map import IndexMap
-from relax_explorer.core.ir.prim import PrimExpr
+from relax_explorer.core.ir.prim import FloatImm, PrimExpr
 from relax_explorer.core.ops.kit.decl import Op, Parameter
+from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.ops.kit.page import kind_phrase
 
+_COUNTS = (Kind.INT, Kind.AXES, Kind.INTS, Kind.INT_LIST, Kind.INT_OR_INTS)
+_VALUES = (
+    Kind.TENSOR,
+    Kind.TENSORS,
+    Kind.SHAPE,
+    Kind.PRIM,
+    Kind.PRIMS,
+    Kind.ARGUMENTS,
+)  # never literals of their own
 LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
 
 
@@ -23,16 +33,15 @@ def problem(op: type[Op], attrs: Attrs) -> str:
         if parameter.required and parameter.name not in attrs:
             return f"{parameter.name} is missing"
         value = attrs.get(parameter.name)
-        if parameter.kind != "Any" and any(
+        if parameter.kind is not Kind.ANY and any(
             isinstance(item, Verbatim) for item in (value if type(value) is tuple else (value,))
         ):
             return f"{parameter.name} is {value!r}, which is not a value"
-        base_kind = parameter.kind.removesuffix(" | None")
-        if value is None and base_kind != parameter.kind:
+        if value is None and parameter.is_optional:
             continue
-        if not _KINDS[base_kind](value):
+        if not _KINDS[parameter.kind](value):
             return f"{parameter.name} is {_shown(value)}, it must be {kind_phrase(parameter)}"
-        if base_kind in ("int", "Axes", "Ints", "IntList", "int | Ints") and not _near(value):
+        if parameter.kind in _COUNTS and not _near(value):
             return f"{parameter.name} is {_shown(value)}, it must be between -{LIMIT} and {LIMIT}"
     return ""
 
@@ -52,13 +61,12 @@ def _shown(value: Any) -> str:
 
 def operand_problem(q: Parameter, arg: e.Expr, info: s.StructInfo) -> str:
     """The problem of an operand against its declaration alone, as one sentence; empty if there is none."""
-    base_kind = q.kind.removesuffix(" | None")
     literal = {e.StringImm: "a string", e.DataTypeImm: "a dtype"}.get(type(arg))
-    if literal is not None and base_kind in ("Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"):
+    if literal is not None and q.kind in _VALUES:
         return f"{q.name} is {literal}, it must be {kind_phrase(q)}"
     left_out = q.default == () and isinstance(info, s.TupleStructInfo) and not info.fields
     other = isinstance(info, (s.TupleStructInfo, s.ShapeStructInfo, s.FuncStructInfo))
-    if base_kind == "Prim" and other and not left_out:
+    if q.kind is Kind.PRIM and other and not left_out:
         return f"{q.name} is {info}, it must be {kind_phrase(q)}"
     return ""
 
@@ -80,18 +88,19 @@ def _near(value: Any) -> bool:
     return all(abs(item) <= LIMIT for item in items if type(item) is int)
 
 
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    "int": _integer,
-    "float": _number,
-    "Numbers": lambda value: all(map(_number, value if type(value) is tuple else (value,))),
-    "bool": lambda value: type(value) is bool,
-    "str": lambda value: type(value) is str,
-    "Axes": _integers,
-    "Ints": _integers,
-    "IntList": lambda value: type(value) is tuple and _integers(value),
-    "DType": lambda value: isinstance(value, DType),
-    "int | Ints": _integers,
-    "IndexMap": lambda value: isinstance(value, IndexMap),
-    "Expr": _number,
-    "Any": lambda value: True,
+_KINDS: dict[Kind, Callable[[Any], bool]] = {
+    Kind.INT: _integer,
+    Kind.FLOAT: lambda value: type(value) in (int, float),
+    Kind.FLOAT_IMM: lambda value: type(value) in (int, float, FloatImm),
+    Kind.NUMBERS: lambda value: all(map(_number, value if type(value) is tuple else (value,))),
+    Kind.BOOL: lambda value: type(value) is bool,
+    Kind.STR: lambda value: type(value) is str,
+    Kind.AXES: _integers,
+    Kind.INTS: _integers,
+    Kind.INT_LIST: lambda value: type(value) is tuple and _integers(value),
+    Kind.DTYPE: lambda value: isinstance(value, DType),
+    Kind.INT_OR_INTS: _integers,
+    Kind.INDEX_MAP: lambda value: isinstance(value, IndexMap),
+    Kind.EXPR: _number,
+    Kind.ANY: lambda value: True,
 }

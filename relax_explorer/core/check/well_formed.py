@@ -23,6 +23,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
 from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.program.module import IRModule
 
 
@@ -183,7 +184,7 @@ class _Scopes:
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
         for dim in info.dims or ():
             if type(dim) is p.IntImm and dim.value < 0:
-                text = f"a dimension of the tensor is {dim.value}"
+                text = f"the shape has the dimension {dim.value}"
                 self._say(codes.NEGATIVE_LENGTH, text, place, spec_only=True)
         if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
             text = f"a tensor can't have elements of type {info.dtype}"
@@ -315,7 +316,7 @@ class _Scopes:
             return
         for number, value in scalars:
             kinds = [q.kind for q in declared.operands[number : number + 1]]
-            if kinds and kinds[0].startswith("Tensor") and p.free_vars(value):
+            if kinds and kinds[0] in (Kind.TENSOR, Kind.TENSORS) and p.free_vars(value):
                 text = f"{value} is a scalar computed from shape variables, but {name} takes a tensor here"
                 self._say(codes.SHAPE_VAR_AS_TENSOR, text, place, spec_only=True)
 

@@ -6,6 +6,7 @@ Facts are built on demand and cached as long as the function object lives.
 from __future__ import annotations
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, info_holders, operands, sequences
 
@@ -38,10 +39,27 @@ class Facts:
 
 
 def reads(binding: e.Binding) -> list[e.Var]:
-    """Variables that a binding reads: in its value, and as shapes in the StructInfo of a match_cast."""
+    """Variables that a binding reads: in its value, and as shapes in its StructInfo, annotation and StructInfo arguments."""
     in_value = variables(binding.value)
-    in_info = info_holders(binding.struct_info) if type(binding) is e.MatchCast else ()
+    in_info = [var for info in _infos(binding) for var in info_holders(info)]
     return list(dict.fromkeys((*in_value, *in_info))) if in_info else in_value
+
+
+def _infos(binding: e.Binding) -> list[s.StructInfo]:
+    """The StructInfos of a binding that may name variables."""
+    var, value = binding.var, binding.value
+    infos = [] if var is None else [var.struct_info]
+    if binding.annotation is not None:
+        infos.append(binding.annotation)
+    if type(binding) is e.MatchCast:
+        infos.append(binding.struct_info)
+    elif type(value) is e.Call and value.sinfo_args:
+        infos.extend(value.sinfo_args)
+    return [info for info in infos if info is not None and not _is_plain(info)]
+
+
+def _is_plain(info: s.StructInfo) -> bool:
+    return type(info) is s.TensorStructInfo and type(info.shape) is tuple  # most are
 
 
 def variables(expr: e.Expr) -> list[e.Var]:

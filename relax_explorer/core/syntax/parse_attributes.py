@@ -12,6 +12,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit.decl import Op, Parameter
+from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
 from relax_explorer.core.syntax.reader import Reader
@@ -35,7 +36,7 @@ def attributes(reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str
             bad_arguments(reader, node, op, f"lacks its argument {q.name!r}")
         pairs.append((q.name, q.default if at is None else attribute_value(reader, q, at)))
     attrs = Attrs(pairs)
-    if key is not None and not any(q.kind.startswith(("Expr", "IndexMap")) for q in op.attributes):
+    if key is not None and not any(q.kind in (Kind.EXPR, Kind.INDEX_MAP) for q in op.attributes):
         reader.attrs_seen[key] = attrs
     return attrs
 
@@ -72,18 +73,20 @@ _DEFAULTS: dict[type[Op], Attrs] = {}
 
 def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
     """The value of a declared attribute, converted to its kind."""
-    if q.kind.startswith("DType"):
+    if q.kind is Kind.DTYPE:
         return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
-    if q.kind.startswith("str") and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
+    if q.kind is Kind.STR and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
         return constant(reader, node.args[0]) if len(node.args) == 1 else constant(reader, node)
     value = constant(reader, node)
     if value is None and q.default == ():
         return ()
-    if q.kind.startswith("float") and type(value) is int:
+    if q.kind is Kind.FLOAT and type(value) in (p.IntImm, p.FloatImm):
+        value = value.value
+    if q.kind in (Kind.FLOAT, Kind.FLOAT_IMM) and type(value) is int:
         return float(value)
-    if q.kind.startswith("bool") and type(value) is int:
+    if q.kind is Kind.BOOL and type(value) is int:
         return bool(value)
-    if q.kind.startswith(("Axes", "Ints")) and type(value) is int:
+    if q.kind in (Kind.AXES, Kind.INTS) and type(value) is int:
         return (value,)
     return value
 

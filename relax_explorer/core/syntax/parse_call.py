@@ -11,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op, Parameter
+from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
 from relax_explorer.core.syntax.parse_attributes import (
     attributes,
@@ -153,16 +154,16 @@ def _operands(
 
 
 def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
-    together = q.kind.startswith("Arguments")
+    together = q.kind is Kind.ARGUMENTS
     if type(node) is ast.Name and not together:
         value = reader.names.get(node.id)
         if isinstance(value, e.Expr):
             return value
     if together:
         return argument_tuple(reader, node, node)
-    if q.kind.startswith("Shape") and isinstance(node, (ast.Tuple, ast.List)):
+    if q.kind is Kind.SHAPE and isinstance(node, (ast.Tuple, ast.List)):
         return e.ShapeExpr(tuple([reader.info.dim(item) for item in node.elts]), None, reader.ctx.span(node))
-    if q.kind.startswith("DType") and isinstance(node, ast.Constant):
+    if q.kind is Kind.DTYPE and isinstance(node, ast.Constant):
         dtype = reader.info.dtype(node)
         return (
             reader.as_expr(node.value, node)
@@ -170,7 +171,7 @@ def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
             else e.DataTypeImm(dtype, None, reader.ctx.span(node))
         )
     raw = reader.read(node)
-    if q.kind.startswith("Shape") and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
+    if q.kind is Kind.SHAPE and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
         length = raw if isinstance(raw, p.PrimExpr) else reader.literal(raw, node)
         if not length.dtype.is_int:
             text = f"a shape is made of integers, {length} is {length.dtype}"

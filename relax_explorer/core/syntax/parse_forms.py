@@ -171,8 +171,13 @@ def scalar_constant(reader: Reader, value: Any, target: DType | None, node: ast.
         raise reader.ctx.fail(
             codes.BAD_LITERAL, f"this does not fit {target or 'an array'}: {str(error)[:80]}", node
         ) from None
+    if array.dtype == object:
+        raise reader.ctx.fail(
+            codes.BAD_LITERAL, "this does not fit an array: it needs more than 64 bits", node
+        )
     if target is None and array.dtype in (np.float64, np.int64):  # TVM's defaults for Python numbers
-        array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
+        with np.errstate(over="ignore"):  # a large number becomes infinite, as in TVM
+            array = array.astype(np.float32 if array.dtype == np.float64 else np.int32)
     array.setflags(write=False)
     return e.Constant(array, s.constant_info(array), "", reader.ctx.span(node))
 

@@ -162,7 +162,7 @@ class TirExprReader(AccessReader):
 
     def _intrinsic(self, node: ast.Call, name: str) -> p.PrimExpr:
         args = tuple([self.read(arg) for arg in node.args])
-        if name == "ret" and len(args) != 1:
+        if name.startswith(p.OF_MODULE) or (name == "ret" and len(args) != 1):
             raise self.bad(node)
         if f"T.{name}" in OF_ONE_DTYPE and len(args) == 2:
             args = self.align(*args)

@@ -19,6 +19,7 @@ from relax_explorer.core.ir.struct_info_text import StructInfoText
 from relax_explorer.core.ir.tensor_place import Sharding
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find as find_op
+from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import MISSING, Dialect
 from relax_explorer.core.syntax.names import Names
@@ -224,7 +225,7 @@ def _spells_numbers(expr: e.Call) -> bool:
         return type(expr.op) is not e.ExternFunc
     op = find_op(expr.op.name)
     return op is not None and any(
-        type(arg) is e.PrimValue and q.kind.startswith("Shape")
+        type(arg) is e.PrimValue and q.kind is Kind.SHAPE
         for arg, q in zip(expr.args, op.operands, strict=False)
     )
 

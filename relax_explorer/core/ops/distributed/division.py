@@ -17,6 +17,7 @@ from relax_explorer.core.ir.tensor_place import Sharding
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.kit.devices import is_spread, mesh_of, spread
+from relax_explorer.core.ops.kit.kinds import Kind
 
 Tensor = s.TensorStructInfo
 Runs = Iterator[tuple[int, int, int]]
@@ -27,7 +28,11 @@ Rule = Callable[[Site, Sequence[Any], Tensor, Mapping[str, Any]], Runs]
 def check_distributed(at: Site, op: type[Op], infos: Sequence[s.StructInfo]) -> bool:
     """True if the operands are distributed tensors. Refuses a mix with other tensors, and operators without a rule."""
     for q, info in zip(op.operands, infos, strict=False):
-        if q.kind == "Tensors" and isinstance(info, s.TupleStructInfo) and any(map(is_spread, info.fields)):
+        if (
+            q.kind is Kind.TENSORS
+            and isinstance(info, s.TupleStructInfo)
+            and any(map(is_spread, info.fields))
+        ):
             raise _no_rule(at, q.name, info)
     if not any(map(is_spread, infos)):
         return False

@@ -24,6 +24,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.kit.decl import Ints, Parameter, Site
+from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest, where
 from relax_explorer.core.ops.kit.windows import all_of, each, need_window, pad_stage, pads
@@ -55,7 +56,7 @@ class PoolBackward(Pool):
         Parameter(
             "output_grad", "Tensor", "gradient with respect to the result of the pooling, of its shape", True
         ),
-        *[replace(q, kind="IntList") if q.kind == "Ints" else q for q in Pool.parameters],
+        *[replace(q, annotation="IntList") if q.kind is Kind.INTS else q for q in Pool.parameters],
     )
 
     @classmethod

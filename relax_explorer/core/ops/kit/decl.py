@@ -23,12 +23,13 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, Sub
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TensorStructInfo
+from relax_explorer.core.ops.kit.kinds import Kind
 
 REQUIRED: Any = object()
 ANY_OPERAND = ("*",)
 """The value of `shares` and `writes` that means all operands."""
 _RELATIONS = (codes.RANK_WRONG, codes.SIZE_MISMATCH, codes.DIMS_DIFFER)  # between operands
-# The kinds of operands and attributes. The parser reads arguments by these names.
+# The kinds of operands and attributes, for annotations. `kinds.Kind` knows them by these names.
 Prim = Any
 Prims = Any
 Shape = Any
@@ -87,20 +88,21 @@ class Stops(Enum):
 class Parameter:
     """One argument of an operator: an operand (a value) or an attribute (a constant of the program).
 
-    `kind` is the annotation as written.
-    Operands: Tensor, Tensors (a tuple), Shape, Prim, Prims, DType, str, Function, Arguments (a tuple of any values; a single
-    value means a tuple of one), Value.
-    Attributes: a Python type, DType, Axes, Ints, IntList (never a single number), `int | Ints` (a single number stays a
-    number), Numbers, IndexMap, Expr.
-    A kind may end in `| None`; it must if None is the default. page.py has the words for each kind.
+    The annotation names the kind. It may end in `| None`; it must if None is the default.
     """
 
     name: str
-    kind: str
+    annotation: str
     doc: str
     is_operand: bool
     default: Any = REQUIRED
     unit: str = ""
+    kind: Kind = field(init=False)
+    is_optional: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", Kind.of(self.annotation))
+        object.__setattr__(self, "is_optional", self.annotation.endswith(" | None"))
 
     @property
     def required(self) -> bool:
@@ -281,17 +283,11 @@ class Op:
         if name:
             cls.name = name
         parameters: dict[str, Parameter] = {p.name: p for p in cls.parameters}
-        for field_name, annotation in inspect.get_annotations(cls).items():
+        for field_name, written in inspect.get_annotations(cls).items():
             value = cls.__dict__.get(field_name)
             if isinstance(value, Parameter):
-                parameters[field_name] = Parameter(
-                    field_name,
-                    str(annotation).strip("'\""),
-                    value.doc,
-                    value.is_operand,
-                    value.default,
-                    value.unit,
-                )
+                annotation = str(written).strip("'\"")
+                parameters[field_name] = replace(value, name=field_name, annotation=annotation)
         cls.parameters = tuple(parameters.values())
         cls.operands = tuple(p for p in cls.parameters if p.is_operand)
         attributes = [p for p in cls.parameters if not p.is_operand]
@@ -311,7 +307,7 @@ class Op:
     @classmethod
     def calls_first(cls) -> bool:
         """True if the first operand is a function, which the operator calls."""
-        return bool(cls.operands) and cls.operands[0].kind == "Function"
+        return bool(cls.operands) and cls.operands[0].kind is Kind.FUNCTION
 
     @classmethod
     def is_lowered(cls) -> bool:

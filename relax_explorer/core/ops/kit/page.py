@@ -9,33 +9,35 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit.decl import ANY_OPERAND, CALLING_PHASES, Fusion, Op, Parameter
+from relax_explorer.core.ops.kit.kinds import Kind
 
 _OPERANDS = {
-    "Tensor": "tensor",
-    "Tensors": "tuple of tensors",
-    "Shape": "shape",
-    "Prim": "scalar",
-    "Prims": "tuple of scalars",
-    "DType": "dtype",
-    "str": "string",
-    "Function": "function",
-    "Arguments": "tuple of arguments",
-    "Value": "any value",
+    Kind.TENSOR: "tensor",
+    Kind.TENSORS: "tuple of tensors",
+    Kind.SHAPE: "shape",
+    Kind.PRIM: "scalar",
+    Kind.PRIMS: "tuple of scalars",
+    Kind.DTYPE: "dtype",
+    Kind.STR: "string",
+    Kind.FUNCTION: "function",
+    Kind.ARGUMENTS: "tuple of arguments",
+    Kind.VALUE: "any value",
 }
 _ATTRIBUTES = {
-    "int": "integer",
-    "float": "number",
-    "bool": "True or False",
-    "str": "string",
-    "DType": "dtype",
-    "Axes": "axis or list of axes",
-    "Ints": "integer or list of integers",
-    "IntList": "list of integers",
-    "Numbers": "number or list of numbers",
-    "int | Ints": "integer, or else list of integers",
-    "IndexMap": "index map",
-    "Expr": "scalar expression",
-    "Any": "any constant",
+    Kind.INT: "integer",
+    Kind.FLOAT: "number",
+    Kind.FLOAT_IMM: "number or FloatImm",
+    Kind.BOOL: "True or False",
+    Kind.STR: "string",
+    Kind.DTYPE: "dtype",
+    Kind.AXES: "axis or list of axes",
+    Kind.INTS: "integer or list of integers",
+    Kind.INT_LIST: "list of integers",
+    Kind.NUMBERS: "number or list of numbers",
+    Kind.INT_OR_INTS: "integer, or else list of integers",
+    Kind.INDEX_MAP: "index map",
+    Kind.EXPR: "scalar expression",
+    Kind.ANY: "any constant",
 }
 _FUSIONS = {
     Fusion.ELEMENTWISE: "element-wise: fused with any neighbour",
@@ -50,10 +52,9 @@ _FUSIONS = {
 
 def kind_words(parameter: Parameter) -> str:
     """The kind of a parameter in plain words."""
-    base_kind = parameter.kind.removesuffix(" | None")
     if parameter.is_operand:
-        return _OPERANDS[base_kind]
-    return _ATTRIBUTES[base_kind] + (" or None" if base_kind != parameter.kind else "")
+        return _OPERANDS[parameter.kind]
+    return _ATTRIBUTES[parameter.kind] + (" or None" if parameter.is_optional else "")
 
 
 def kind_phrase(parameter: Parameter) -> str:
@@ -75,9 +76,9 @@ def problems(op: type[Op]) -> list[str]:
     texts = []
     for q in op.parameters:
         known = _OPERANDS if q.is_operand else _ATTRIBUTES
-        if q.kind.removesuffix(" | None") not in known:
-            text = f"{q.name} is of the kind {q.kind}, which is none of {', '.join(known)}"
-            named = q.kind.startswith(("typing.", "<class"))
+        if q.kind not in known:
+            text = f"{q.name} is of the kind {q.annotation}, which is none of {', '.join(known)}"
+            named = q.annotation.startswith(("typing.", "<class"))
             texts.append(text + "; put the annotation in quotes" if named else text)
     operands = {*ANY_OPERAND, *[q.name for q in op.operands]}
     for property_name in ("shares", "writes"):
@@ -154,7 +155,7 @@ def errors(op: type[Op]) -> tuple[Code, ...]:
     possible = {codes.ARGUMENT_COUNT, *op.raises}
     if op.attributes:
         possible.add(codes.BAD_ATTRIBUTE)
-    if any(q.kind.removesuffix(" | None") not in ("Value", "Function", "str", "DType") for q in op.operands):
+    if any(q.kind not in (Kind.VALUE, Kind.FUNCTION, Kind.STR, Kind.DTYPE) for q in op.operands):
         possible.add(codes.WRONG_KIND)
     return tuple(sorted(possible, key=lambda code: code.id))
 

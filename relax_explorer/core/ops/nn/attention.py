@@ -15,6 +15,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64
+from relax_explorer.core.ir.prim import FloatImm
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import index
@@ -44,7 +45,7 @@ class Attention(Op, name="relax.nn.attention"):
         "added to the scores [batch, heads, queries, keys], if given; lengths of 1 are repeated, but not along the keys",
         default=None,
     )
-    scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
+    scale: FloatImm | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask")
     window_size: int | None = attr(
         None,
@@ -64,7 +65,7 @@ class Attention(Op, name="relax.nn.attention"):
         """The scale as a float32. A call with a bias becomes attention_bias."""
         attrs, scale = call.attrs, call.attrs.get("scale")
         if isinstance(scale, (int, float)):
-            attrs = attrs.having(scale=p.FloatImm(float(scale)))
+            attrs = attrs.having(scale=FloatImm(float(scale)))
         op = e.op_ref("relax.nn.attention_bias") if len(call.args) == 4 else call.op
         same = op is call.op and attrs is call.attrs
         return call if same else e.Call(op, call.args, attrs, call.sinfo_args, None, call.span)
@@ -90,7 +91,7 @@ class Attention(Op, name="relax.nn.attention"):
         key: Array,
         value: Array,
         bias: Array | None,
-        scale: p.FloatImm | float | None,
+        scale: FloatImm | float | None,
         causal_mask: str | None,
         window_size: int | None,
     ) -> Array:
@@ -216,13 +217,13 @@ def weighted(
     key: Array,
     value: Array,
     bias: Array | None,
-    scale: p.FloatImm | float | None,
+    scale: FloatImm | float | None,
     seen: Array | None,
 ) -> Array:
     """Values weighted by the softmax of the scores. `seen` marks the keys that each query sees; None means all."""
     q, k, v = (np.ascontiguousarray(np.swapaxes(wide(x), 1, 2)) for x in (query, key, value))  # for BLAS
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) if 0 < x.shape[1] < q.shape[1] else x for x in (k, v))
-    scale = scale.value if isinstance(scale, p.FloatImm) else scale
+    scale = scale.value if isinstance(scale, FloatImm) else scale
     factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = np.matmul(q, np.swapaxes(k, -1, -2)) * np.asarray(factor, q.dtype)
     scores = scores if bias is None else scores + wide(bias)
@@ -238,7 +239,7 @@ def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale:
     (b, n, h, d), m, dtype = query.shape, key.shape[1], query.dtype
     wide_kind = dtype if dtype is FLOAT64 else FLOAT32
     root = call("sqrt", cast(d, wide_kind))
-    factor = p.Div(p.FloatImm(1.0, wide_kind), root) if scale is None else scale
+    factor = p.Div(FloatImm(1.0, wide_kind), root) if scale is None else scale
 
     def product(*i: p.PrimExpr) -> p.PrimExpr:
         return p.Mul(query[i[0], i[2], i[1], i[4]], key[i[0], i[3], _head(i[1], h, key), i[4]])

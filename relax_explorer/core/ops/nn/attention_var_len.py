@@ -11,6 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.prim import FloatImm
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
@@ -53,7 +54,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
     max_seqlen_k: Tensor | None = operand(
         "like max_seqlen_q, for keys; max_seqlen_q when left out", default=None
     )
-    scale: float | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
+    scale: FloatImm | None = attr(None, "factor of the scores; 1 / sqrt(elements of a head) when None")
     causal_mask: str | None = attr(None, "TopLeft, BottomRight, or None for no mask, within each sequence")
     window_size: int | None = attr(
         None,
@@ -71,7 +72,7 @@ class AttentionVarLen(Op, name="relax.nn.attention_var_len"):
         """The scale as a float32, and the starts of keys if they are omitted."""
         attrs, args, scale = call.attrs, call.args, call.attrs.get("scale")
         if isinstance(scale, (int, float)):
-            attrs = attrs.having(scale=p.FloatImm(float(scale)))
+            attrs = attrs.having(scale=FloatImm(float(scale)))
         if 5 <= len(args) < 7:
             args = (*args, *args[len(args) - 2 : 5])
         same = attrs is call.attrs and args is call.args
