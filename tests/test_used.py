@@ -10,14 +10,14 @@ ROOT = Path(__file__).resolve().parent.parent / "relax_explorer"
 # Public names that only tests use so far, each with its purpose.
 NOT_YET = {
     "arith/assume:prove": "the explorer will answer questions about lengths on its `:` line",
-    "arith/assume:prove_under": "passes that split loops and plan memory will prove bounds under the conditions around them",
-    "arith/assume:solve": "inputs that are made up will take lengths that satisfy what a match_cast wants",
-    "check/derive:derive_function": "users register their derive functions with it, as they do packed functions",
-    "check/scope:environment": "the debugger's panes will list what an expression typed there may name",
+    "arith/assume:prove_under": "passes that split loops and plan memory will prove bounds under the surrounding conditions",
+    "arith/assume:solve": "generated inputs will have lengths that satisfy each match_cast",
+    "check/derive:derive_function": "users register their derive functions with it, like packed functions",
+    "check/scope:environment": "the debugger's panes will list the names for an expression typed there",
     "exec/shape_code:compile_shapes": "memory planning will size many runs of one program at once",
     "exec/tir_codegen:generate": "a pane will show the Python source of a kernel beside its TVMScript",
-    "ir/walk:map_blocks": "passes that change bindings one by one, and those that users write",
-    "session/inputs:make_inputs": "users of the library who want the values and no sentence about them",
+    "ir/walk:map_blocks": "passes that change bindings one by one, and passes of users",
+    "session/inputs:make_inputs": "library users who need the values without the note",
     "ir/erasure:checked_type": "the details pane will show the type beside the StructInfo",
 }
 

@@ -54,9 +54,7 @@ class Reason:
 
 
 REASONS = (
-    Reason(
-        "slice_scatter", "", "an index of buffer x1", "TVM reads outside src, and throws away what it read"
-    ),
+    Reason("slice_scatter", "", "an index of buffer x1", "TVM reads outside src, and drops the value"),
     Reason(
         "median",
         r"axis=\[0,1\]",
@@ -67,13 +65,13 @@ REASONS = (
         "eye_like",
         "dtype=",
         "float32(3, 3) and int32(3, 3)",
-        "TVM's kernel has the dtype of x, not the one asked for",
+        "TVM's kernel has the dtype of x, not the requested one",
     ),
     Reason(
         r"inspect\.tensor_(byte|elem)_offset",
         "",
         "int64() and uint64()",
-        "TVM's PrimFunc promises an int64 and returns the uint64 that it reads",
+        "TVM's PrimFunc declares int64 and returns a uint64",
     ),
 )
 
