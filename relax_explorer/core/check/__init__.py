@@ -130,7 +130,7 @@ def _unused(module: IRModule) -> Report:
                 and var is not None
                 and var not in derived.uses
                 and var.name != "_"
-                and not isinstance(var.struct_info, PrimStructInfo)  # a dimension may be computed with it
+                and not isinstance(var.struct_info, PrimStructInfo)  # a dimension may use it
             ):
                 direct = type(binding.value) is Call and type(binding.value.op).__name__ != "OpRef"
                 if not direct and not has_effect(binding.value):

@@ -25,7 +25,7 @@ class Callees:
             fields = self.fields(value.tuple) or ()
             value = fields[value.index] if 0 <= value.index < len(fields) else None
         if type(value) in _HOLDING:
-            self._values[var] = value  # type: ignore[assignment]  # not None, which holds nothing
+            self._values[var] = value  # type: ignore[assignment]  # the test excludes None
 
     def define(self, var: e.Var) -> None:
         """Record that a variable names a local function."""

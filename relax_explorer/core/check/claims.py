@@ -46,7 +46,7 @@ def annotated(
     scope.
     """
     annotation = binding.annotation
-    assert annotation is not None  # the caller looked
+    assert annotation is not None  # the caller checked this
     if (
         isinstance(annotation, s.PrimStructInfo)
         and annotation.value is None
@@ -70,7 +70,7 @@ def _check_annotation(
     verdict: Conversion,
 ) -> None:
     annotation = binding.annotation
-    assert annotation is not None  # the caller looked
+    assert annotation is not None  # the caller checked this
     cast = f"write {binding.var.name} = R.match_cast(…, {annotation})"
     if verdict is Conversion.NEVER:
         text = f"the value is {derived}, the annotation says {annotation}"
@@ -99,7 +99,7 @@ def check_return(
     A `trusted` result depends on data that the text omits. `pinned_info` and `dims` are as in `annotated`.
     """
     declared = fn.ret_struct_info
-    assert declared is not None  # the caller looked
+    assert declared is not None  # the caller checked this
     verdict = conversion(pinned_info, pinned(declared, dims))
     if verdict is Conversion.FITS or (trusted and verdict is not Conversion.NEVER):
         return

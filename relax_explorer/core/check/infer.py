@@ -216,9 +216,8 @@ class Inferrer:
     def _outer_dims(self, function: e.Expr) -> frozenset[p.PrimVar]:
         """The shape variables that a function captured. They keep their values, and a call does not bind them (errata E-51)."""
         source = self.callees.of(function)
-        holder = (
-            source if self.info(source) is self.info(function) else function
-        )  # its annotation may say less
+        # The annotation of the source may be weaker.
+        holder = source if self.info(source) is self.info(function) else function
         return self.captured.get(holder, _NO_DIMS)
 
     def pinned(self, expr: e.Expr) -> s.StructInfo:

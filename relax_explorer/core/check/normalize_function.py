@@ -269,7 +269,7 @@ class FunctionNormalizer:
 
     def _nested(self, binding: e.VarBinding) -> None:
         fn = binding.value
-        assert isinstance(fn, e.Function)  # the caller looked
+        assert isinstance(fn, e.Function)  # the caller checked this
         signature = held.renamed(function_info(fn, True), self.vars)
         early = self._var(binding.var, signature)  # a recursive closure sees itself
         self.infer.callees.define(early)
@@ -280,7 +280,7 @@ class FunctionNormalizer:
             self.report.say(codes.RECURSION_UNANNOTATED, text, fn, help=fix, spec_only=True)
         if early.struct_info is not new.struct_info:
             self.bound.discard(binding.var)
-            final = self._var(binding.var, new.struct_info)  # type: ignore[arg-type]  # normalizing gave it one
+            final = self._var(binding.var, new.struct_info)  # type: ignore[arg-type]  # the normalizer set it
             new = substitute_vars(new, {early: final})
             early = final
             self.infer.callees.define(early)
@@ -308,7 +308,7 @@ class FunctionNormalizer:
         )  # a variable whose scope ends is replaced by a new one
         new = var if stays else e.var_like(var, info)
         if var in self.bound:
-            text = f"{var.name!r} is bound a second time"
+            text = f"{var.name!r} is bound twice"
             self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
             self.rebound.append((var, self.vars.get(var, var)))
         self.bound.add(var)

@@ -94,7 +94,7 @@ def _impure_inside(value: e.Expr) -> Iterator[e.Call]:
     while stack:
         expr = stack.pop()
         if is_impure(expr, undeclared=False, by_spec=True):
-            assert isinstance(expr, e.Call)  # nothing else is impure
+            assert isinstance(expr, e.Call)  # only calls are impure
             yield expr
         parts = expr.args if type(expr) is e.Call and type(expr.op) is e.OpRef else operands(expr)
         stack.extend([part for part in parts if type(part) not in e.LEAVES])
@@ -121,9 +121,8 @@ def _of_function(fn: e.Function, assume_pure: bool) -> Iterator[Diagnostic]:
             yield _problem(
                 codes.FORCED_PURE, "the function is forced to be pure, but may have a side effect", fn
             )
-        calls = [
-            entry for entry in calls if entry[2]
-        ]  # even in a function forced to be pure, a dataflow block must have no effects
+        # Even in a function forced to be pure, a dataflow block must have no effects.
+        calls = [entry for entry in calls if entry[2]]
     for call, binding, inside in calls:
         place = call if call.span else binding
         code = codes.IMPURE_IN_DATAFLOW if inside else codes.IMPURE_IN_PURE

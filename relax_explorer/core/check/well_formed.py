@@ -127,7 +127,7 @@ class _Scopes:
 
     def _define(self, var: e.Var, place: object) -> None:
         if var in self.bound:
-            self._say(codes.BOUND_TWICE, f"{var.name!r} is bound a second time", place)
+            self._say(codes.BOUND_TWICE, f"{var.name!r} is bound twice", place)
         self.bound.add(var)
         self._before.append((var, self.vars.get(var)))
         self.vars[var] = self.depth if type(var) is e.DataflowVar else _EVERYWHERE
@@ -166,7 +166,7 @@ class _Scopes:
 
     def _element(self, info: s.StructInfo, place: object) -> None:
         """Report impossible lengths, dtypes and scalars, also inside tuples and signatures of functions."""
-        if type(info) is s.TensorStructInfo:  # most are
+        if type(info) is s.TensorStructInfo:  # the common case
             self._tensor(info, place)
             return
         parts = [info]
