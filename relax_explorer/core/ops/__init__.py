@@ -90,8 +90,8 @@ FAMILIES: tuple[str, ...] = (
 
 @cache
 def table() -> dict[str, type[Op]]:
-    """Every operator by name, in reading order; registered ones come last."""
-    found: dict[str, type[Op]] = {}
+    """All operators by name, in reading order. Registered ones come last."""
+    operators: dict[str, type[Op]] = {}
     for family in FAMILIES:
         for value in vars(import_module(f"relax_explorer.core.ops.{family}")).values():
             if (
@@ -100,24 +100,24 @@ def table() -> dict[str, type[Op]]:
                 and value.name
                 and value.__module__.endswith(f".{family}")
             ):
-                found[value.name] = value
-    return found
+                operators[value.name] = value
+    return operators
 
 
 def find(name: str) -> type[Op] | None:
-    """The operator called `name` (with its `relax.` prefix), None when there is none."""
+    """The operator called `name` (with its `relax.` prefix), or None."""
     return table().get(name)
 
 
 def get(name: str) -> type[Op]:
-    """The operator called `name`; raises KeyError, with near names, when there is none."""
-    hit = find(name) or find(f"relax.{name}")
-    if hit is None:
+    """The operator called `name`. Raises KeyError with similar names if there is none."""
+    op = find(name) or find(f"relax.{name}")
+    if op is None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, table(), 3)
         raise KeyError(f"no operator {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    return hit
+    return op
 
 
 def names() -> list[str]:
@@ -127,10 +127,10 @@ def names() -> list[str]:
 
 def by_phase() -> dict[str, list[str]]:
     """The names of all operators, grouped by the first phase whose programs may call them."""
-    found: dict[str, list[str]] = {phase.value: [] for phase in CALLING_PHASES}
+    phases: dict[str, list[str]] = {phase.value: [] for phase in CALLING_PHASES}
     for name, op in table().items():
-        found[op.phase].append(name)
-    return found
+        phases[op.phase].append(name)
+    return phases
 
 
 _OWN: set[str] = set()  # names that users registered

@@ -127,15 +127,13 @@ class RedistributeReplicaToShard(Collective, name="relax.dist.redistribute_repli
         info = rules.tensor(at, input, "input")
         need_workers(at, num_workers)
         part = divided(at, info, num_workers, axis, "input")
-        where = spread(info)
-        if where is None:
+        sharding = spread(info)
+        if sharding is None:
             return s.TensorStructInfo(part.shape, part.dtype, part.ndim, info.vdevice)
-        if where.parts != ["R"]:
-            text = (
-                f"input is spread as {where.placement}, a copy on each device of a mesh of one axis is needed"
-            )
+        if sharding.parts != ["R"]:
+            text = f"input is spread as {sharding.placement}, a copy on each device of a mesh of one axis is needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, input=f"this is {info}", help="use R.dist.redistribute")
-        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, Sharding(where.mesh, f"S[{axis}]"))
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, Sharding(sharding.mesh, f"S[{axis}]"))
 
 
 class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
@@ -152,9 +150,9 @@ class CallTirLocalView(CallKernel, name="relax.dist.call_tir_local_view"):
         """The StructInfo in out_ty: distributed tensors."""
         whole = CallKernel.infer(at, *args)
         for info in whole.fields if isinstance(whole, s.TupleStructInfo) else (whole,):
-            where = spread(info)
-            if where is None or not isinstance(info, s.TensorStructInfo):
+            sharding = spread(info)
+            if sharding is None or not isinstance(info, s.TensorStructInfo):
                 text = f"out_ty has {info}, a distributed tensor is needed"
                 raise at.fail(codes.ARGUMENT_INFO, text, help="state R.DTensor(…)")
-            _need_mesh_rank(at, where.mesh, placement_of(at, where.placement, info.ndim))
+            _need_mesh_rank(at, sharding.mesh, placement_of(at, sharding.placement, info.ndim))
         return whole

@@ -273,7 +273,7 @@ def maybe_tensors(at: Site, **given: s.StructInfo) -> None:
             rules.tensor(at, info, name)
 
 
-def need_shape_of(at: Site, grad: s.StructInfo, operand: s.StructInfo, what: str) -> None:
+def need_shape_of(at: Site, grad: s.StructInfo, operand: s.StructInfo, subject: str) -> None:
     """Refuse a gradient whose shape is known to differ from the shape of the differentiated value."""
     if not isinstance(grad, s.TensorStructInfo) or not isinstance(operand, s.TensorStructInfo):
         return
@@ -282,5 +282,7 @@ def need_shape_of(at: Site, grad: s.StructInfo, operand: s.StructInfo, what: str
     pairs = zip(operand.dims or (), grad.dims or (), strict=False)
     if operand.dims is not None and any(at.equal(a, b) is Answer.NO for a, b in pairs):
         shape = rules.text(grad.dims or ())
-        text = f"output_grad has the shape {shape}, {rules.text(operand.dims)} is needed, the shape of {what}"
+        text = (
+            f"output_grad has the shape {shape}, {rules.text(operand.dims)} is needed, the shape of {subject}"
+        )
         raise at.fail(codes.DIMS_DIFFER, text, output_grad=f"this is {grad}")

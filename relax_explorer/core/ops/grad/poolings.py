@@ -226,10 +226,10 @@ class AvgPool2dBackward(PoolBackward, name="relax.grad.avg_pool2d_backward", spa
             return share(cast(grad[i], x.dtype), counts)
 
         parts = te.compute("pool_share", grad.shape, part)
-        made = cls.gathered(
+        gradient = cls.gathered(
             te, x, grad, lambda window, taps: parts[window], pool_size, strides, padding, dilation
         )
-        return tiled_stage(te, made, _AXES, layout)
+        return tiled_stage(te, gradient, _AXES, layout)
 
 
 def _in_axes(te: Te, x: Tensor, layout: str) -> Tensor:

@@ -59,10 +59,10 @@ class AffineGrid(Op, name="relax.image.affine_grid"):
             text = f"size is {size}, lengths of at least 0 are needed"
             raise at.fail(codes.BAD_ATTRIBUTE, text, size=f"this is {size}")
         rank = size.ndim
-        wanted = (rank, rank + 1)
-        for have, length in zip((x.dims or ())[1:], wanted, strict=False):
+        expected = (rank, rank + 1)
+        for have, length in zip((x.dims or ())[1:], expected, strict=False):
             if rank > 0 and at.equal(have, p.IntImm(length)) is Answer.NO:
-                text = f"data has maps of shape {rules.text(x.dims[1:] if x.dims else ())}, ({wanted[0]}, {wanted[1]}) is needed for size"
+                text = f"data has maps of shape {rules.text(x.dims[1:] if x.dims else ())}, ({expected[0]}, {expected[1]}) is needed for size"
                 raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {x}", size=f"{rank} lengths")
         if x.dims is None or size.values is None:
             return s.TensorStructInfo(None, x.dtype, rank + 2 if rank > 0 else -1)

@@ -87,10 +87,12 @@ class Resize(Spatial):
         """The region as floats, the start and the end of each axis."""
         attrs, number = call.attrs, 2 * len(cls.spatial)
         roi = attrs.get("roi")
-        wanted = (0.0,) * number if roi is None else roi if isinstance(roi, tuple) else (roi,) * number
-        if not all(isinstance(item, (p.PrimExpr, int, float)) for item in wanted):
+        numbers = (0.0,) * number if roi is None else roi if isinstance(roi, tuple) else (roi,) * number
+        if not all(isinstance(item, (p.PrimExpr, int, float)) for item in numbers):
             return call  # not a region; inference reports it
-        floats = tuple([item if isinstance(item, p.PrimExpr) else p.FloatImm(float(item)) for item in wanted])
+        floats = tuple(
+            [item if isinstance(item, p.PrimExpr) else p.FloatImm(float(item)) for item in numbers]
+        )
         if floats == roi:
             return call
         return e.Call(call.op, call.args, attrs.having(roi=floats), call.sinfo_args, None, call.span)

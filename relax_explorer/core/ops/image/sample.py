@@ -84,10 +84,10 @@ class GridSample(Op, name="relax.image.grid_sample"):
             "method": (method, METHODS[:2] if volumes else METHODS),
             "padding_mode": (padding_mode, PADDINGS),
         }
-        for name, (word, known) in words.items():
-            if word not in known:
+        for name, (word, allowed) in words.items():
+            if word not in allowed:
                 raise at.fail(
-                    codes.BAD_ATTRIBUTE, f"{name} is {word!r}, it must be one of {', '.join(known)}"
+                    codes.BAD_ATTRIBUTE, f"{name} is {word!r}, it must be one of {', '.join(allowed)}"
                 )
         if places.dims is not None and at.equal(places.dims[1], p.IntImm(len(spatial))) is Answer.NO:
             text = f"grid has {places.dims[1]} numbers in its second axis, {len(spatial)} for each place are needed"
@@ -191,10 +191,10 @@ def _taps(place: Any, length: int, method: str, padding: str, align_corners: boo
         return [(np.rint(place).astype(np.int64), np.ones_like(place))]
     low = np.floor(place)
     weights = weights_of(place - low, "cubic" if method == "bicubic" else "linear", _CUBIC_ALPHA)
-    found = {tap: (low + tap) for tap in weights}
+    positions = {tap: (low + tap) for tap in weights}
     if method == "bicubic":
-        found = {tap: _padded_array(at, length, padding, align_corners) for tap, at in found.items()}
-    return [(found[tap].astype(np.int64), weight) for tap, weight in weights.items()]
+        positions = {tap: _padded_array(at, length, padding, align_corners) for tap, at in positions.items()}
+    return [(positions[tap].astype(np.int64), weight) for tap, weight in weights.items()]
 
 
 def _padded_array(place: Any, length: int, padding: str, align_corners: bool) -> Any:

@@ -142,10 +142,10 @@ class CallKernel(InDestination):
         """The StructInfo in out_ty: a tensor of written shape and dtype, or a tuple of such tensors."""
         given = at.arg("func")
         if given is not None and not isinstance(given, e.GlobalVar):
-            what = "a packed function" if isinstance(given, e.ExternFunc) else str(given.struct_info)
-            text = f"func is {what}, a PrimFunc of the module is needed"
+            callee = "a packed function" if isinstance(given, e.ExternFunc) else str(given.struct_info)
+            text = f"func is {callee}, a PrimFunc of the module is needed"
             raise at.fail(
-                codes.NOT_CALLABLE, text, func=f"this is {what}", help="use R.call_dps_packed for others"
+                codes.NOT_CALLABLE, text, func=f"this is {callee}", help="use R.call_dps_packed for others"
             )
         return InDestination.infer(at, *args)
 

@@ -95,10 +95,10 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
     def infer(at: Site, data: s.StructInfo, dst_vdevice: object) -> s.StructInfo:
         """The shape and dtype of data, on the device."""
         info = rules.tensor(at, data, "data")
-        where = VDevice.read(str(dst_vdevice)) if isinstance(dst_vdevice, str) else info.vdevice
-        if isinstance(where, VDevice):
-            need_device(at, where)
-        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, where)
+        device = VDevice.read(str(dst_vdevice)) if isinstance(dst_vdevice, str) else info.vdevice
+        if isinstance(device, VDevice):
+            need_device(at, device)
+        return s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
 
 
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):

@@ -120,17 +120,15 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
         element_dtype = need_dtype(at)
         need_device(at, runtime_device_index, "runtime_device_index")
         need_text(at, "storage_scope")
-        known = need_shape(at, shape, "shape")
+        dims = need_shape(at, shape, "shape")
         if type(at.arg("shape")) is not e.ShapeExpr:
             raise at.fail(
                 codes.WRONG_KIND,
                 "shape is a value, its lengths must be written out",
                 shape="write R.shape([…])",
             )
-        need_lengths(at, known)
-        return (
-            at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(known.values, element_dtype)
-        )
+        need_lengths(at, dims)
+        return at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(dims.values, element_dtype)
 
 
 class AllocStorage(Lowered):

@@ -92,11 +92,11 @@ def _is_left_out(info: s.StructInfo | None) -> bool:
 
 def _has_own_dtype(at: Site) -> bool:
     """True if the view keeps the dtype of the tensor: the operand is omitted or the null value."""
-    given = at.arg("dtype")
-    if given is None or (type(given) is e.Tuple and not given.fields):
+    argument = at.arg("dtype")
+    if argument is None or (type(argument) is e.Tuple and not argument.fields):
         return True
-    made = at.definitions.get(given) if isinstance(given, e.Var) else given
-    return type(made) is e.Call and getattr(made.op, "name", "") == "relax.null_value"
+    value = at.definitions.get(argument) if isinstance(argument, e.Var) else argument
+    return type(value) is e.Call and getattr(value.op, "name", "") == "relax.null_value"
 
 
 def _dtype_of_view(at: Site) -> DType | None:
@@ -136,13 +136,13 @@ def _check_bounds(
     if whole.dtype is None or view.dtype is None:
         if not has_dtype or offset is not rules.ZERO:
             return
-        held, needed, unit = rules.volume(whole.dims), rules.volume(view.dims), "elements"
+        available, needed, unit = rules.volume(whole.dims), rules.volume(view.dims), "elements"
     else:
-        held = p.Mul(rules.volume(whole.dims), p.IntImm(_bytes(whole.dtype)))
+        available = p.Mul(rules.volume(whole.dims), p.IntImm(_bytes(whole.dtype)))
         needed = p.Add(p.Mul(rules.volume(view.dims), p.IntImm(_bytes(view.dtype))), offset)
         unit = "bytes"
-    if at_least(p.Sub(held, needed), 0) is Answer.NO:
-        text = f"the view ends at {simplify(needed)} {unit}, the tensor at {simplify(held)}"
+    if at_least(p.Sub(available, needed), 0) is Answer.NO:
+        text = f"the view ends at {simplify(needed)} {unit}, the tensor at {simplify(available)}"
         labels = {"data": f"this is {whole}"}
         if at.arg("shape") is not None:
             labels["shape"] = f"the view has the shape {rules.text(view.dims)}"

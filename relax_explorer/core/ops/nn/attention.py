@@ -179,15 +179,15 @@ def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None
     """Refuse queries, keys and values of mismatched lengths."""
     names = [q.name for q in at.op.operands] if at.op is not None else ["query", "key", "value"]
     query, key, value = names[:3]
-    for a, b, left, right, what in (
+    for a, b, left, right, measure in (
         (q[0], k[0], query, key, "the batch"),
         (q[3], k[3], query, key, "the head size"),
         (k[0], v[0], key, value, "the batch"),
         (k[1], v[1], key, value, "the number of positions"),
     ):
         if at.equal(a, b) is Answer.NO:
-            text = f"{left} has {what} {a}, {right} has {b}: they must agree"
-            raise at.fail(codes.DIMS_DIFFER, text, **{left: f"{what} {a}", right: f"{what} {b}"})
+            text = f"{left} has {measure} {a}, {right} has {b}: they must agree"
+            raise at.fail(codes.DIMS_DIFFER, text, **{left: f"{measure} {a}", right: f"{measure} {b}"})
     for heads, name in ((k[2], key), (v[2], value)):
         both = isinstance(q[2], p.IntImm) and isinstance(heads, p.IntImm)
         if both and (not heads.value or q[2].value % heads.value):  # type: ignore[attr-defined]  # literals
@@ -255,10 +255,10 @@ def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale:
 
 def _head(i: p.PrimExpr, heads: p.PrimExpr, x: Tensor) -> p.PrimExpr:
     """The key or value head that a query head uses."""
-    own = x.shape[2]
-    if own is heads:
+    groups = x.shape[2]
+    if groups is heads:
         return i
-    return rules.ZERO if own is rules.ONE else p.FloorDiv(i, simplify(p.FloorDiv(heads, own)))
+    return rules.ZERO if groups is rules.ONE else p.FloorDiv(i, simplify(p.FloorDiv(heads, groups)))
 
 
 def weighted_stage(te: Te, scores: Tensor, value: Tensor, seen: Seen | None) -> Tensor:

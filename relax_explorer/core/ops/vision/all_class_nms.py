@@ -61,10 +61,10 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         """
         places, marks = rules.tensor(at, boxes, "boxes"), rules.tensor(at, scores, "scores")
         limits = (max_output_boxes_per_class, iou_threshold, score_threshold)
-        for name, given in zip(
+        for name, operand_info in zip(
             ("max_output_boxes_per_class", "iou_threshold", "score_threshold"), limits, strict=True
         ):
-            rules.tensor(at, given, name)
+            rules.tensor(at, operand_info, name)
         for name, info in (("boxes", places), ("scores", marks)):
             if info.ndim != 3:
                 has = f"has rank {info.ndim}" if info.ndim >= 0 else "has no known rank"
@@ -120,30 +120,30 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
             return rows, np.array([len(rows)], np.int64)
         flat = kept.reshape(batch, -1)
         first = np.argsort(~flat, axis=1, kind="stable")
-        there = np.take_along_axis(flat, first, 1)
+        is_selected = np.take_along_axis(flat, first, 1)
         numbers = np.stack(
             [first // max(count, 1), np.take_along_axis(ranks.reshape(batch, -1), first, 1)], -1
         )
         marks = np.take_along_axis(ranked.reshape(batch, -1), first, 1)
-        indices = np.where(there[..., None], numbers, 0).astype(np.int64)
-        return indices, np.where(there, marks, 0).astype(np.float32), flat.sum(1).astype(np.int64)
+        indices = np.where(is_selected[..., None], numbers, 0).astype(np.int64)
+        return indices, np.where(is_selected, marks, 0).astype(np.float32), flat.sum(1).astype(np.int64)
 
     @staticmethod
     def unfold(build: Emitter, call: e.Call, infos: list[s.StructInfo]) -> e.Expr:
         """A kernel that selects boxes; for ONNX, a slice of the filled rows follows."""
         for q, info in zip(AllClassNonMaxSuppression.operands, infos, strict=True):
             need_known(info, q.name)
-        known = [info for info in infos if isinstance(info, s.TensorStructInfo)]
+        tensors = [info for info in infos if isinstance(info, s.TensorStructInfo)]
         if call.attrs["output_format"] == "tensorflow":
             out = call.struct_info
             assert out is not None  # it was inferred
-            return build.call_te("all_class_non_max_suppression", _padded, call.args, known, out)
-        rows = simplify(rules.volume(known[1].dims or ()))
+            return build.call_te("all_class_non_max_suppression", _padded, call.args, tensors, out)
+        rows = simplify(rules.volume(tensors[1].dims or ()))
         table = s.TensorStructInfo((rows, p.IntImm(3)), INT64)
         total = s.TensorStructInfo((rules.ONE,), INT64)
         out = s.TupleStructInfo((table, total))
         both = build.emit(
-            build.call_te("all_class_non_max_suppression", _rows, call.args, known, out), "selected"
+            build.call_te("all_class_non_max_suppression", _rows, call.args, tensors, out), "selected"
         )
         rows_found = build.emit(e.TupleGetItem(both, 0), "rows")
         count = build.emit(e.TupleGetItem(both, 1), "count")

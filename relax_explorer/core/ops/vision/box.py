@@ -20,10 +20,10 @@ def need_column(at: Site, name: str, value: int, least: int, columns: p.PrimExpr
     """Refuse a column index that boxes lack."""
     if value < least or (isinstance(columns, p.IntImm) and value >= columns.value):
         last = columns.value - 1 if isinstance(columns, p.IntImm) else None
-        wanted = f"at least {least}" if last is None or last < least else f"{least} to {last}"
+        expected = f"at least {least}" if last is None or last < least else f"{least} to {last}"
         has = "" if last is None else f", and a box of data has {columns} numbers"
         labels = {} if last is None else {"data": f"{columns} numbers for each box"}
-        raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value}, {wanted} is needed{has}", **labels)
+        raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {value}, {expected} is needed{has}", **labels)
 
 
 class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
@@ -79,11 +79,13 @@ class GetValidCounts(Op, name="relax.vision.get_valid_counts"):
             valid &= data[..., id_index] >= np.asarray(0, data.dtype)
         order = np.argsort(~valid, axis=1, kind="stable")
         counts = valid.sum(axis=1)
-        there = np.arange(data.shape[1]) < counts[:, None]
-        made = np.where(
-            there[..., None], np.take_along_axis(data, order[..., None], 1), np.asarray(-1).astype(data.dtype)
+        is_kept = np.arange(data.shape[1]) < counts[:, None]
+        boxes = np.where(
+            is_kept[..., None],
+            np.take_along_axis(data, order[..., None], 1),
+            np.asarray(-1).astype(data.dtype),
         )
-        return counts.astype(np.int32), made, np.where(there, order, -1).astype(np.int32)
+        return counts.astype(np.int32), boxes, np.where(is_kept, order, -1).astype(np.int32)
 
     @staticmethod
     def legalize(
@@ -256,11 +258,11 @@ def _check_lengths(
 ) -> None:
     """Refuse literal lengths that don't fit."""
 
-    def fits(name: str, what: str, have: p.PrimExpr, expected: p.PrimExpr | int, why: str) -> None:
+    def fits(name: str, measure: str, have: p.PrimExpr, expected: p.PrimExpr | int, why: str) -> None:
         value = expected.value if isinstance(expected, p.IntImm) else expected
         if isinstance(have, p.IntImm) and isinstance(value, int) and have.value != value:
-            text = f"{name} has {what} {have}, {value} is needed{why}"
-            raise at.fail(codes.DIMS_DIFFER, text, **{name: f"{what} {have}"})
+            text = f"{name} has {measure} {have}, {value} is needed{why}"
+            raise at.fail(codes.DIMS_DIFFER, text, **{name: f"{measure} {have}"})
 
     if offsets is not None:
         if isinstance(offsets[1], p.IntImm) and offsets[1].value % 4:

@@ -105,16 +105,16 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         ranks = order(np.where(place < valid_count[:, None], data[..., score], _least(data.dtype)), 1, True)
         keep = np.clip(valid_count.astype(np.int64), 0, data.shape[1])
         keep = np.minimum(keep, attrs["top_k"]) if attrs["top_k"] > 0 else keep
-        there = place < keep[:, None]
+        is_box = place < keep[:, None]
         minus = np.asarray(-1, data.dtype)
-        boxes = np.where(there[..., None], np.take_along_axis(data, ranks[..., None], 1), minus)
-        named = np.where(there, ranks, -1)
+        boxes = np.where(is_box[..., None], np.take_along_axis(data, ranks[..., None], 1), minus)
+        named = np.where(is_box, ranks, -1)
         if soft:
-            count = _soften(boxes, named, there, attrs)
+            count = _soften(boxes, named, is_box, attrs)
             boxes = np.where((place < count[:, None])[..., None], boxes, minus)
             named = np.where(place < count[:, None], named, -1)
         else:
-            _suppress(boxes, named, there, attrs)
+            _suppress(boxes, named, is_box, attrs)
         if attrs["return_indices"]:
             first = np.argsort(named < 0, axis=1, kind="stable")
             packed = np.take_along_axis(named, first, 1)
@@ -163,20 +163,20 @@ def _same(boxes: Array, best: Array, attrs: dict[str, Any]) -> Array:
     return result
 
 
-def _suppress(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> None:
+def _suppress(boxes: Array, named: Array, is_box: Array, attrs: dict[str, Any]) -> None:
     """Drop boxes that overlap a better one, in place."""
     score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
     count = np.zeros(len(boxes), np.int64)
     place = np.arange(boxes.shape[1])
     for j in range(boxes.shape[1]):
-        good = there[:, j] & (boxes[:, j, score] > 0) & ((count < most) | (most <= 0))
+        good = is_box[:, j] & (boxes[:, j, score] > 0) & ((count < most) | (most <= 0))
         count += good
         best = boxes[:, j : j + 1]
         near = overlap(best[..., first : first + 4], boxes[..., first : first + 4]) >= boxes.dtype.type(
             attrs["iou_threshold"]
         )
         gone = (
-            good[:, None] & near & there & (place > j) & (boxes[..., score] > 0) & _same(boxes, best, attrs)
+            good[:, None] & near & is_box & (place > j) & (boxes[..., score] > 0) & _same(boxes, best, attrs)
         )
         boxes[..., score][gone] = -1
         named[gone] = -1
@@ -184,7 +184,7 @@ def _suppress(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -
         named[~good, j] = -1
 
 
-def _soften(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> Array:
+def _soften(boxes: Array, named: Array, is_box: Array, attrs: dict[str, Any]) -> Array:
     """Move the best remaining box to the front and lower the scores of boxes that overlap it. Returns the number of kept boxes."""
     score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
     element = boxes.dtype.type
@@ -192,7 +192,7 @@ def _soften(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> 
     count, rows = np.zeros(len(boxes), np.int64), np.arange(len(boxes))
     place = np.arange(boxes.shape[1])
     for _ in range(boxes.shape[1]):
-        left = there & (place >= count[:, None]) & (named >= 0) & (boxes[..., score] > least)
+        left = is_box & (place >= count[:, None]) & (named >= 0) & (boxes[..., score] > least)
         active = left.any(axis=1) & ((count < most) | (most <= 0))
         if not active.any():
             break
@@ -203,7 +203,7 @@ def _soften(boxes: Array, named: Array, there: Array, attrs: dict[str, Any]) -> 
         top = boxes[rows, np.minimum(count, boxes.shape[1] - 1)][:, None]
         share = overlap(top[..., first : first + 4], boxes[..., first : first + 4]).astype(boxes.dtype)
         others = (
-            active[:, None] & there & (place > count[:, None]) & (named >= 0) & (boxes[..., score] > least)
+            active[:, None] & is_box & (place > count[:, None]) & (named >= 0) & (boxes[..., score] > least)
         )
         others &= _same(boxes, top, attrs)
         near = share >= element(attrs["iou_threshold"])
@@ -400,13 +400,13 @@ class _Stages:
         def keep(j: p.PrimVar) -> Stmt:
             name = cast(self.named[(i, j)], INT64)
             take = loops.store(self.called, (i, count), self.indices[(i, name)])
-            more = loops.store(self.total, (i, 0), p.Add(count, rules.ONE))
-            return loops.when(p.LE(rules.ZERO, name), loops.seq(take, more))
+            increment = loops.store(self.total, (i, 0), p.Add(count, rules.ONE))
+            return loops.when(p.LE(rules.ZERO, name), loops.seq(take, increment))
 
-        rest = loops.loop(
+        clear = loops.loop(
             self.boxes, lambda j: loops.when(p.LE(count, j), loops.store(self.called, (i, j), -1))
         )
-        return loops.seq(loops.store(self.total, (i, 0), 0), loops.loop(self.boxes, keep), rest)
+        return loops.seq(loops.store(self.total, (i, 0), 0), loops.loop(self.boxes, keep), clear)
 
     def packed(self, i: p.PrimExpr, packed_boxes: Tensor) -> Stmt:
         """The boxes with a nonnegative score first."""

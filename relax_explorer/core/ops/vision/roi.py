@@ -129,11 +129,11 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         horizontal = _samples(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1], sample_ratio, aligned)
         (wy, sy), (wx, sx) = vertical, horizontal
         values = np.einsum("rpgh,rchw,rqkw->rcpqgk", wy, number, wx, optimize=True)
-        there = (sy[:, :, None] & sx[:, None, :])[:, None, None, None]
+        is_inside = (sy[:, :, None] & sx[:, None, :])[:, None, None, None]
         if mode == "avg":
-            result = np.sum(np.where(there, values, 0), (-1, -2)) / np.maximum(there.sum((-1, -2)), 1)
+            result = np.sum(np.where(is_inside, values, 0), (-1, -2)) / np.maximum(is_inside.sum((-1, -2)), 1)
         else:
-            result = np.max(np.where(there, values, -np.inf), (-1, -2), initial=-np.inf)
+            result = np.max(np.where(is_inside, values, -np.inf), (-1, -2), initial=-np.inf)
             result = np.maximum(result, np.finfo(images.dtype).min if images.dtype.kind == "f" else -np.inf)
         return np.ascontiguousarray(np.transpose(result, ["NCHW".index(axis) for axis in layout])).astype(
             data.dtype
@@ -293,10 +293,10 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
         columns = _bins(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1])
         low: float = -np.inf if images.dtype.kind == "f" else limit_of(lowest, images).item()
         lines = np.max(np.where(rows[:, None, :, :, None], number[:, :, None], low), 3, initial=low)
-        made = np.max(np.where(columns[:, None, None], lines[:, :, :, None], low), 4, initial=low)
+        maxima = np.max(np.where(columns[:, None, None], lines[:, :, :, None], low), 4, initial=low)
         filled = np.any(rows, 2)[:, :, None] & np.any(columns, 2)[:, None, :]
         empty = ~filled[:, None]
-        return np.where(empty, 0, made).astype(data.dtype)
+        return np.where(empty, 0, maxima).astype(data.dtype)
 
     @staticmethod
     def legalize(
@@ -329,10 +329,10 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
             low = p.FloatImm(float("-inf"), data.dtype) if data.dtype.is_float else lowest(data.dtype)
             start = where(empty, p.as_prim(0, data.dtype), low)
             area = (p.Max(p.Sub(bottom, top), rules.ZERO), p.Max(p.Sub(right, left), rules.ZERO))
-            known = [loops.store(edges, (*i, n), value) for n, value in enumerate(ends)]
+            edge_stores = [loops.store(edges, (*i, n), value) for n, value in enumerate(ends)]
             return loops.seq(
                 loops.check_index(image, data.shape[0]),
-                *known,
+                *edge_stores,
                 loops.store(result, i, start),
                 loops.grid(area, pixel),
             )
