@@ -62,7 +62,7 @@ class Hasher:
             elif part_type in _KEPT:
                 self._tokens.append(self._texts.get(part) or self._kept(part))
             elif isinstance(part, p.PrimExpr) and part_type is not p.PrimVar:
-                stack.append(self._prim(part))
+                self._tokens.append(self._texts.get(part) or self._prims(part))
             else:
                 self._one(part)
 
@@ -106,14 +106,26 @@ class Hasher:
         for value in values:
             self.feed(value)
 
-    def _prim(self, value: p.PrimExpr) -> tuple[p.PrimExpr, ...]:
-        """Add a scalar expression without its operands, and return these."""
-        self.token(type(value).__name__, value.dtype)
-        if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):
-            self._other(value.value)
-        elif type(value) is p.PrimCall:
-            self.token(value.op, value.keywords)
-        return value.children()
+    def _prims(self, root: p.PrimExpr) -> str:
+        """The text of a scalar expression, which is cached. The numbers of its variables stay."""
+        outside, self._tokens = self._tokens, []
+        stack = [root]
+        while stack:
+            value = stack.pop()
+            if type(value) is p.PrimVar:
+                self.number(value)
+                continue
+            self.token(type(value).__name__, value.dtype)
+            if isinstance(value, (p.IntImm, p.FloatImm, p.PrimString)):
+                self._other(value.value)
+            elif type(value) is p.PrimCall:
+                self.token(value.op, value.keywords)
+            children = value.children()
+            self._tokens.append(f"[{len(children)}")
+            stack.extend(reversed(children))
+        text = self._texts[root] = _joined(self._tokens)
+        self._tokens = outside
+        return text
 
     def _info(self, value: s.StructInfo) -> None:
         self.token(type(value).__name__)
@@ -141,36 +153,53 @@ class Hasher:
         self.feed(value.ret_struct_info)
         self.feed(value.body)
 
-    def _block(self, value: e.BindingBlock) -> None:
-        self.token(type(value).__name__, len(value.bindings))
-        for binding in value.bindings:
-            self._tokens.append(type(binding).__name__)
-            if type(binding.value) is e.Function and binding.var is not None:
-                self.number(binding.var)
-            if not self._plain_call(binding.value):
-                self.feed(binding.value)
-            if isinstance(binding, e.MatchCast):
-                self.feed(binding.struct_info)
-            var = binding.var
-            if var is not None:
-                self.number(var)
-                self._tokens.append("D" if type(var) is e.DataflowVar else "V")
-                info = var.struct_info
-                text = None if info is None else self._texts.get(info)
-                if text is None:
-                    self.feed(info)
-                else:
-                    self._tokens.append(text)
+    def _block(self, block: e.BindingBlock) -> None:
+        self.token(type(block).__name__, len(block.bindings))
+        for binding in block.bindings:
+            value = binding.value
+            if (
+                type(value) is not e.Call
+                or isinstance(binding, e.MatchCast)
+                or not self._plain_call(binding.var, value)
+            ):
+                self._binding(binding)
 
-    def _plain_call(self, value: e.Expr) -> bool:
-        """Add an operator call on numbered variables, which is the most frequent binding. Otherwise return False."""
-        if type(value) is not e.Call or value.sinfo_args:
+    def _binding(self, binding: e.Binding) -> None:
+        """Add any binding."""
+        var = binding.var
+        self._tokens.append(type(binding).__name__)
+        if type(binding.value) is e.Function and var is not None:
+            self.number(var)
+        self.feed(binding.value)
+        if isinstance(binding, e.MatchCast):
+            self.feed(binding.struct_info)
+        if var is not None:
+            self.number(var)
+            self._tokens.append(_VARS[type(var)])
+            self.feed(var.struct_info)
+
+    def _plain_call(self, var: e.Var | None, call: e.Call) -> bool:
+        """Add a binding of an operator call on numbered variables, the most frequent one. Otherwise return False."""
+        if call.sinfo_args or var is None:
             return False
-        op, attrs = self._texts.get(value.op), self._texts.get(value.attrs)
-        args = [number for arg in value.args if (number := self._numbers.get(arg)) is not None]
-        if op is None or attrs is None or len(args) < len(value.args):
+        texts, numbers = self._texts, self._numbers
+        op, attrs, info = texts.get(call.op), texts.get(call.attrs), texts.get(var.struct_info)
+        args = [number for arg in call.args if (number := numbers.get(arg)) is not None]
+        if op is None or attrs is None or info is None or len(args) < len(call.args):
             return False
-        self._tokens += ["call", op, f"[{len(args)}", *args, attrs, "[0"]
+        number = numbers.get(var) or self._numbered(var)
+        self._tokens += [
+            "VarBinding",
+            "call",
+            op,
+            f"[{len(args)}",
+            *args,
+            attrs,
+            "[0",
+            number,
+            _VARS[type(var)],
+            info,
+        ]
         return True
 
     def _module(self, value: IRModule) -> None:
@@ -180,6 +209,9 @@ class Hasher:
             self.token(Hasher().hash(value.functions[name]))
         self.feed(value.attrs)
         self.feed(value.global_infos)
+
+
+_VARS = {e.Var: "V", e.DataflowVar: "D"}
 
 
 def _joined(tokens: list[str]) -> str:

@@ -48,11 +48,11 @@ class Names(dict[Any, str]):
         if base == "_":  # several unused results may share this name
             self[var] = "_"
             return "_"
-        count = self._next.get(base, 0)
-        while name in self._used:
-            count += 1
-            name = f"{base}_{count}"
-        if count:
+        if name in self._used:
+            count = self._next.get(base, 0)
+            while name in self._used:
+                count += 1
+                name = f"{base}_{count}"
             self._next[base] = count
         self._used.add(name)
         self[var] = name
