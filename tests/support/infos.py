@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from relax_explorer.core.exec.scalars import evaluate
-from relax_explorer.core.exec.values import Dims, Shape
+from relax_explorer.core.exec.values import Lengths, Shape
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT32, INT64
@@ -80,7 +80,7 @@ environments = st.fixed_dictionaries({variable: st.integers(0, 4) for variable i
 
 
 @st.composite
-def values(draw: st.DrawFn, info: s.StructInfo, dims: Dims) -> Any:
+def values(draw: st.DrawFn, info: s.StructInfo, dims: Lengths) -> Any:
     """A value that `info` describes, functions excepted."""
     if isinstance(info, s.TupleStructInfo):
         return tuple([draw(values(field, dims)) for field in info.fields])
@@ -94,7 +94,9 @@ def values(draw: st.DrawFn, info: s.StructInfo, dims: Dims) -> Any:
     return draw(values(draw(st.sampled_from([s.TensorStructInfo(), s.ShapeStructInfo(), s.VOID])), dims))
 
 
-def _lengths(draw: st.DrawFn, known: tuple[p.PrimExpr, ...] | None, rank: int, dims: Dims) -> tuple[int, ...]:
+def _lengths(
+    draw: st.DrawFn, known: tuple[p.PrimExpr, ...] | None, rank: int, dims: Lengths
+) -> tuple[int, ...]:
     if known is not None:
         return tuple([evaluate(dim, dims) for dim in known])
     size = rank if rank >= 0 else draw(st.integers(0, 3))

@@ -22,13 +22,12 @@ from relax_explorer.core.diagnostics import Edit, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.fold import DimMap
 from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.part_spans import operand_spans
 
 SHOWN = 40  # maximal length of an operand that a hint repeats
-
-Dims = dict[p.PrimVar, p.PrimExpr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Application:
     params: Sequence[s.StructInfo]
     infos: Sequence[s.StructInfo]
     pinned: Sequence[s.StructInfo]
-    dims: Dims
+    dims: DimMap
 
 
 def check(
@@ -173,7 +172,7 @@ class _Argument:
 
 
 def _conflict(
-    have: s.StructInfo, param: s.StructInfo, dims: Dims
+    have: s.StructInfo, param: s.StructInfo, dims: DimMap
 ) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
     """The first axis with different lengths: its number, the length of the argument, and the length of the parameter."""
     for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(param), strict=False)):

@@ -10,12 +10,14 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import defined_dims, info_vars
 
-Dims = Collection[p.PrimVar]
+PrimVars = Collection[p.PrimVar]
 Variables = Collection[Any] | None
 _CLOSED: PerNode[bool] = PerNode()
 
 
-def erase(info: s.StructInfo, dims: Dims, variables: Variables = None, gone: Dims = ()) -> s.StructInfo:
+def erase(
+    info: s.StructInfo, dims: PrimVars, variables: Variables = None, gone: PrimVars = ()
+) -> s.StructInfo:
     """`info` without shape variables outside `dims`, and without variables outside `variables` unless that is None.
 
     Shape variables bound by the parameters of a function info stay (errata E-25). Those in `gone` belong to the ending scope:
@@ -46,11 +48,11 @@ def _closed(info: s.StructInfo) -> bool:
     return not isinstance(info, s.FuncStructInfo) or all(map(is_closed, (*(info.params or ()), info.ret)))
 
 
-def _mentions_only(info: s.StructInfo, dims: Dims) -> bool:
+def _mentions_only(info: s.StructInfo, dims: PrimVars) -> bool:
     return all(var in dims for var in info_vars(info))
 
 
-def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
+def _tensor(info: s.TensorStructInfo, dims: PrimVars, variables: Variables, gone: PrimVars) -> s.StructInfo:
     if info.dims is None and (variables is None or info.shape in variables):
         return info
     if info.dims is not None and _mentions_only(info, dims):
@@ -61,19 +63,19 @@ def _tensor(info: s.TensorStructInfo, dims: Dims, variables: Variables, gone: Di
     return s.TensorStructInfo(kept, info.dtype, info.ndim, info.vdevice)
 
 
-def _shape(info: s.ShapeStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
+def _shape(info: s.ShapeStructInfo, dims: PrimVars, variables: Variables, gone: PrimVars) -> s.StructInfo:
     return info if _mentions_only(info, dims) else s.ShapeStructInfo(None, info.ndim)
 
 
-def _prim(info: s.PrimStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
+def _prim(info: s.PrimStructInfo, dims: PrimVars, variables: Variables, gone: PrimVars) -> s.StructInfo:
     return info if _mentions_only(info, dims) else s.PrimStructInfo(info.dtype)
 
 
-def _tuple(info: s.TupleStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
+def _tuple(info: s.TupleStructInfo, dims: PrimVars, variables: Variables, gone: PrimVars) -> s.StructInfo:
     return s.TupleStructInfo(tuple([erase(field, dims, variables, gone) for field in info.fields]))
 
 
-def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables, gone: Dims) -> s.StructInfo:
+def _func(info: s.FuncStructInfo, dims: PrimVars, variables: Variables, gone: PrimVars) -> s.StructInfo:
     if info.params is None:
         return s.FuncStructInfo(None, erase(info.ret, dims, variables, gone), info.pure, info.derive_func)
     params, bound = info.params, -1
@@ -86,7 +88,7 @@ def _func(info: s.FuncStructInfo, dims: Dims, variables: Variables, gone: Dims) 
     return s.FuncStructInfo(params, erase(info.ret, inside, variables, gone), info.pure, info.derive_func)
 
 
-_ERASE: dict[type, Callable[[Any, Dims, Variables, Dims], s.StructInfo]] = {
+_ERASE: dict[type, Callable[[Any, PrimVars, Variables, PrimVars], s.StructInfo]] = {
     s.TensorStructInfo: _tensor,
     s.ShapeStructInfo: _shape,
     s.PrimStructInfo: _prim,

@@ -16,9 +16,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.fold import DimMap
 from relax_explorer.core.ir.walk import info_vars, substitute_info
-
-Dims = dict[p.PrimVar, p.PrimExpr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +65,10 @@ def check(
     return good
 
 
-def _dims(params: Sequence[s.StructInfo], actuals: Sequence[_Actual]) -> tuple[Dims, Dims]:
+def _dims(params: Sequence[s.StructInfo], actuals: Sequence[_Actual]) -> tuple[DimMap, DimMap]:
     """The values of the PrimFunc's shape variables, from all parameters, and from the passed tensors only."""
-    dims: Dims = {}
-    passed_dims: Dims = {}
+    dims: DimMap = {}
+    passed_dims: DimMap = {}
     for outputs in (False, True):  # arguments first: outputs are compared with them
         for want, have in zip(params, actuals, strict=True):
             if have.is_output is outputs:
@@ -129,8 +128,8 @@ def _one(
     number: int,
     param: s.StructInfo,
     have: _Actual,
-    dims: Dims,
-    passed_dims: Dims,
+    dims: DimMap,
+    passed_dims: DimMap,
 ) -> bool:
     """Report a problem of one parameter. True if the result of the call can still be inferred.
 
@@ -172,7 +171,7 @@ def _fix(have: _Actual, want: s.StructInfo) -> str:
 
 
 def _conflict(
-    have: s.StructInfo, param: s.StructInfo, dims: Dims
+    have: s.StructInfo, param: s.StructInfo, dims: DimMap
 ) -> tuple[int, p.PrimExpr, p.PrimExpr] | None:
     """The first axis with different lengths: its number, the actual length, and the length in the PrimFunc."""
     for axis, (a, b) in enumerate(zip(_lengths(have), _lengths(param), strict=False)):

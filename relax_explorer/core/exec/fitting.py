@@ -19,7 +19,7 @@ from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.scalars import evaluate
 from relax_explorer.core.exec.values import (
-    Dims,
+    Lengths,
     Shape,
     Value,
     describe,
@@ -99,7 +99,7 @@ def with_operands(
     )
 
 
-def _values(call: e.Call, dims: Dims) -> str:
+def _values(call: e.Call, dims: Lengths) -> str:
     """The shape variables in the types of the operands, with their values."""
     seen = dict.fromkeys(
         var for arg in call.args if arg.struct_info is not None for var in info_vars(arg.struct_info)
@@ -134,7 +134,7 @@ def _info(value: Value, stated: s.StructInfo | None) -> s.StructInfo:
     return stated or s.OBJECT
 
 
-def negative_length(info: s.StructInfo, dims: Dims) -> str:
+def negative_length(info: s.StructInfo, dims: Lengths) -> str:
     """The message about a negative length in the result type, which the rule of the operator accepted. Empty if there is none."""
     for part in info.fields if isinstance(info, s.TupleStructInfo) else (info,):
         dimensions = part.dims or () if isinstance(part, s.TensorStructInfo) else ()

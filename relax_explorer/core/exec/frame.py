@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.exec.plan import Plan, plan
-from relax_explorer.core.exec.values import Dims, Value, to_python
+from relax_explorer.core.exec.values import Lengths, Value, to_python
 from relax_explorer.core.ir import expr as e
 
 
@@ -12,7 +12,7 @@ class Frame:
 
     __slots__ = ("dims", "function", "has_ended", "into", "made_by", "name", "pc", "plan", "registers")
 
-    def __init__(self, function: e.Function, name: str, dims: Dims) -> None:
+    def __init__(self, function: e.Function, name: str, dims: Lengths) -> None:
         self.function, self.name, self.dims = function, name, dims
         self.plan: Plan = plan(function, name)
         self.registers = list(self.plan.registers)

@@ -12,7 +12,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.tir_cache import refusal
-from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Dims, Value, lengths
+from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Lengths, Value, lengths
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
@@ -65,7 +65,7 @@ class Kernels:
         args: Sequence[Value],
         tail: Sequence[Any],
         out: s.StructInfo,
-        dims: Dims,
+        dims: Lengths,
         place: Any,
     ) -> Value:
         """The outputs of a PrimFunc. They are allocated from `out`, and passed between the arguments and `tail`."""
@@ -75,7 +75,7 @@ class Kernels:
         return tuple(results) if isinstance(out, s.TupleStructInfo) else results[0]
 
 
-def allocate(info: s.StructInfo, dims: Dims, place: Any) -> Value:
+def allocate(info: s.StructInfo, dims: Lengths, place: Any) -> Value:
     """Allocate an array for a result. Raises Failure if its size is unknown or beyond the limit."""
     if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
         raise Failure(

@@ -29,7 +29,7 @@ from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
-    Dims,
+    Lengths,
     Lifted,
     Opaque,
     Shape,
@@ -118,7 +118,7 @@ class Machine:
         captured: dict[e.Var, Any],
         into: tuple[Frame, int] | None,
         binding: e.Binding | None,
-        dims: Dims,
+        dims: Lengths,
     ) -> None:
         if len(self.frames) >= DEPTH_LIMIT:
             raise Failure(
@@ -402,7 +402,7 @@ class Machine:
         captured: dict[e.Var, Any],
         frame: Frame,
         at: Instruction,
-        dims: Dims,
+        dims: Lengths,
     ) -> Event:
         self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
         check = ("proved" if proved(at.node) else "checked") if self.record else ""

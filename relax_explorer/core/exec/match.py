@@ -20,7 +20,7 @@ from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
-    Dims,
+    Lengths,
     Lifted,
     Shape,
     Value,
@@ -62,7 +62,7 @@ class Scope:
 NOWHERE = Scope()
 
 
-def match(value: Value, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) -> None:
+def match(value: Value, info: s.StructInfo, dims: Lengths, scope: Scope = NOWHERE) -> None:
     """Check `value` against `info`, and bind new shape variables. Raises Mismatch.
 
     Two passes (errata E-28): first, dimensions that are single variables are bound, left to right. Then the rest is compared.
@@ -72,7 +72,7 @@ def match(value: Value, info: s.StructInfo, dims: Dims, scope: Scope = NOWHERE) 
 
 
 def match_all(
-    values: Sequence[Value], infos: Sequence[s.StructInfo], dims: Dims, scope: Scope = NOWHERE
+    values: Sequence[Value], infos: Sequence[s.StructInfo], dims: Lengths, scope: Scope = NOWHERE
 ) -> None:
     """Like `match`, for several values with common shape variables, such as the parameters of a function."""
     matching = _Matching(dims, scope)
@@ -87,7 +87,7 @@ def match_all(
 
 
 class _Matching:
-    def __init__(self, dims: Dims, scope: Scope) -> None:
+    def __init__(self, dims: Lengths, scope: Scope) -> None:
         self.dims, self.scope, self.position = dims, scope, 0
         self.pending: list[tuple[int, Path, str, p.PrimExpr, int]] = []
         self.functions: list[tuple[int, Path, s.FuncStructInfo, s.FuncStructInfo]] = []
@@ -196,7 +196,7 @@ class _Matching:
         if signature is None:
             return None
         params, captured = signature.params or (), value.captured
-        dims: Dims = {}
+        dims: Lengths = {}
         count = len(params) - len(captured)
         match_all(captured, params[count:], dims, self.scope)
         return _with_lengths(s.FuncStructInfo(params[:count], signature.ret, signature.pure), dims)
@@ -232,7 +232,7 @@ def proved(call: e.Call) -> bool:
     )
 
 
-def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
+def _signature(fn: e.Function, dims: Lengths) -> s.FuncStructInfo:
     """The signature of a function with the captured lengths of its closure."""
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
     known = fn.struct_info
@@ -241,7 +241,7 @@ def _signature(fn: e.Function, dims: Dims) -> s.FuncStructInfo:
 
 
 def _with_lengths(
-    info: s.FuncStructInfo, dims: Dims, shapes: dict[e.Var, e.Expr] | None = None
+    info: s.FuncStructInfo, dims: Lengths, shapes: dict[e.Var, e.Expr] | None = None
 ) -> s.FuncStructInfo:
     known: dict[p.PrimVar, p.PrimExpr] = {var: p.IntImm(value, var.dtype) for var, value in dims.items()}
     params = tuple([substitute_info(param, known, shapes) for param in info.params or ()])

@@ -18,19 +18,19 @@ from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import limits
 
-Dims = Mapping[p.PrimVar, Any]
+ScalarValues = Mapping[p.PrimVar, Any]
 
 
 class Undefined(Exception):
     """An expression has no value for these lengths. Carries a code and a message."""
 
-    def __init__(self, code: Code, expr: p.PrimExpr, what: str, dims: Dims) -> None:
+    def __init__(self, code: Code, expr: p.PrimExpr, what: str, dims: ScalarValues) -> None:
         known = [f"{var.name} = {dims[var]}" for var in p.free_vars(expr) if var in dims]
         super().__init__(f"{expr} {what}" + (f" where {', '.join(known)}" if known else ""))
         self.code = code
 
 
-def evaluate(expr: p.PrimExpr, dims: Dims) -> Any:
+def evaluate(expr: p.PrimExpr, dims: ScalarValues) -> Any:
     """The value of `expr`, or None if a needed variable has no value. Raises Undefined."""
     if type(expr) is p.IntImm or type(expr) is p.FloatImm:
         return expr.value
@@ -42,7 +42,7 @@ def evaluate(expr: p.PrimExpr, dims: Dims) -> Any:
     return None if rule is None else rule(expr, dims)
 
 
-def _operator(expr: p.Binary, dims: Dims) -> Any:
+def _operator(expr: p.Binary, dims: ScalarValues) -> Any:
     chain = [expr]  # no recursion along `a + b + c + …`
     left = expr.a
     while isinstance(left, p.Binary) and type(left) in _OPERATORS:
@@ -61,7 +61,7 @@ def _operator(expr: p.Binary, dims: Dims) -> Any:
     return value
 
 
-def checked(expr: p.PrimExpr, value: Any, dims: Dims) -> Any:
+def checked(expr: p.PrimExpr, value: Any, dims: ScalarValues) -> Any:
     """`value` in the dtype of `expr`. Floats are rounded. Raises Undefined if the dtype cannot hold it."""
     if expr.dtype.is_float:
         if expr.dtype.bits == 64:
@@ -102,7 +102,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-def _junction(expr: p.Binary, dims: Dims) -> Any:
+def _junction(expr: p.Binary, dims: ScalarValues) -> Any:
     value = evaluate(expr.a, dims)
     if value is None or bool(value) is (type(expr) is p.Or):
         return None if value is None else bool(value)
@@ -110,17 +110,17 @@ def _junction(expr: p.Binary, dims: Dims) -> Any:
     return None if other is None else bool(other)
 
 
-def _not(expr: p.Not, dims: Dims) -> Any:
+def _not(expr: p.Not, dims: ScalarValues) -> Any:
     value = evaluate(expr.a, dims)
     return None if value is None else not value
 
 
-def _taken(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr, dims: Dims) -> Any:
+def _taken(condition: p.PrimExpr, yes: p.PrimExpr, no: p.PrimExpr, dims: ScalarValues) -> Any:
     value = evaluate(condition, dims)
     return None if value is None else evaluate(yes if value else no, dims)
 
 
-def _cast(expr: p.Cast, dims: Dims) -> Any:
+def _cast(expr: p.Cast, dims: ScalarValues) -> Any:
     value = evaluate(expr.value, dims)
     if value is None or expr.dtype.is_float:
         return None if value is None else checked(expr, value, dims)
@@ -131,7 +131,7 @@ def _cast(expr: p.Cast, dims: Dims) -> Any:
     return checked(expr, int(value), dims)
 
 
-def _call(expr: p.PrimCall, dims: Dims) -> Any:
+def _call(expr: p.PrimCall, dims: ScalarValues) -> Any:
     if expr.op == "if_then_else" and len(expr.args) == 3:
         return _taken(*expr.args, dims)
     if expr.op == "ceildiv" and len(expr.args) == 2:
@@ -154,7 +154,7 @@ _ROUNDING: dict[str, Callable[[Any], Any]] = {
     "ceil": math.ceil, "floor": math.floor, "trunc": math.trunc, "round": round, "nearbyint": round,
 }  # fmt: skip
 
-_RULES: dict[type, Callable[[Any, Dims], Any]] = {
+_RULES: dict[type, Callable[[Any, ScalarValues], Any]] = {
     p.And: _junction,
     p.Or: _junction,
     p.Not: _not,

@@ -30,7 +30,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT64, INT64, DType, from_numpy
 
-Dims = dict[p.PrimVar, int]
+Lengths = dict[p.PrimVar, int]
 Value = Any
 """A run-time value: an array, a number, a text, a Shape, a tuple of values, a closure, an opaque object, or UNKNOWN."""
 MEMORY_LIMIT = 4 << 30  # maximal bytes of one result
@@ -64,7 +64,7 @@ class Closure:
     function: e.Function
     name: str
     captured: dict[e.Var, Any]
-    dims: Dims
+    dims: Lengths
 
     @property
     def env(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def scalar_dtype(value: Value, expected: DType) -> DType | None:
     return expected if expected.is_float else FLOAT64
 
 
-def shape_value(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
+def shape_value(values: tuple[p.PrimExpr, ...], dims: Lengths, place: Any) -> tuple[int, ...]:
     """The dimensions as numbers. They may be negative in a shape value. Raises Failure if one has no value."""
     numbers = []
     for dim in values:
@@ -156,7 +156,7 @@ def shape_value(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple
     return tuple(numbers)
 
 
-def lengths(values: tuple[p.PrimExpr, ...], dims: Dims, place: Any) -> tuple[int, ...]:
+def lengths(values: tuple[p.PrimExpr, ...], dims: Lengths, place: Any) -> tuple[int, ...]:
     """The dimensions of an allocated tensor. Raises Failure if one is negative or has no value."""
     numbers = shape_value(values, dims, place)
     text = negative_dimension(numbers, values)

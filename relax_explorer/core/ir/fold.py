@@ -5,8 +5,11 @@ from __future__ import annotations
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import DEEP, operands_first
 
+DimMap = dict[p.PrimVar, p.PrimExpr]
+"""The scalar expression that replaces each shape variable."""
 
-def substitute(expr: p.PrimExpr, mapping: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
+
+def substitute(expr: p.PrimExpr, mapping: DimMap) -> p.PrimExpr:
     """`expr` with variables replaced. An operator whose operands became literals is folded. Unchanged, it is the same object."""
     if type(expr) is p.PrimVar:
         return mapping.get(expr, expr)

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, map_block, merged_blocks, sequences
-from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.contract import PassSite, Rewrite
 
 Answer = e.Binding | tuple[e.Binding, ...]
 
@@ -110,6 +110,6 @@ def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], 
 
 def record_in_order(old: e.Function, new: e.Function, at: PassSite) -> None:
     """Record the rewrite of each binding, for a pass that keeps their number and order."""
-    for before, after in zip(bindings(old), bindings(new), strict=True):
-        if before is not after:
-            at.record(before, after)
+    pairs = zip(bindings(old), bindings(new), strict=True)
+    rewrites = [Rewrite(at.rule, (before,), (after,)) for before, after in pairs if before is not after]
+    at.rewrites.extend(rewrites)

@@ -20,9 +20,10 @@ def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
         return fn
     new = replace(fn, body=body)
     for old, var in ordinary.variables.items():
-        at.renamed(old, var)
         info = old.struct_info
-        if isinstance(info, TensorStructInfo) and isinstance(info.shape, e.Var):
+        if type(info) is not TensorStructInfo:
+            at.renamed(old, var)
+        elif type(info.shape) is not tuple and isinstance(info.shape, e.Var):
             at.is_open = True  # results may now keep this shape
     record_in_order(fn, new, at)
     return new
@@ -41,8 +42,7 @@ class _Ordinary(Substitution):
         )
 
     def _define(self, var: e.Var) -> e.Var:
-        new = super()._define(var)
-        if type(new) is not e.DataflowVar:
-            return new
-        plain = self.variables[var] = e.var_like(var, new.struct_info, e.Var)
+        if type(var) is not e.DataflowVar:
+            return super()._define(var)
+        plain = self.variables[var] = e.var_like(var, self.info(var.struct_info), e.Var)
         return plain
