@@ -38,7 +38,7 @@ class PrimText:
     """Writes expressions. Integer literals of dtype `bare_int` are written without `T.`."""
 
     def __init__(self, name: Name | None = None, bare_int: DType = INT64) -> None:
-        self.name = name or (lambda var: var.name)
+        self.name = name if name is not None else (lambda var: var.name)
         self.bare_int = bare_int
 
     def write(self, expr: Written) -> str:

@@ -22,6 +22,10 @@ class Written(Protocol):
         """The text inside other StructInfo."""
 
 
+def _own_name(var: object) -> str:
+    return str(getattr(var, "name", var))
+
+
 class StructInfoText:
     """Writes StructInfo in one dialect.
 
@@ -41,7 +45,7 @@ class StructInfoText:
         for_tvm: bool = False,
     ) -> None:
         self.prim = prim or PrimText()
-        self.var_name = var_name or (lambda var: str(getattr(var, "name", var)))
+        self.var_name = var_name if var_name is not None else _own_name
         self.object_name, self.old, self.quote, self.quote_all = object_name, old, quote, quote_all
         self.for_tvm = for_tvm
 
