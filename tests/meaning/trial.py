@@ -84,8 +84,8 @@ def frozen(value: Any) -> Any:
     return tuple(map(frozen, value)) if isinstance(value, tuple) else value
 
 
-def run(module: IRModule, lengths: tuple[int, int], condition: bool) -> Seen:
-    """Run `main`."""
+def arguments(lengths: tuple[int, int]) -> list[Any]:
+    """New arrays for `main`. Packed functions forget the earlier ones."""
     _LOG.clear()
     _KEPT.clear()
     sizes = {"f2": 2, "fn": lengths[0], "fm": lengths[1], "i2": 2}
@@ -93,8 +93,13 @@ def run(module: IRModule, lengths: tuple[int, int], condition: bool) -> Seen:
     for number, kind in enumerate(PARAMS.values()):
         dtype = np.int32 if kind == "i2" else np.float32
         args.append(np.arange(number % 3, number % 3 + sizes[kind], dtype=dtype))
-    given = [*args, np.array(condition)]
-    machine = Machine(module, "main", given)
+    return args
+
+
+def run(module: IRModule, lengths: tuple[int, int], condition: bool) -> Seen:
+    """Run `main`."""
+    args = arguments(lengths)
+    machine = Machine(module, "main", [*args, np.array(condition)])
     result, stopped, inside = None, "", False
     try:
         while not machine.done:

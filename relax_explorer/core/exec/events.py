@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -32,14 +33,22 @@ class Event:
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """The effects of one step on the machine. It can be undone and redone without evaluation."""
+    """The effects of one step on the machine. It can be undone and redone without evaluation.
+
+    A step moves the innermost frame. It may also enter one function, or return from the innermost one. So its record does not
+    grow with the depth of the calls.
+    """
 
     event: Event
-    before: tuple[int, ...]  # program counter of each frame before the step
-    after: tuple[int, ...]
-    writes: list[tuple[Any, int, Any, Any]]  # frame, register, old value, new value
-    frames_before: tuple[Any, ...]
-    frames_after: tuple[Any, ...]
-    bound: list[tuple[Any, p.PrimVar, int]]  # frame, shape variable, value
-    result: Any = None
+    frame: Frame  # the innermost one before the step
+    before: int  # its program counter
+    after: int
+    entered: Frame | None = None
+    returned: bool = False
+    writes: list[tuple[Frame, int, Value, Value]] = field(
+        default_factory=list
+    )  # register, old value, new value
+    bound: tuple[tuple[p.PrimVar, int], ...] = ()  # shape variables of the frame
+    printed: tuple[str, ...] = ()
+    result: Value = None
     memory: list[tuple[Any, Any, Any]] = field(default_factory=list)  # array, its contents before and after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -47,6 +48,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 DEPTH_LIMIT = 10_000
+_NOTHING = Event("", "", 0)
 
 
 class Machine:
@@ -76,6 +78,7 @@ class Machine:
         self.log: list[Change] = []
         self.position = 0  # number of recorded steps in effect
         self.change: Change | None = None
+        self.kept: list[Any] = []  # arrays that packed functions may still write into
         self.output: list[str] = []  # output of R.print
         self.warnings: list[Diagnostic] = self.kernels.remarks
         self.is_mutable = effects(module).mutable  # True if a run can distinguish shared memory from a copy
@@ -190,34 +193,30 @@ class Machine:
         return self._advance_recorded()
 
     def _advance_recorded(self) -> Event:
-        before = tuple([frame.pc for frame in self.frames])
-        frames = tuple(self.frames)
-        change = self.change = Change(Event("", "", 0), before, (), [], frames, (), [])
-        sizes = [set(frame.dims) for frame in self.frames]
+        frame, depth = self.frames[-1], len(self.frames)
+        known_dims, known_output = len(frame.dims), len(self.output)
+        change = self.change = Change(_NOTHING, frame, frame.pc, frame.pc)
         try:
             event = self._advance()
         except Failure:
-            self._undo_partly(change)
+            self._take_back(change)
             raise
-        for frame, known in zip(frames, sizes, strict=True):
-            change.bound += [(frame, var, value) for var, value in frame.dims.items() if var not in known]
-        event.dims = tuple([(var, value) for _, var, value in change.bound])
-        if event.kind == "enter":
-            event.dims = tuple(self.frame.dims.items())
-        change.event, change.frames_after, change.after = (
-            event,
-            tuple(self.frames),
-            tuple([f.pc for f in self.frames]),
-        )
-        change.result = self.result
+        if len(frame.dims) > known_dims:  # new ones are last
+            change.bound = event.dims = tuple(islice(frame.dims.items(), known_dims, None))
+        if len(self.output) > known_output:
+            change.printed = tuple(self.output[known_output:])
+        if len(self.frames) > depth:
+            change.entered = self.frames[-1]
+            event.dims = tuple(change.entered.dims.items())
+        change.event, change.after, change.result = event, frame.pc, self.result
+        change.returned = len(self.frames) < depth
         self.log.append(change)
         self.position += 1
         return event
 
-    def _undo_partly(self, change: Change) -> None:
-        self.frames = list(change.frames_before)
-        for frame, pc in zip(self.frames, change.before, strict=True):
-            frame.pc = pc
+    def _take_back(self, change: Change) -> None:
+        """Restore program counter, registers and memory."""
+        change.frame.pc = change.before
         for frame, slot, old, _ in reversed(change.writes):
             frame.registers[slot] = old
         for array, before, _ in reversed(change.memory):
@@ -229,24 +228,35 @@ class Machine:
             frame.registers[slot] = new
         for array, _, after in change.memory:
             array[...] = after
-        for frame, var, value in change.bound:
-            frame.dims[var] = value
-        self.frames = list(change.frames_after)
-        for frame, pc in zip(self.frames, change.after, strict=True):
-            frame.pc = pc
+        change.frame.dims.update(change.bound)
+        change.frame.pc = change.after
+        self.output.extend(change.printed)
+        if change.entered is not None:
+            self.frames.append(change.entered)
+        if change.returned:
+            self.frames.pop()
         self.position += 1
         if not self.frames:
             self.done, self.result = True, change.result
         return change.event
 
     def undo(self) -> Event | None:
-        """Undo the last step; None at the start. Nothing is evaluated again, so side effects happen only once."""
+        """Undo the last step; None at the start. Nothing is evaluated again, so side effects happen only once.
+
+        The output of the step disappears, and comes back when the step is redone.
+        """
         if self.position == 0:
             return None
         change = self.log[self.position - 1]
-        self._undo_partly(change)
-        for frame, var, _ in change.bound:
-            frame.dims.pop(var, None)
+        if change.entered is not None:
+            self.frames.pop()
+        if change.returned:
+            self.frames.append(change.frame)
+        self._take_back(change)
+        for var, _ in change.bound:
+            del change.frame.dims[var]
+        if change.printed:
+            del self.output[-len(change.printed) :]
         self.position -= 1
         self.done = False
         return change.event

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,42 @@ ENDED = _Ended()
 
 
 def overwriting(machine: Running, values: Sequence[Value], work: Callable[[], Any]) -> Value:
-    """Run `work()`, which may write into the arrays in `values`. The old contents are recorded for stepping back."""
+    """Run `work()`, which may write into the arrays in `values`. The old contents are recorded for stepping back.
+
+    A packed function may keep an array and write into it later. So arrays with more references after a call are watched from
+    then on.
+    """
     change = machine.change
     if change is None:
         return work()
-    arrays = {id(value): value for value in values if isinstance(value, np.ndarray)}.values()
-    old = [(array, array.copy()) for array in arrays]
-    result = work()
-    for array, before in old:
-        if array.tobytes() != before.tobytes():
-            change.memory.append((array, before, array.copy()))
-    return result
+    arrays = list({id(array): array for array in (*_arrays(values), *machine.kept)}.values())
+    old = [array.copy() for array in arrays]
+    owners = [_owner(array) for array in arrays]
+    references = list(map(sys.getrefcount, owners))
+    try:
+        return work()
+    finally:
+        for array, before in zip(arrays, old, strict=True):
+            if array.tobytes() != before.tobytes():
+                change.memory.append((array, before, array.copy()))
+        known = set(map(id, machine.kept))
+        for array, count, now in zip(arrays, references, map(sys.getrefcount, owners), strict=True):
+            if now > count and id(array) not in known:
+                machine.kept.append(array)
+
+
+def _arrays(values: Sequence[Value]) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays in values, also in tuples."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif type(value) is tuple:
+            yield from _arrays(value)
+
+
+def _owner(array: np.ndarray[Any, Any]) -> Any:
+    """The array that owns the memory. Views of views refer to it alone."""
+    return array if array.base is None else array.base
 
 
 def _check_size(machine: Running, at: Instruction, size: int, what: str) -> None:

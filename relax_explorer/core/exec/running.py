@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from relax_explorer.core.diagnostics import Code, Failure
 from relax_explorer.core.exec.events import Change, Event
@@ -26,6 +28,7 @@ class Running(Protocol):
     is_mutable: bool
     fitting: dict[object, StructInfo]
     change: Change | None
+    kept: list[np.ndarray[Any, Any]]
 
     def scope(self, frame: Frame) -> Scope:
         """The names visible to matches in this frame."""
