@@ -82,6 +82,7 @@ class ExprText:
             node_type: partial(_or_written, self, plain[node_type]) for node_type in _NESTING
         }
         self._attrs: dict[Attrs, str] = {}
+        self.heads: dict[e.Expr, str] = {}  # `R.add(` for each operator without a form of its own
 
     def _shape_var(self, var: Named) -> str:
         if isinstance(var, p.PrimVar):
@@ -102,6 +103,12 @@ class ExprText:
 
     def write(self, expr: e.Expr) -> str:
         """`expr` as text. Nested expressions are written first, inside out, so that any depth works."""
+        if type(expr) is e.Call and expr.op in self.heads and not expr.sinfo_args:
+            args = expr.args
+            if args and _VARS.issuperset(map(type, args)):  # most lines are such calls
+                attrs = expr.attrs
+                keywords = "" if attrs is EMPTY else self._attrs.get(attrs) or self.attrs(attrs)
+                return f"{self.heads[expr.op]}{', '.join(map(self.names.__getitem__, args))}{keywords})"
         if self._writers is self._plain and type(expr) in _NESTING:
             inner = expr.args if type(expr) is e.Call else operands(expr)
             if not _DEEP.isdisjoint(map(type, inner)):
@@ -211,6 +218,7 @@ def _call(out: ExprText, expr: e.Call) -> str:
         arguments = _arguments(out, expr)
         if name == op.name:  # a user's operator, without the prefix
             return f"R.op({quoted(name)}, {arguments})" if arguments else f"R.op({quoted(name)})"
+        out.heads[op] = f"R.{name}("
         return f"R.{name}({arguments})"
     if type(op) is e.ExternFunc:
         first = quoted(op.name)
