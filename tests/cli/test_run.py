@@ -101,6 +101,8 @@ class M:
         ("op:tanh", ""),
         ("", ""),
         ("op:", ""),
+        ("max(yy) > 1", "did you mean y"),
+        ("n > 1", "has no variable 'n'"),
     ],
 )
 def test_a_place_that_no_step_reaches_is_refused(place: str, hint: str, tmp_path: Path) -> None:
@@ -110,9 +112,17 @@ def test_a_place_that_no_step_reaches_is_refused(place: str, hint: str, tmp_path
     assert hint in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("place", ["y", "b", "op:matmul", "op:relax.exp", "op:R.exp"])
+@pytest.mark.parametrize(
+    "place", ["y", "b", "op:matmul", "op:relax.exp", "op:R.exp", "max(b) > 0", "x.ndim == 2"]
+)
 def test_places_that_are_reached_stop(place: str, tmp_path: Path) -> None:
     assert "stopped after step" in run(tmp_path, TWO, "--break", place).stdout
+
+
+def test_a_condition_is_read_and_not_executed(tmp_path: Path) -> None:
+    done = run(tmp_path, TWO, "--break", "print(x)")
+    assert done.exit_code == 1
+    assert "RX0525" in done.stderr
 
 
 def nan(path: Path, body: str, *arguments: str, head: str = 'x: R.Tensor((2,), "float32")') -> str:

@@ -149,6 +149,13 @@ CACHE_REFUSED = Code(
     "Remove the directory, or remove the write permission of other users: chmod -R go-w.",
     severity=Severity.WARNING,
 )
+BAD_CONDITION = Code(
+    "RX0525",
+    "not a condition",
+    "The condition of a breakpoint compares numbers: shape variables, tensors of one element, and max, min, mean, nan or inf "
+    "of a value. It is read and never executed as Python.",
+    "Write a comparison, such as n > 2048, m != n, max(y) > 1e4, x.shape[0] == 1 or nan(y).",
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "wrong argument of a builtin",

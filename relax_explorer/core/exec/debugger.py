@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.exec.condition import condition
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -15,7 +16,7 @@ from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 
-Predicate = Callable[[Event], bool]
+Predicate = Callable[[Event, Frame], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def on_variable(name: str) -> Breakpoint:
     """Stop after a variable of this name gets its value."""
     return Breakpoint(
         name,
-        lambda event: (
+        lambda event, frame: (
             event.kind == "bind"
             and event.binding is not None
             and getattr(event.binding.var, "name", None) == name
@@ -41,7 +42,7 @@ def on_variable(name: str) -> Breakpoint:
 def on_operator(name: str) -> Breakpoint:
     """Stop after a call of the operator `name`."""
 
-    def hit(event: Event) -> bool:
+    def hit(event: Event, frame: Frame) -> bool:
         value = event.binding.value if event.kind == "bind" and event.binding is not None else None
         return (
             type(value) is e.Call
@@ -50,6 +51,11 @@ def on_operator(name: str) -> Breakpoint:
         )
 
     return Breakpoint(f"op:{name}", hit)
+
+
+def on_condition(text: str) -> Breakpoint:
+    """Stop after a step that binds a name of the condition, if it holds then: see `condition.py`. Raises Failure."""
+    return Breakpoint(text, condition(text).hit)
 
 
 class Debugger:
@@ -142,7 +148,7 @@ class Debugger:
     def continue_(self) -> Event:
         """Run until a breakpoint hits or the program ends."""
         event = self.step()
-        while not self.done and not any(b.hit(event) for b in self.breakpoints):
+        while not self.done and not any(b.hit(event, self.frame) for b in self.breakpoints):
             event = self.step()
         return event
 
@@ -175,7 +181,7 @@ class Debugger:
     def back_continue(self) -> Event:
         """Go back to the last breakpoint before this one, or to the start."""
         event = self.back()
-        while self.position and not any(b.hit(event) for b in self.breakpoints):
+        while self.position and not any(b.hit(event, self.frame) for b in self.breakpoints):
             event = self.back()
         return event
 

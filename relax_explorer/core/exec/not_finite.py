@@ -8,6 +8,7 @@ import numpy as np
 
 from relax_explorer.core.exec.debugger import Breakpoint, Debugger
 from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import from_numpy
@@ -45,7 +46,7 @@ class _Watch:
             for array in _arrays([self.bound[param]]):
                 self._look(array)
 
-    def hit(self, event: Event) -> bool:
+    def hit(self, event: Event, frame: Frame) -> bool:
         """True if the step produced a NaN or a new infinity."""
         if event.kind == "enter":
             self._entered()

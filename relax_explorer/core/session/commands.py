@@ -212,7 +212,9 @@ COMMANDS: tuple[Command, ...] = (
                 metavar="FILE.npz",
             ),
             Argument(
-                "--break", "stop after this variable (or op:matmul, or nan) and show the frame", metavar="VAR"
+                "--break",
+                'stop after this variable (or op:matmul, nan, or a condition such as "n > 2048") and show the frame',
+                metavar="VAR",
             ),
             PROFILE,
             Argument(

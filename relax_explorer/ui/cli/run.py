@@ -15,14 +15,15 @@ import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned, reached
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.exec.debugger import Breakpoint, Debugger, on_operator, on_variable
+from relax_explorer.core.exec.condition import condition
+from relax_explorer.core.exec.debugger import Breakpoint, Debugger, on_condition, on_operator, on_variable
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.not_finite import on_not_finite
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
@@ -216,8 +217,18 @@ def _breakpoint(text: str, debugger: Debugger, function: str) -> Breakpoint:
         }
         _require(text[3:].removeprefix("relax.").removeprefix("R."), known, "calls no operator", function)
         return on_operator(text[3:].removeprefix("R."))
-    _require(text, {b.var.name for b in steps if b.var is not None}, "binds no variable", function)
-    return on_variable(text)
+    variables = {b.var.name for b in steps if b.var is not None}
+    if text.isidentifier() or not text:
+        _require(text, variables, "binds no variable", function)
+        return on_variable(text)
+    functions = [debugger.module[name] for name in names]
+    known = variables | {param.name for fn in functions for param in fn.params}
+    infos = [param.struct_info for fn in functions for param in fn.params]
+    infos += [b.struct_info for b in steps if isinstance(b, e.MatchCast)]
+    known |= {var.name for info in infos if info is not None for var in all_dims(info)}
+    for name in sorted(condition(text).names):
+        _require(name, known, "has no variable", function)
+    return on_condition(text)
 
 
 def _require(name: str, known: set[str], what: str, function: str) -> None:
@@ -233,13 +244,20 @@ def _steps(debugger: Debugger, stop: str | None, trace: Target | None) -> None:
     breakpoint = _breakpoint(stop, debugger, debugger.frame.name) if stop is not None else None
     rows: list[str] = []
     last = time.perf_counter()
+    if breakpoint is not None and breakpoint.hit(debugger.event, debugger.frame):
+        _write_trace(rows, trace)
+        return
     while not debugger.done:
         event = debugger.step()
         now = time.perf_counter()
         rows.append(visible_json(output.plain(_row(debugger, event, (now - last) * 1000))))
         last = now
-        if breakpoint is not None and breakpoint.hit(event):
+        if breakpoint is not None and breakpoint.hit(event, debugger.frame):
             break
+    _write_trace(rows, trace)
+
+
+def _write_trace(rows: list[str], trace: Target | None) -> None:
     if trace is not None:
         output.write("\n".join(rows) + "\n", trace)
 
