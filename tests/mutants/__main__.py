@@ -14,7 +14,7 @@ from tests.mutants.sites import PACKAGE, Mutant, mutants
 from tests.mutants.trial import SECONDS, NotApplied, Tests, with_tests
 
 REASONS = Path(__file__).parent / "equivalent.tsv"
-ROOMS = ("check", "passes")
+ROOMS = ("build", "check", "passes")
 TESTS = ("tests/spec", "tests/check", "tests/passes", "tests/mutants/few_programs.py")
 # The cases of `force_pure` notice this mutant.
 SELF_TEST = ("check/purity.py:module\twithout `'force_pure'` in `FORCE_PURE`",)
