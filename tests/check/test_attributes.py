@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.attributes import LIMIT, completed, operand_problem, problem
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
+from relax_explorer.core.ir.prim import FloatImm, PrimVar
+from relax_explorer.core.ops.kit.decl import Axes, Expr, IntList, Ints, Numbers, Op, Parameter, attr
 
 RIGHT = (
     "R.memory.view(x)",
@@ -40,3 +49,62 @@ def test_what_is_not(call: str, words: str) -> None:
     (only,) = said(call)
     assert only.startswith("RX0201 ")
     assert words in only
+
+
+class Every(Op, name="test.every"):
+    """An attribute of every kind."""
+
+    one: int = attr(0, "")
+    number: float = attr(0.0, "")
+    imm: FloatImm | None = attr(None, "")
+    flag: bool = attr(False, "")
+    text: str = attr("", "")
+    dtype: DType = attr(FLOAT32, "")
+    axes: Axes = attr((0,), "")
+    ints: Ints = attr((0,), "")
+    int_list: IntList = attr((0,), "")
+    either: int | Ints = attr(0, "")
+    numbers: Numbers = attr((0.0,), "")
+    expr: Expr = attr(0, "")
+    anything: Any = attr(None, "")
+
+
+HALF, N = FloatImm(0.5, FLOAT32), PrimVar("n", INT64)
+FAR = LIMIT + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("one", (0, -LIMIT, LIMIT), (1.5, True, "1", (1,), FAR, -FAR, None)),
+        ("number", (1, 1.5, 1e300), (True, "1", (1,), HALF, N, None)),
+        ("imm", (1, 1.5, HALF, None), (True, "1", (1,), N)),
+        ("flag", (True, False), (0, 1, "True", None)),
+        ("text", ("", "a"), (1, None, ("a",))),
+        ("dtype", (FLOAT32,), ("float32", 1, None)),
+        ("axes", (1, (1,), (), (-LIMIT, LIMIT)), (1.5, (1.5,), True, FAR, (0, FAR), None)),
+        ("ints", (1, (1,), ()), (1.5, (1.5,), True, FAR, (0, -FAR), None)),
+        ("int_list", ((1,), ()), (1, (1.5,), (True,), (FAR,), None)),
+        ("either", (1, (1,)), (1.5, (1.5,), FAR, (FAR,), None)),
+        ("numbers", (1, 1.5, (1, 1.5), (HALF,)), ("1", ("1",), (None,), None)),
+        ("expr", (1, 1.5, HALF, N), ("1", None, (1,))),
+        ("anything", (1, None, "a", (1,)), ()),
+    ],
+)
+def test_each_kind_of_an_attribute(name: str, good: tuple[Any, ...], bad: tuple[Any, ...]) -> None:
+    assert [value for value in good if problem(Every, completed(Every, Attrs({name: value})))] == []
+    for value in bad:
+        assert problem(Every, completed(Every, Attrs({name: value}))).startswith(f"{name} is ")
+
+
+@pytest.mark.parametrize("kind", ["Tensor", "Tensors", "Shape", "Prim", "Prims", "Arguments"])
+def test_a_text_or_a_dtype_is_no_value(kind: str) -> None:
+    declared = Parameter("q", kind, "", True)
+    assert operand_problem(declared, e.StringImm("a"), s.OBJECT).startswith("q is a string, it must be ")
+    assert operand_problem(declared, e.DataTypeImm(FLOAT32), s.OBJECT).startswith("q is a dtype")
+    assert operand_problem(declared, e.Var("x", s.OBJECT), s.OBJECT) == ""
+
+
+@pytest.mark.parametrize("kind", ["str", "DType", "Value"])
+def test_elsewhere_they_are_values(kind: str) -> None:
+    assert operand_problem(Parameter("q", kind, "", True), e.StringImm("a"), s.OBJECT) == ""

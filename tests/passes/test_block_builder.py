@@ -265,3 +265,24 @@ def test_a_kernel_is_added_once_and_called_with_its_signature() -> None:
     build.emit(build.call_te("twice", twice, (first,), (VECTOR,), VECTOR))
     module = built(build, first)
     assert list(module.functions) == ["main", "twice"]
+
+
+def test_a_leaf_without_a_span_is_bound_as_it_is() -> None:
+    x = e.Var("x", VECTOR)
+    build = BlockBuilder(editor(), (x,))
+    origin = e.VarBinding(e.Var("o", VECTOR), x, None, Span(Source("a", "t"), 1, 0, 1, 1))
+    with build.inherit(origin):
+        build.emit(x, "y")
+    assert all(binding.value is x for binding in build.bindings)
+
+
+def test_only_bindings_get_successors() -> None:
+    x = e.Var("x", VECTOR)
+    seen: list[object] = []
+    build = BlockBuilder(editor(), (x,))
+    with build.inherit(e.VarBinding(e.Var("o", VECTOR), x)):  # nobody records
+        build.emit(call("exp", x))
+    build.record = lambda old, new: seen.append((old, new))
+    with build.inherit(call("exp", x)):  # an expression is no binding
+        build.emit(call("sin", x))
+    assert seen == []

@@ -103,3 +103,12 @@ def test_a_held_shape_in_an_annotation_is_read(name: str) -> None:
     assert "RX0301" not in {item.code.id for item in rxe.check(rxe.parse(ANNOTATED))}
     after = rxe.apply_pass(rxe.normalize(rxe.parse(ANNOTATED)), name)
     assert [item for item in rxe.check(after) if item.is_error] == []
+
+
+def test_an_annotation_of_a_match_cast_names_the_variable_of_the_module() -> None:
+    text = PROGRAM.replace("y = R.match_cast(z", 'y: R.Tensor(s, dtype="float32") = R.match_cast(z')
+    block = rxe.normalize(rxe.parse(text))["main"].body.blocks[0]
+    held = next(binding.var for binding in block.bindings if binding.var.name == "s")
+    cast = next(binding for binding in block.bindings if binding.var.name == "y")
+    assert cast.annotation.shape is held
+    assert cast.struct_info.shape is held

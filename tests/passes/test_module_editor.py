@@ -172,3 +172,9 @@ def test_attributes_that_either_changed_are_kept(module: rxe.IRModule) -> None:
 
     new, _ = outer.apply(module)
     assert (new.attrs, new.global_infos) == (Attrs({"runtime": 1}), Attrs({"vdevice": ()}))
+
+
+def test_the_attributes_of_a_derived_module_are_taken(module: rxe.IRModule) -> None:
+    editor = ModuleEditor(module)
+    editor.take(rxe.IRModule(dict(module.functions), Attrs({"seed": 7})))
+    assert editor.done().attrs.get("seed") == 7

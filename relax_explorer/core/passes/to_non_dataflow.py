@@ -23,7 +23,7 @@ def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
         info = old.struct_info
         if type(info) is not TensorStructInfo:
             at.renamed(old, var)
-        elif type(info.shape) is not tuple and isinstance(info.shape, e.Var):
+        elif isinstance(info.shape, e.Var):
             at.is_open = True  # results may now keep this shape
     record_in_order(fn, new, at)
     return new
