@@ -178,3 +178,9 @@ def test_the_attributes_of_a_derived_module_are_taken(module: rxe.IRModule) -> N
     editor = ModuleEditor(module)
     editor.take(rxe.IRModule(dict(module.functions), Attrs({"seed": 7})))
     assert editor.done().attrs.get("seed") == 7
+
+
+def test_a_missing_function_keeps_its_name() -> None:
+    text = "@R.function\ndef main(x: R.Tensor((2,), 'float32')):\n    w = cls.missing(x)\n    return w\n"
+    editor = ModuleEditor(rxe.parse(text))
+    assert editor.fresh_name("missing") != "missing"

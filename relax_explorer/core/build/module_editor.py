@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
@@ -21,6 +22,13 @@ Member: TypeAlias = e.Function | PrimFunc | e.OpaqueFunction
 _SYMBOL = "global_symbol"
 
 
+def _names(module: IRModule) -> Iterator[str]:
+    """The names of the functions of a module, and of missing functions that its functions call."""
+    yield from module.functions
+    for fn in module.relax_functions.values():
+        yield from mentioned(fn)
+
+
 class ModuleEditor:
     """A module under construction. Functions can be added, replaced and removed; `done` returns the module.
 
@@ -33,7 +41,7 @@ class ModuleEditor:
         self._functions: dict[str, Member] = dict(module.functions)
         self._added: dict[str, Member] = {}
         self._unseen: set[str] = set()  # added functions that no returned module has
-        self._fresh = FreshNames(module.functions)
+        self._fresh = FreshNames(_names(module))
         self._shared: dict[tuple[str, int], list[str]] = {}  # private functions added, by base and structure
         self._infos: dict[str, tuple[Member, s.StructInfo]] = {}
 

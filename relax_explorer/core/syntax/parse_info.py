@@ -49,7 +49,7 @@ class InfoReader(DimReader):
         value = node.value if isinstance(node, ast.Attribute) else node
         var = self.resolve(value.id) if isinstance(value, ast.Name) else None
         if isinstance(var, p.PrimExpr):
-            return s.PrimStructInfo(var.dtype, var)
+            return s.PrimStructInfo(var.dtype)  # the text of a scalar type has no value
         if not isinstance(var, Var):
             raise self._bad(node)
         if var.struct_info is None:
