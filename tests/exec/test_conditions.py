@@ -107,4 +107,4 @@ def test_a_tensor_of_many_elements_is_not() -> None:
 def test_everything_else_is_refused(text: str) -> None:
     with pytest.raises(rxe.Failure) as caught:
         condition(text)
-    assert caught.value.diagnostics[0].code is codes.BAD_CONDITION
+    assert caught.value.diagnostics[0].code is codes.BAD_EXPRESSION

@@ -149,7 +149,7 @@ CACHE_REFUSED = Code(
     "Remove the directory, or remove the write permission of other users: chmod -R go-w.",
     severity=Severity.WARNING,
 )
-BAD_CONDITION = Code(
+BAD_EXPRESSION = Code(
     "RX0525",
     "not a condition",
     "The condition of a breakpoint compares numbers: shape variables, tensors of one element, and max, min, mean, nan or inf "

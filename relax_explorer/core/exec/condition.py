@@ -78,7 +78,7 @@ class Condition:
 
 
 def condition(text: str) -> Condition:
-    """Parse a condition. Raises Failure with the code BAD_CONDITION."""
+    """Parse a condition. Raises Failure with the code BAD_EXPRESSION."""
     if len(text) > LONGEST:
         raise _bad(f"the condition has {len(text)} characters, at most {LONGEST} are read")
     try:
@@ -91,7 +91,7 @@ def condition(text: str) -> Condition:
 
 
 def _bad(text: str) -> Failure:
-    return Failure(Diagnostic(codes.BAD_CONDITION, text, help=codes.BAD_CONDITION.fix))
+    return Failure(Diagnostic(codes.BAD_EXPRESSION, text, help=codes.BAD_EXPRESSION.fix))
 
 
 def _number(value: Any, text: str) -> Any:

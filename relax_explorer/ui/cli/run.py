@@ -221,14 +221,23 @@ def _breakpoint(text: str, debugger: Debugger, function: str) -> Breakpoint:
     if text.isidentifier() or not text:
         _require(text, variables, "binds no variable", function)
         return on_variable(text)
-    functions = [debugger.module[name] for name in names]
+    return _on_condition(text, [debugger.module[name] for name in names], variables, function)
+
+
+def _on_condition(text: str, functions: list[Any], variables: set[str], function: str) -> Breakpoint:
+    """The breakpoint of a condition. Its names must be variables of `functions`."""
     known = variables | {param.name for fn in functions for param in fn.params}
     infos = [param.struct_info for fn in functions for param in fn.params]
-    infos += [b.struct_info for b in steps if isinstance(b, e.MatchCast)]
+    infos += [b.struct_info for fn in functions for b in bindings(fn) if isinstance(b, e.MatchCast)]
     known |= {var.name for info in infos if info is not None for var in all_dims(info)}
+    try:
+        breakpoint = on_condition(text)
+    except Failure as failure:
+        problem = failure.diagnostics[0]
+        raise click.UsageError(f"--break: {problem.message}. {problem.help}") from None
     for name in sorted(condition(text).names):
         _require(name, known, "has no variable", function)
-    return on_condition(text)
+    return breakpoint
 
 
 def _require(name: str, known: set[str], what: str, function: str) -> None:
