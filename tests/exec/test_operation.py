@@ -118,3 +118,20 @@ def test_what_a_packed_function_raises_is_said_with_its_line(error: Exception) -
     assert problem.code.id == "RX0522"
     assert f"test.operation.raises raised {type(error).__name__}" in problem.message
     assert "test_operation.py:" in problem.message
+
+
+@pytest.mark.parametrize("lowered", [False, True])
+def test_a_number_of_elements_beyond_int64_stops_the_run(lowered: bool) -> None:
+    module = rxe.parse("""
+@R.function
+def main(x: R.Tensor(("n", 4), "float32"), s: R.Shape(["k", "m"])):
+    k = T.int64()
+    m = T.int64()
+    y = R.reshape(x, R.shape([k, m]))
+    return y
+""")
+    if lowered:
+        module = rxe.apply_pass(module, "LegalizeOps")
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(module, "main", [np.zeros((3, 4), np.float32), (2**62, 40)])
+    assert caught.value.diagnostics[0].code.id == "RX0515"

@@ -132,12 +132,19 @@ def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo 
         return False  # nothing is symbolic, so inference has checked everything
     if op.stops is Stops.LENGTHS:
         return True
+    return lengths_to_check(op, call, infos) != []
+
+
+def lengths_to_check(
+    op: type[Op], call: e.Call, infos: Sequence[s.StructInfo | None]
+) -> list[tuple[p.PrimExpr, p.PrimExpr]] | None:
+    """The pairs of lengths that inference could not compare. None if the rule of the operator refuses the call."""
     site = Site(call, op)
     try:
         op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
-    except InferFailure:
-        return True
-    return bool(site.obligations)
+    except (InferFailure, OverflowError):  # a number of elements may exceed int64
+        return None
+    return list(site.obligations)
 
 
 def _is_known(info: s.StructInfo | None) -> bool:

@@ -63,6 +63,9 @@ def type_of_result(
             known = op.infer(Site(call, op), *infos, *missing, **call.attrs)
         except InferFailure as refusal:
             raise _refused(machine, frame, at, op, args, refusal.diagnostic) from None
+        except OverflowError as problem:  # of a number of elements, say
+            failure = machine.trap(runtime.OVERFLOW, f"{op.name}: {problem}", at)
+            raise with_operands(failure, frame, at.node, op, args) from None
         machine.fitting[key] = known
     return known
 

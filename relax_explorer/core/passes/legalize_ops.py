@@ -8,6 +8,7 @@ from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.infer import EXTERN, Inferrer
+from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir import expr as e
@@ -15,7 +16,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit import legalize
-from relax_explorer.core.ops.kit.decl import InferFailure, NotLowered, Op, Site
+from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -111,13 +112,8 @@ def _check_lengths(build: BlockBuilder, op: type[Op], call: e.Call) -> None:
 
     A dataflow block may lose errors, so it gets no checks.
     """
-    site = Site(call, op)
     infos = [_INFER.info(arg) for arg in call.args]
-    try:
-        op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
-    except InferFailure:  # the call is wrong, which is already reported
-        return
-    for have, want in site.obligations:
+    for have, want in lengths_to_check(op, call, infos) or ():  # a wrong call is already reported
         build.emit_check(e.ShapeExpr((have,), s.ShapeStructInfo((have,))), s.ShapeStructInfo((want,)))
 
 
