@@ -160,7 +160,11 @@ class SignatureReader:
 
 
 def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
-    """The names among `scalars` that are operands of Python operators on scalars only."""
+    """The names among `scalars` that are operands of Python operators on scalars only, before the body binds them anew."""
+    bound_at: dict[str, int] = {}  # lines of the first statements that bind the names again
+    for own in node.body:
+        for name in targets(own):
+            bound_at.setdefault(name, own.end_lineno or own.lineno)
     for statement in ast.walk(node):
         value = statement.value if isinstance(statement, ast.Assign) else None
         if isinstance(value, ast.Call) and dtype_of_prefix(dotted(value.func)) is not None:
@@ -170,5 +174,5 @@ def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
         if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
             names = {inner.id for inner in ast.walk(outer) if isinstance(inner, ast.Name)}
             if names - {"T"} <= scalars:
-                computed |= names
+                computed |= {name for name in names if outer.lineno <= bound_at.get(name, outer.lineno)}
     return computed
