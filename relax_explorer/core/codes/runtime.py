@@ -151,10 +151,11 @@ CACHE_REFUSED = Code(
 )
 BAD_EXPRESSION = Code(
     "RX0525",
-    "not a condition",
-    "The condition of a breakpoint compares numbers: shape variables, tensors of one element, and max, min, mean, nan or inf "
-    "of a value. It is read and never executed as Python.",
-    "Write a comparison, such as n > 2048, m != n, max(y) > 1e4, x.shape[0] == 1 or nan(y).",
+    "not an expression",
+    "Conditions, watches and `print` take expressions over shape variables and values: elements, slices, shapes, arithmetic, "
+    "comparisons, and max, min, mean, sum, abs, any, all, nan or inf of a value. A condition is one number. The text is read and "
+    "never executed as Python.",
+    "Write for example n > 2048, max(y) > 1e4, x.shape[0] == 1, nan(y), x[0, :3] or max(abs(x - y)).",
 )
 WRONG_ARGUMENT = Code(
     "RX0518",

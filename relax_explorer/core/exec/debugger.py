@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.check.normalize import normal_form_of
-from relax_explorer.core.exec.condition import condition
+from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -15,47 +14,6 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
-
-Predicate = Callable[[Event, Frame], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Breakpoint:
-    """A place or condition at which `continue_` stops."""
-
-    text: str
-    hit: Predicate
-
-
-def on_variable(name: str) -> Breakpoint:
-    """Stop after a variable of this name gets its value."""
-    return Breakpoint(
-        name,
-        lambda event, frame: (
-            event.kind == "bind"
-            and event.binding is not None
-            and getattr(event.binding.var, "name", None) == name
-        ),
-    )
-
-
-def on_operator(name: str) -> Breakpoint:
-    """Stop after a call of the operator `name`."""
-
-    def hit(event: Event, frame: Frame) -> bool:
-        value = event.binding.value if event.kind == "bind" and event.binding is not None else None
-        return (
-            type(value) is e.Call
-            and type(value.op) is e.OpRef
-            and value.op.name.removeprefix("relax.") == name.removeprefix("relax.")
-        )
-
-    return Breakpoint(f"op:{name}", hit)
-
-
-def on_condition(text: str) -> Breakpoint:
-    """Stop after a step that binds a name of the condition, if it holds then: see `condition.py`. Raises Failure."""
-    return Breakpoint(text, condition(text).hit)
 
 
 class Debugger:
@@ -79,7 +37,7 @@ class Debugger:
             self.module, function, list(args), record=True, cache=cache, interrupt=self.interrupt
         )
         self.breakpoints: list[Breakpoint] = []
-        self.event = Event("start", function, 1)
+        self._start = self.event = Event("start", function, 1)
         self._first = self.machine.frame
 
     # -- where we are ---------------------------------------------------------------------------------------------
@@ -122,33 +80,63 @@ class Debugger:
                 break
         return None
 
+    # -- breakpoints ----------------------------------------------------------------------------------------------
+
+    @property
+    def stops(self) -> list[Breakpoint]:
+        """The breakpoints that stop a move here."""
+        return [item for item in self.breakpoints if item.stops(self.machine.position)]
+
+    def add(self, breakpoint: Breakpoint) -> Breakpoint:
+        """Add a breakpoint with a new number, and find its hits in the steps so far."""
+        breakpoint.number = max([item.number for item in self.breakpoints], default=0) + 1
+        self.breakpoints.append(breakpoint)
+        self.look_back()
+        return breakpoint
+
+    def look_back(self) -> None:
+        """Find the hits of new breakpoints in the steps so far. Takes linear time, and evaluates no binding again."""
+        position = self.machine.position
+        first = min([item.seen for item in self.breakpoints], default=position)
+        if first <= position:
+            self.goto(first)
+            self._look()
+            self.goto(position)
+
+    def _look(self) -> None:
+        position, event, frame = self.machine.position, self.event, self.frame
+        for item in self.breakpoints:
+            if item.seen <= position:
+                item.look(position, event, frame)
+
     # -- forward --------------------------------------------------------------------------------------------------
 
     def step(self) -> Event:
         """One step: evaluate the next binding, or enter the function it calls."""
         self.event = self.machine.step()
+        if self.breakpoints:
+            self._look()
         return self.event
 
     def next(self) -> Event:
-        """Evaluate the next binding of this frame, and run its calls to the end."""
+        """Evaluate the next binding of this frame, and run its calls to the end or to a breakpoint."""
         depth = len(self.machine.frames)
-        event = self.step()
-        while not self.done and len(self.machine.frames) > depth:
-            event = self.step()
-        return event
+        return self.forward(lambda: len(self.machine.frames) <= depth)
 
     def finish(self) -> Event:
-        """Run until the innermost function returns."""
+        """Run until the innermost function returns, or to a breakpoint."""
         depth = len(self.machine.frames)
-        event = self.step()
-        while not self.done and len(self.machine.frames) >= depth:
-            event = self.step()
-        return event
+        return self.forward(lambda: len(self.machine.frames) < depth)
 
     def continue_(self) -> Event:
-        """Run until a breakpoint hits or the program ends."""
+        """Run until a breakpoint stops or the program ends."""
+        return self.forward(lambda: False)
+
+    def forward(self, is_reached: Callable[[], bool]) -> Event:
+        """Run until `is_reached()`, a breakpoint stops, or the program ends."""
+        self.look_back()
         event = self.step()
-        while not self.done and not any(b.hit(event, self.frame) for b in self.breakpoints):
+        while not self.done and not is_reached() and not (self.breakpoints and self.stops):
             event = self.step()
         return event
 
@@ -159,29 +147,29 @@ class Debugger:
         undone = self.machine.undo()
         log, position = self.machine.log, self.machine.position
         if undone is not None:
-            self.event = log[position - 1].event if position else Event("start", self._first.name, 1)
+            self.event = log[position - 1].event if position else self._start
         return self.event
 
     def back_next(self) -> Event:
-        """Undo the last step of this frame and its calls."""
+        """Undo the last step of this frame and its calls, or go back to a breakpoint in these."""
         depth = len(self.machine.frames)
-        event = self.back()
-        while self.position and len(self.machine.frames) > depth:
-            event = self.back()
-        return event
+        return self.backward(lambda: len(self.machine.frames) <= depth)
 
     def back_finish(self) -> Event:
-        """Go back to the call of the innermost function."""
+        """Go back to the call of the innermost function, or to a breakpoint."""
         depth = len(self.machine.frames)
-        event = self.back()
-        while self.position and len(self.machine.frames) >= depth:
-            event = self.back()
-        return event
+        return self.backward(lambda: len(self.machine.frames) < depth)
 
     def back_continue(self) -> Event:
-        """Go back to the last breakpoint before this one, or to the start."""
+        """Go back to the last stop of a breakpoint before this one, or to the start."""
+        return self.backward(lambda: False)
+
+    def backward(self, is_reached: Callable[[], bool]) -> Event:
+        """Go back until `is_reached()`, a breakpoint stops, or the start."""
+        self.look_back()
         event = self.back()
-        while self.position and not any(b.hit(event, self.frame) for b in self.breakpoints):
+        while self.position and not is_reached() and not (self.breakpoints and self.stops):
+            self.interrupt.check()
             event = self.back()
         return event
 

@@ -28,23 +28,38 @@ class Frame:
 
     @property
     def values(self) -> dict[str, Value]:
-        """All variables with a value, by name, parameters first."""
+        """All variables in scope with a value, by name, parameters first."""
         names: dict[str, Value] = {}
         for var, slot in self.plan.slots.items():
             value = self.registers[slot]
-            if value is not None:
+            if value is not None and self.in_scope(slot):
                 names[var.name if var.name not in names else f"{var.name}#{slot}"] = value
         return names
 
+    def in_scope(self, slot: int) -> bool:
+        """False if the dataflow block or branch that binds this register has ended."""
+        return self.pc <= self.plan.ends.get(slot, self.pc)
+
+    def slots_of(self, name: str) -> tuple[int, ...]:
+        """The registers of the variables called `name`, in text order."""
+        return tuple([slot for var, slot in self.plan.slots.items() if var.name == name])
+
+    def find(self, name: str) -> Value:
+        """The value of the shape variable or variable called `name`; None if it has none in scope. The last one hides others."""
+        for var, length in self.dims.items():
+            if var.name == name:
+                return length
+        for slot in reversed(self.slots_of(name)):
+            if self.registers[slot] is not None and self.in_scope(slot):
+                return self.registers[slot]
+        return None
+
     def __getitem__(self, name: str) -> Value:
-        """The value of the variable called `name`. Raises KeyError if it has no value yet."""
-        matches = None
-        for var, slot in self.plan.slots.items():
-            if var.name == name and self.registers[slot] is not None:
-                matches = self.registers[slot]
-        if matches is None:
-            raise KeyError(f"{name!r} has no value here")
-        return to_python(matches)
+        """The value of the variable called `name`. Raises KeyError if it has no value in scope."""
+        for slot in reversed(self.slots_of(name)):
+            if self.registers[slot] is not None and self.in_scope(slot):
+                return to_python(self.registers[slot])
+        raise KeyError(f"{name!r} has no value here")
 
     def value_of(self, var: e.Var) -> Value:
         """The value of a variable, or None if it has none yet."""

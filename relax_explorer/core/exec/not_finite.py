@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec.debugger import Breakpoint, Debugger
+from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.ir import expr as e

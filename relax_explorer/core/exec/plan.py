@@ -43,6 +43,9 @@ class Plan:
     code: list[Instruction] = field(default_factory=list)
     registers: list[Any] = field(default_factory=list)
     slots: dict[e.Var, int] = field(default_factory=dict)
+    ends: dict[int, int] = field(
+        default_factory=dict
+    )  # registers whose scope ends before `result`, and the position of its end
     constants: tuple[tuple[int, e.Constant], ...] = ()  # registers that start with tensors of the program
     params: tuple[int, ...] = ()
     captured: tuple[tuple[e.Var, int], ...] = ()
@@ -111,7 +114,15 @@ class _Planner:
         for block in seq.blocks:
             for binding in block.bindings:
                 self.binding(binding)
+            if type(block) is e.DataflowBlock:
+                self.end(block, e.DataflowVar)
         return self.operand(seq.body)
+
+    def end(self, block: e.BindingBlock, kind: type[e.Var] = e.Var) -> None:
+        """End the scope of the variables of a block here."""
+        for binding in block.bindings:
+            if isinstance(binding.var, kind):
+                self.plan.ends.setdefault(self.plan.slots[binding.var], len(self.plan.code))
 
     def binding(self, binding: e.Binding) -> None:
         """Emit the instructions of one binding. The last one is its step."""
@@ -150,13 +161,17 @@ class _Planner:
 
     def _if(self, value: e.If, target: int, binding: e.Binding) -> None:
         choice = self.emit("branch", value, (self.operand(value.condition),), -1)
-        result = self.sequence(value.true_branch)
-        self.emit("move", value.true_branch, (result,), target, binding)
+        self._branch(value.true_branch, target, binding)
         skip = self.emit("jump", value, (), -1)
         choice.jump = len(self.plan.code)
-        result = self.sequence(value.false_branch)
-        self.emit("move", value.false_branch, (result,), target, binding)
+        self._branch(value.false_branch, target, binding)
         skip.jump = len(self.plan.code)
+
+    def _branch(self, branch: e.Expr, target: int, binding: e.Binding) -> None:
+        result = self.sequence(branch)
+        for block in branch.blocks if isinstance(branch, e.SeqExpr) else ():
+            self.end(block)
+        self.emit("move", branch, (result,), target, binding)
 
     def _tensor(self, expr: e.Constant) -> int:
         """A new register for each use of a constant, because each use is a new tensor (errata E-30)."""

@@ -15,8 +15,9 @@ import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned, reached
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.breakpoints import Breakpoint, on_condition, on_operator, on_variable
 from relax_explorer.core.exec.condition import condition
-from relax_explorer.core.exec.debugger import Breakpoint, Debugger, on_condition, on_operator, on_variable
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine

@@ -8,7 +8,8 @@ from typing import Any
 from textual import work
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.debugger import Debugger, on_variable
+from relax_explorer.core.exec.breakpoints import on_variable
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.session.inputs import made_inputs
 from relax_explorer.ui.tui import rows
