@@ -29,6 +29,8 @@ SINKS: dict[str, tuple[str, ...]] = {
     "run json": ("run", "FILE", "--format", "json"),
     "trace": ("run", "FILE", "--trace", "-"),
     "frame": ("run", "FILE", "--break", "nan"),
+    "debug": ("debug", "FILE", "--script", "COMMANDS"),
+    "debug json": ("debug", "FILE", "--script", "COMMANDS", "--format", "json"),
     "diff": ("diff", "FILE"),
     "diff json": ("diff", "FILE", "--style", "json"),
     "diff of files": ("diff", "FILE", "OTHER"),
@@ -43,7 +45,9 @@ SINKS: dict[str, tuple[str, ...]] = {
 
 
 def into(sink: str, file: Path, other: Path) -> Result:
-    names = {"FILE": str(file), "OTHER": str(other)}
+    commands = file.with_name("commands.txt")
+    commands.write_text("list\nbreak\nc\nwhere\ninfo locals\nc\nc\noutput\nlist\ninfo checks\nC\n")
+    names = {"FILE": str(file), "OTHER": str(other), "COMMANDS": str(commands)}
     return CliRunner().invoke(group, [names.get(word, word) for word in SINKS[sink]])
 
 
@@ -73,7 +77,8 @@ def test_no_payload_reaches_a_sink(place: str, payload: str, tmp_path: Path, oth
             found[sink] = reached(done)
         elif "json" in sink or sink == "check sarif":
             if done.exit_code in (0, 1) and done.stdout:
-                json.loads(done.stdout)
+                for text in done.stdout.splitlines() if "debug" in sink else [done.stdout]:
+                    json.loads(text)
         elif sink == "graph svg" and done.exit_code == 0:
             ElementTree.fromstring(done.stdout)
     assert not found

@@ -101,6 +101,8 @@ def write_files(folder: Path) -> dict[str, str]:
     (folder / "cut.npy").write_bytes((folder / "x.npy").read_bytes()[:-3])
     whole = (folder / "one.npz").read_bytes()
     (folder / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    (folder / "commands.txt").write_text("# steps\n\nbreak z if max > 0\nc\nwhere\nlist\nS\nquit\nnever reached\n")
+    (folder / "wrong.txt").write_text("step\nbreak nowhere\n")
     (folder / "bad.toml").write_text("profile = ")
     (folder / "nobody.toml").write_text('profile = "nobody"\n[run]\nshape = 3\nrtol = "x"\n')
     (folder / "shape.toml").write_text('[run]\nshape = ["n=2"]\n')
@@ -136,6 +138,24 @@ CALLS = tuple(
 1 check {ones_in}
 2 run {ones_in}
 0 opt {concat} -p LegalizeOps
+0 debug {plain} --script {commands_txt}
+0 debug {plain} --script {commands_txt} --format json
+0 debug {plain} -p LegalizeOps --script {commands_txt}
+2 debug {plain}
+2 debug {plain} --script -
+2 debug {plain} --script {wrong_txt}
+2 debug {plain} --script {wrong_txt} --format json
+2 debug {plain} --script {missing}
+2 debug {plain} --script {folder}
+2 debug {plain} --script {binary}
+2 debug {plain} --func nothing --script {commands_txt}
+2 debug {kernel} --func k --script {commands_txt}
+2 debug {plain} --input y=1 --script {commands_txt}
+2 debug {plain} --shape q=1 --script {commands_txt}
+2 debug {broken} --script {commands_txt}
+2 debug -
+2 debug - --script -
+2 debug
 0 run {concat}
 0 graph {concat} --format dot
 0 opt {stack} -p LegalizeOps

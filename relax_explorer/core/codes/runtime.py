@@ -157,6 +157,13 @@ BAD_EXPRESSION = Code(
     "never executed as Python.",
     "Write for example n > 2048, max(y) > 1e4, x.shape[0] == 1, nan(y), x[0, :3] or max(abs(x - y)).",
 )
+BAD_COMMAND = Code(
+    "RX0530",
+    "wrong debugger command",
+    "The debugger does not know this command, or an argument of it: a variable, function, line or number that the program or "
+    "the debugger does not have.",
+    "`help` lists the commands, and `help break` explains one.",
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "wrong argument of a builtin",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from relax_explorer.core.diagnostics import Failure
@@ -26,12 +26,14 @@ class Breakpoint:
     text: str
     hit: Predicate
     condition: Condition | None = None
+    reads_frame: bool = True  # False if `hit` depends on the event alone
     is_temporary: bool = False
     number: int = 0
     is_enabled: bool = True
     ignored: range = range(0)
     hits: list[int] = field(default_factory=list)
     seen: int = 0
+    note: str = ""
     problem: Failure | None = None  # the condition could not be evaluated at the last hit
 
     def look(self, position: int, event: Event, frame: Frame) -> None:
@@ -64,17 +66,15 @@ class Breakpoint:
         return is_hit and self.is_enabled and number + 1 not in self.ignored
 
 
-def has_value(event: Event) -> bool:
-    """True if a binding got its value in this step."""
-    return event.binding is not None and event.kind in ("bind", "return")
-
-
 def on_variable(name: str) -> Breakpoint:
     """Stop after a variable of this name gets its value."""
-    return Breakpoint(
-        name,
-        lambda event, frame: has_value(event) and getattr(event.binding.var, "name", None) == name,  # type: ignore[union-attr]  # it has one
-    )
+    return Breakpoint(name, lambda event, frame: bound_variable(event) == name, reads_frame=False)
+
+
+def bound_variable(event: Event) -> str:
+    """The name of the variable that got its value in a step; empty if none did."""
+    var = event.binding.var if event.binding is not None and event.kind in ("bind", "return") else None
+    return "" if var is None else var.name
 
 
 def on_operator(name: str) -> Breakpoint:
@@ -88,7 +88,21 @@ def on_operator(name: str) -> Breakpoint:
             and value.op.name.removeprefix("relax.") == name.removeprefix("relax.")
         )
 
-    return Breakpoint(f"op:{name}", hit)
+    return Breakpoint(f"op:{name}", hit, reads_frame=False)
+
+
+def on_bindings(text: str, bindings: Collection[e.Binding], functions: Collection[str] = ()) -> Breakpoint:
+    """Stop after one of these bindings gets its value, or when one of these functions is entered."""
+    wanted, names = frozenset(bindings), frozenset(functions)
+    return Breakpoint(
+        text,
+        lambda event, frame: (
+            event.function in names
+            if event.kind == "enter"
+            else event.binding in wanted and event.kind in ("bind", "return")
+        ),
+        reads_frame=False,
+    )
 
 
 def on_condition(text: str) -> Breakpoint:

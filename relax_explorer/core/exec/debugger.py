@@ -69,15 +69,22 @@ class Debugger:
 
     @property
     def next_binding(self) -> e.Binding | None:
-        """The binding that the next step will evaluate; None at the end of the function."""
+        """The binding that the next step will evaluate, or the If that it enters; None at the end of the function."""
         if not self.machine.frames:
             return None
         frame = self.machine.frame
-        for instruction in frame.plan.code[frame.pc :]:
+        code, at = frame.plan.code, frame.pc
+        while at < len(code):
+            instruction = code[at]
             if instruction.binding is not None:
                 return instruction.binding
-            if instruction.kind in ("branch", "jump", "return"):
-                break
+            if instruction.kind == "branch":  # the binding of the If
+                return next(
+                    item.binding
+                    for item in code[at:]
+                    if item.binding and item.binding.value is instruction.node
+                )
+            at = instruction.jump if instruction.kind == "jump" else at + 1
         return None
 
     # -- breakpoints ----------------------------------------------------------------------------------------------
@@ -96,8 +103,12 @@ class Debugger:
 
     def look_back(self) -> None:
         """Find the hits of new breakpoints in the steps so far. Takes linear time, and evaluates no binding again."""
-        position = self.machine.position
-        first = min([item.seen for item in self.breakpoints], default=position)
+        position, log = self.machine.position, self.machine.log
+        for item in self.breakpoints:
+            if item.condition is None and not item.reads_frame:
+                for number in range(item.seen, position + 1):
+                    item.look(number, log[number - 1].event if number else self._start, self.frame)
+        first = min([item.seen for item in self.breakpoints], default=position + 1)
         if first <= position:
             self.goto(first)
             self._look()
@@ -113,6 +124,8 @@ class Debugger:
 
     def step(self) -> Event:
         """One step: evaluate the next binding, or enter the function it calls."""
+        if self.machine.done:
+            return self.event
         self.event = self.machine.step()
         if self.breakpoints:
             self._look()

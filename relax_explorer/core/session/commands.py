@@ -99,6 +99,14 @@ PROFILE = Argument(
 )
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
+RUN_INPUT = Argument(
+    "--input",
+    "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
+    "many",
+    metavar="x=SOURCE",
+)
+MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
+
 
 def _format(*choices: str) -> Argument:
     return Argument("--format", "how to print", "choice", choices[0], choices=choices)
@@ -188,14 +196,9 @@ COMMANDS: tuple[Command, ...] = (
             INPUT,
             FUNCTION,
             PASSES,
-            Argument(
-                "--input",
-                "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
-                "many",
-                metavar="x=SOURCE",
-            ),
+            RUN_INPUT,
             SHAPE,
-            Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB"),
+            MAX_INPUT,
             Argument(
                 "--expect",
                 "compare with the entries out0, out1, … of this .npz; exit with 1 if they differ",
@@ -225,6 +228,31 @@ COMMANDS: tuple[Command, ...] = (
         (
             "relax-explorer run model.py --func main --shape n=3",
             "relax-explorer run model.py --input io.npz --expect io.npz",
+        ),
+        "debug",
+    ),
+    Command(
+        "debug",
+        "Step through a run, forward and back, by commands as in gdb; `help` lists them.",
+        (
+            INPUT,
+            FUNCTION,
+            PASSES,
+            RUN_INPUT,
+            SHAPE,
+            MAX_INPUT,
+            Argument(
+                "--script",
+                "read the commands from this file, or - for standard input",
+                "source",
+                metavar="FILE",
+            ),
+            PROFILE,
+            _format("text", "json"),
+        ),
+        (
+            "relax-explorer debug model.py --shape n=3",
+            "relax-explorer debug model.py --script commands.txt --format json",
         ),
         "debug",
     ),

@@ -14,6 +14,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.run import run
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -249,6 +250,7 @@ HANDLERS: dict[str, Callable[..., int]] = {
     "check": check,
     "opt": _renamed(opt),
     "run": _renamed(run),
+    "debug": _renamed(debug),
     "diff": diff,
     "graph": _renamed(graph),
     "who": who,

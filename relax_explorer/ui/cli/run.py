@@ -56,9 +56,9 @@ def run(
     if errors:
         raise Failure(*errors)
     name = func or stage.entry
-    fn = _function(stage.module, name)
+    fn = relax_function(stage.module, name)
     output.report(_of_the_run(session.stages[0], name))
-    args = _inputs(fn, input_, shape, max_input)
+    args = run_inputs(fn, input_, shape, max_input)
     if break_ is not None or trace is not None:
         debugger = interruptible(lambda interrupt: _debugged(session, name, args, interrupt, break_, trace))
         if not debugger.done:
@@ -78,7 +78,7 @@ def run(
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
 
 
-def _function(module: IRModule, name: str) -> e.Function:
+def relax_function(module: IRModule, name: str) -> e.Function:
     """The Relax function to run."""
     fn = module.functions.get(name)
     if type(fn) is e.Function:
@@ -149,7 +149,10 @@ def _debugged(
     return debugger
 
 
-def _inputs(fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float) -> list[Any]:
+def run_inputs(
+    fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float
+) -> list[Any]:
+    """The inputs of the options `--input` and `--shape`. Made-up ones are noted on standard error."""
     if not 0 <= gigabytes < 1 << 20:  # also refuses NaN
         raise click.UsageError("--max-input takes a number of GiB from 0 on")
     most = int(gigabytes * (1 << 30))
@@ -312,4 +315,4 @@ def _show_frame(debugger: Debugger) -> None:
         output.say(f"  {name}: {short_value(value, 90)}")
 
 
-__all__ = ["run", "stats"]
+__all__ = ["relax_function", "run", "run_inputs", "stats"]

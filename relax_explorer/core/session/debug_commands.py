@@ -1,0 +1,116 @@
+"""The debugger's command language: one table for scripts, the prompt, and the `:` line of the explorer.
+
+Commands, their short forms and unique beginnings of their names are known. Lower case goes forward; a short form in UPPER CASE
+runs the reverse: `s` is step, `S` is reverse-step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session import debug_inspection as inspection
+from relax_explorer.core.session import debug_motions as motions
+from relax_explorer.core.session import debug_points as points
+from relax_explorer.core.session.debug_places import near, refused
+from relax_explorer.core.session.debug_session import Answer, DebugSession
+
+Handler = Callable[[DebugSession, str], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class DebugCommand:
+    """One command: its name, its arguments, one sentence, its function, and its short forms."""
+
+    name: str
+    arguments: str
+    doc: str
+    handler: Handler
+    short: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """The name with its arguments."""
+        return f"{self.name} {self.arguments}".rstrip()
+
+
+def _help(session: DebugSession, text: str) -> Answer:
+    if not text:
+        return Answer("help", {"commands": list(DEBUG_COMMANDS)})
+    return Answer("help", {"commands": [find_command(text)]})
+
+
+def _quit(session: DebugSession, text: str) -> Answer:
+    session.is_over = True
+    return Answer("quit")
+
+
+_BREAK = (
+    "Stop at a place: y, main.y, op:matmul, fn:f, kernel:k, line:12, model.py:12, nan; without one, at the next binding, or "
+    "wherever a step makes the condition true."
+)
+_PLACE = "[PLACE] [if CONDITION]"
+DEBUG_COMMANDS: tuple[DebugCommand, ...] = (
+    DebugCommand("run", "", "Go to the start, and run to the first breakpoint or the end.", motions.run, ("r",)),
+    DebugCommand("step", "[N]", "Evaluate the next binding, or enter the function it calls.", motions.step, ("s",)),
+    DebugCommand("reverse-step", "[N]", "Undo one step.", motions.back_step, ("rs", "S")),
+    DebugCommand("next", "[N]", "Evaluate the next binding, and run its calls to the end.", motions.next_, ("n",)),
+    DebugCommand("reverse-next", "[N]", "Undo the last binding of this function with its calls.", motions.back_next, ("rn", "N")),
+    DebugCommand("finish", "", "Run until the function returns.", motions.finish, ("fin", "o")),
+    DebugCommand("reverse-finish", "", "Go back to before the function was entered.", motions.back_finish, ("FIN", "O")),
+    DebugCommand("until", "[PLACE] [if CONDITION]", "Run to a place; without one, to the next binding of this function.", motions.until, ("u",)),
+    DebugCommand("reverse-until", "[PLACE] [if CONDITION]", "Go back to a place.", motions.back_until, ("ru", "U")),
+    DebugCommand("continue", "", "Run to a breakpoint or the end.", motions.continue_, ("c",)),
+    DebugCommand("reverse-continue", "", "Go back to a breakpoint or the start.", motions.back_continue, ("rc", "C")),
+    DebugCommand("goto", "N|+N|-N|start|end", "Go to the position after N steps, forward or back.", motions.goto, ("g",)),
+    DebugCommand("last-change", "EXPR", "Go back to the step that changed a value.", motions.last_change, ("lc",)),
+    DebugCommand("next-change", "EXPR", "Run to the next step that changes a value.", motions.next_change, ("nc",)),
+    DebugCommand("break", _PLACE, _BREAK, points.break_, ("b",)),
+    DebugCommand("tbreak", _PLACE, "Stop at a place once.", points.tbreak, ("tb",)),
+    DebugCommand("condition", "N [CONDITION]", "Change the condition of breakpoint N, or remove it.", points.condition_, ("cond",)),
+    DebugCommand("ignore", "N COUNT", "Pass over the next COUNT hits of breakpoint N.", points.ignore, ()),
+    DebugCommand("delete", "[N…]", "Delete breakpoints; without numbers, all.", points.delete, ("d",)),
+    DebugCommand("enable", "[N…]", "Enable breakpoints; without numbers, all.", points.enable, ()),
+    DebugCommand("disable", "[N…]", "Disable breakpoints; without numbers, all. Their hits are still counted.", points.disable, ()),
+    DebugCommand("watch", "[EXPR]", "Show a value at every stop, marked with * if it changed; without one, list them.", points.watch, ("w",)),
+    DebugCommand("unwatch", "[N…]", "Remove watches; without numbers, all.", points.unwatch, ()),
+    DebugCommand("print", "EXPR", "Show a value: y, y[0, 1], y.shape, max(abs(x - y)), n * 2.", inspection.print_, ("p",)),
+    DebugCommand("info", "[TOPIC]", "Show breakpoints, watches, locals, dims, frames or checks.", inspection.info, ("i",)),
+    DebugCommand("where", "", "Show the open calls, innermost first.", inspection.where, ("bt", "backtrace")),
+    DebugCommand("up", "[N]", "Select the caller's frame.", inspection.up, ()),
+    DebugCommand("down", "[N]", "Select the called frame.", inspection.down, ()),
+    DebugCommand("frame", "[N]", "Select frame N; 0 is the innermost one.", inspection.frame, ("f",)),
+    DebugCommand("list", "[LINE|FUNCTION]", "Show the program around a line; without one, around the next binding.", inspection.list_, ("l",)),
+    DebugCommand("output", "", "Show the output of R.print up to here.", inspection.output, ()),
+    DebugCommand("help", "[COMMAND]", "List the commands, or explain one.", _help, ("h", "?")),
+    DebugCommand("quit", "", "End the session.", _quit, ("q",)),
+)  # fmt: skip
+
+_BY_NAME = {item.name: item for item in DEBUG_COMMANDS}
+_BY_SHORT = {short: item for item in DEBUG_COMMANDS for short in (item.name, *item.short)}
+
+
+def find_command(word: str) -> DebugCommand:
+    """The command with this name, short form or unique beginning of its name. Raises Failure."""
+    exact = _BY_SHORT.get(word)
+    if exact is not None:
+        return exact
+    starts = [item for item in DEBUG_COMMANDS if item.name.startswith(word.lower())]
+    if len(starts) == 1:
+        return starts[0]
+    if starts:
+        names = ", ".join(item.name for item in starts)
+        raise refused(f"{word!r} is ambiguous: {names}", "write more of the name")
+    raise refused(f"there is no command {word!r}", near(word.lower(), _BY_SHORT, "`help` lists the commands"))
+
+
+def execute(session: DebugSession, line: str) -> Answer:
+    """Run one command line. A wrong command is answered with its problem, and changes nothing."""
+    word, _, rest = line.strip().partition(" ")
+    if not word or word.startswith("#"):
+        return Answer("nothing")
+    try:
+        return find_command(word).handler(session, rest.strip())
+    except Failure as failure:
+        return Answer("refused", {}, failure.diagnostics)

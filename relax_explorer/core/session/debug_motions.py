@@ -1,0 +1,170 @@
+"""The debugger commands that move: forward, and back by the reverse of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relax_explorer.core.exec.changes import back_to_change, forward_to_change
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.expression import Expression, NoValue, expression
+from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.session.debug_places import refused
+from relax_explorer.core.session.debug_session import Answer, DebugSession
+
+LAST = 10**12  # beyond the last step of any run
+
+
+def nothing_more(text: str) -> None:
+    """Refuse arguments of a command that takes none."""
+    if text:
+        raise refused(f"{text[:40]!r} is too much: the command takes no argument")
+
+
+def count(text: str, default: int = 1) -> int:
+    """A number of times. Raises Failure."""
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise refused(f"{text[:40]!r} is not a number", "write a number from 0 on")
+    return int(text)
+
+
+def run(session: DebugSession, text: str) -> Answer:
+    """`run`."""
+    nothing_more(text)
+
+    def motion(debugger: Debugger) -> None:
+        debugger.goto(0)
+        if not debugger.stops:
+            debugger.continue_()
+
+    return session.move(motion)
+
+
+def _repeated(session: DebugSession, text: str, motion: Callable[[Debugger], object]) -> Answer:
+    """Move several times, until a breakpoint stops or the end or start is reached."""
+    times = count(text)
+
+    def motions(debugger: Debugger) -> None:
+        for _ in range(times):
+            before = debugger.position
+            motion(debugger)
+            if debugger.stops or debugger.position == before:
+                return
+
+    return session.move(motions)
+
+
+def step(session: DebugSession, text: str) -> Answer:
+    """`step`."""
+    return _repeated(session, text, Debugger.step)
+
+
+def back_step(session: DebugSession, text: str) -> Answer:
+    """`reverse-step`."""
+    return _repeated(session, text, Debugger.back)
+
+
+def next_(session: DebugSession, text: str) -> Answer:
+    """`next`."""
+    return _repeated(session, text, Debugger.next)
+
+
+def back_next(session: DebugSession, text: str) -> Answer:
+    """`reverse-next`."""
+    return _repeated(session, text, Debugger.back_next)
+
+
+def finish(session: DebugSession, text: str) -> Answer:
+    """`finish`."""
+    nothing_more(text)
+    return session.move(Debugger.finish)
+
+
+def back_finish(session: DebugSession, text: str) -> Answer:
+    """`reverse-finish`."""
+    nothing_more(text)
+    return session.move(Debugger.back_finish)
+
+
+def continue_(session: DebugSession, text: str) -> Answer:
+    """`continue`."""
+    nothing_more(text)
+    return session.move(Debugger.continue_)
+
+
+def back_continue(session: DebugSession, text: str) -> Answer:
+    """`reverse-continue`."""
+    nothing_more(text)
+    return session.move(Debugger.back_continue)
+
+
+def until(session: DebugSession, text: str) -> Answer:
+    """`until`."""
+    return _to(session, text, Debugger.continue_) if text else session.move(Debugger.next)
+
+
+def back_until(session: DebugSession, text: str) -> Answer:
+    """`reverse-until`."""
+    return _to(session, text, Debugger.back_continue) if text else session.move(Debugger.back_next)
+
+
+def _to(session: DebugSession, text: str, motion: Callable[[Debugger], object]) -> Answer:
+    """Move with one more breakpoint."""
+    place = session.places.breakpoint(text)
+
+    def there(debugger: Debugger) -> None:
+        debugger.add(place)
+        try:
+            motion(debugger)
+        finally:
+            debugger.breakpoints.remove(place)
+
+    return session.move(there)
+
+
+def goto(session: DebugSession, text: str) -> Answer:
+    """`goto`."""
+    named = {"start": 0, "end": LAST}
+    if text in named:
+        position = named[text]
+    elif text.startswith(("+", "-")):
+        position = session.debugger.position + int(text[0] + "1") * count(text[1:])
+    elif text:
+        position = count(text)
+    else:
+        raise refused("goto takes a position", "write goto 12, goto -3, goto start or goto end")
+    return session.move(lambda debugger: debugger.goto(max(position, 0)))
+
+
+def last_change(session: DebugSession, text: str) -> Answer:
+    """`last-change`."""
+    return _to_change(session, text, back_to_change)
+
+
+def next_change(session: DebugSession, text: str) -> Answer:
+    """`next-change`."""
+    return _to_change(session, text, forward_to_change)
+
+
+def _to_change(
+    session: DebugSession, text: str, change: Callable[[Debugger, Expression, Frame], bool]
+) -> Answer:
+    read = expression(text)
+    session.places.check_names(read.names)
+    frame = session.frame_for(read)
+    found: list[bool] = []
+
+    def motion(debugger: Debugger) -> None:
+        start = debugger.position
+        found.append(change(debugger, read, frame))
+        if not found[0]:
+            debugger.goto(start)
+
+    answer = session.move(motion)
+    answer.data["expression"], answer.data["changed"] = read.text, found == [True]
+    try:
+        answer.data["now"], answer.data["missing"] = read.value(frame, session.debugger.event.value), ""
+    except NoValue as reason:
+        answer.data["now"], answer.data["missing"] = None, str(reason)
+    return answer

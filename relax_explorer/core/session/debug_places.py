@@ -1,0 +1,193 @@
+"""Places of breakpoints as text: `y`, `main.y`, `op:matmul`, `fn:f`, `kernel:k`, `line:12`, `model.py:12`, `nan`, `PLACE if CONDITION`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from pathlib import PurePath
+
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.breakpoints import Breakpoint, on_bindings, on_condition
+from relax_explorer.core.exec.condition import condition
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.not_finite import on_not_finite
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.session.listing import Listing
+from relax_explorer.core.tir.stmt import PrimFunc
+
+_IF = re.compile(r"(?:^|\s)if\s+(.*)", re.DOTALL)
+_LINE = re.compile(r"(?:(?P<file>.*):)?(?P<line>[0-9]{1,9})", re.DOTALL)
+
+
+def refused(text: str, hint: str = "") -> Failure:
+    """The failure for a command that is refused."""
+    return Failure(Diagnostic(codes.BAD_COMMAND, text, help=hint or codes.BAD_COMMAND.fix))
+
+
+def near(word: str, known: Iterable[str], other: str = "") -> str:
+    """A hint with the words closest to `word`, or `other`."""
+    found = get_close_matches(word, sorted(set(known)), 3)
+    return f"did you mean {' or '.join(found)}?" if found else other
+
+
+class Places:
+    """The places of a program."""
+
+    def __init__(self, debugger: Debugger, listing: Listing) -> None:
+        self.debugger, self.listing = debugger, listing
+        functions = debugger.module.functions
+        self.kernels = {name: fn for name, fn in functions.items() if isinstance(fn, PrimFunc)}
+        self.globals = {name: fn for name, fn in functions.items() if type(fn) is e.Function}
+        self.bindings = {name: list(bindings(fn)) for name, fn in self.globals.items()}
+        self.all = [binding for own in self.bindings.values() for binding in own]
+
+    def breakpoint(self, text: str) -> Breakpoint:
+        """The breakpoint for `[PLACE] [if CONDITION]`; without both, at the next binding. Raises Failure."""
+        found = _IF.search(text)
+        place = (text[: found.start()] if found else text).strip()
+        if found and not place:
+            self.check_names(condition(found[1]).names)
+            return on_condition(found[1].strip())
+        breakpoint = self._place(place)
+        if found:
+            self.condition(breakpoint, found[1])
+        return breakpoint
+
+    def condition(self, breakpoint: Breakpoint, text: str) -> None:
+        """Set or clear the condition of a breakpoint. Raises Failure."""
+        parsed = condition(text) if text.strip() else None
+        self.check_names(parsed.names if parsed is not None else ())
+        breakpoint.condition = parsed
+        breakpoint.forget()
+
+    def check_names(self, names: Collection[str]) -> None:
+        """Refuse variables that no function has."""
+        known = self.names()
+        for name in sorted(names):
+            if name not in known:
+                raise refused(f"the program has no variable {name!r}", near(name, known))
+
+    def names(self) -> set[str]:
+        """The variables and shape variables of the program."""
+        known = {b.var.name for b in self.all if b.var is not None}
+        functions = [
+            *self.globals.values(),
+            *[b.value for b in self.all if isinstance(b.value, e.Function)],
+        ]
+        infos = [b.struct_info for b in self.all if isinstance(b, e.MatchCast)]
+        for fn in functions:
+            known |= {param.name for param in fn.params}
+            infos += [param.struct_info for param in fn.params if param.struct_info is not None]
+        return known | {var.name for info in infos for var in all_dims(info)}
+
+    # -- kinds of places ------------------------------------------------------------------------------------------
+
+    def _place(self, text: str) -> Breakpoint:
+        kind, colon, name = text.partition(":")
+        if not text:
+            return self._next()
+        if text == "nan":
+            return self._not_finite()
+        if colon and kind in ("op", "fn", "kernel"):
+            return {"op": self._operator, "fn": self._function, "kernel": self._kernel}[kind](text, name)
+        line = _LINE.fullmatch(text)
+        if line:
+            return self._line(text, line["file"] or "", int(line["line"]))
+        return self._name(text)
+
+    def _next(self) -> Breakpoint:
+        binding = self.debugger.next_binding
+        if binding is None:
+            raise refused("there is no next binding in this function", "name a place: break y")
+        name = binding.var.name if binding.var is not None else ""
+        return on_bindings(name or f"line:{self.listing.line_of(binding)}", [binding])
+
+    def _not_finite(self) -> Breakpoint:
+        """Made at the start, because it compares each value with earlier ones."""
+        position = self.debugger.position
+        self.debugger.goto(0)
+        try:
+            return on_not_finite(self.debugger)
+        finally:
+            self.debugger.goto(position)
+
+    def _operator(self, text: str, name: str) -> Breakpoint:
+        name = name.removeprefix("R.").removeprefix("relax.")
+        found = [binding for binding in self.all if _operator_of(binding) == name]
+        if not found:
+            known = {_operator_of(binding) for binding in self.all}
+            raise refused(f"the program calls no operator {name!r}", near(name, known))
+        return on_bindings(text, found)
+
+    def _function(self, text: str, name: str) -> Breakpoint:
+        known = self._functions()
+        if name not in known:
+            raise refused(f"the program has no function {name!r}", near(name, known))
+        return on_bindings(text, (), [name])
+
+    def _functions(self) -> set[str]:
+        local = {b.var.name for b in self.all if b.var is not None and isinstance(b.value, e.Function)}
+        return local | self.globals.keys()
+
+    def _kernel(self, text: str, name: str) -> Breakpoint:
+        if name not in self.kernels:
+            raise refused(f"the program has no PrimFunc {name!r}", near(name, self.kernels))
+        calls = [b for b in self.all if name in _globals_of(b)]
+        if not calls:
+            raise refused(f"no binding calls the PrimFunc {name!r}")
+        return on_bindings(text, calls)
+
+    def _line(self, text: str, file: str, line: int) -> Breakpoint:
+        own = self.listing.filename
+        if file not in ("", "line", own, PurePath(own).name):
+            raise refused(f"{file!r} is not the file of this program", f"it is {own}")
+        if not 1 <= line <= len(self.listing.lines):
+            raise refused(f"there is no line {line}; the last one is {len(self.listing.lines)}")
+        found = self.listing.bindings_at(line)
+        if found:
+            return on_bindings(f"line:{line}", found)
+        function = self.listing.function_at(line)
+        if function in self.kernels:
+            place = self._kernel(f"line:{line}", function)
+            place.note = f"stops after calls of {function}; loops are not stepped"
+            return place
+        after = self.listing.next_line(line)
+        raise refused(
+            f"no binding starts at line {line}", f"the next one is at line {after}" if after else ""
+        )
+
+    def _name(self, text: str) -> Breakpoint:
+        function, dot, name = text.rpartition(".")
+        if dot and function in self.bindings:
+            own = self.bindings[function]
+        elif dot:
+            raise refused(f"the program has no function {function!r}", near(function, self.bindings))
+        else:
+            own = self.all
+        found = [binding for binding in own if binding.var is not None and binding.var.name == name]
+        if found:
+            return on_bindings(text, found)
+        if not dot and name in self._functions():
+            return self._function(f"fn:{name}", name)
+        if not dot and name in self.kernels:
+            return self._kernel(f"kernel:{name}", name)
+        variables = {binding.var.name for binding in own if binding.var is not None}
+        known = variables if dot else variables | self._functions() | self.kernels.keys()
+        raise refused(f"{function or 'the program'} binds no variable {name!r}", near(name, known))
+
+
+def _operator_of(binding: e.Binding) -> str:
+    """The name of the operator that a binding calls; empty if it calls none."""
+    value = binding.value
+    called = value.op if type(value) is e.Call else None
+    return called.name.removeprefix("relax.") if type(called) is e.OpRef else ""
+
+
+def _globals_of(binding: e.Binding) -> set[str]:
+    """The global functions that a call mentions as callee or argument."""
+    value = binding.value
+    parts = (value.op, *value.args) if type(value) is e.Call else ()
+    return {part.name for part in parts if type(part) is e.GlobalVar}

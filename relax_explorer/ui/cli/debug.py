@@ -1,0 +1,158 @@
+"""`debug`: a debugging session at a prompt, or by a script of commands."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS, execute
+from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui import directories
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
+from relax_explorer.ui.cli.run import relax_function, run_inputs
+from relax_explorer.viz.debug_text import answer_data, answer_lines
+from relax_explorer.viz.visible import visible_json
+
+PROMPT = "(rxe) "
+
+
+def debug(
+    input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
+    script: str | None, profile: str, format: str,
+) -> int:  # fmt: skip
+    """Debug a function of the last stage."""
+    is_prompt = script is None and sys.stdin.isatty()
+    if input == "-" and (script is None or script == "-"):
+        raise click.UsageError("the program is on standard input: give the commands in a file, --script FILE")
+    commands = None if is_prompt else _commands(script or "-")
+    session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
+    session.run_all()
+    stage = session.stages[-1]
+    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
+    if errors:
+        raise Failure(*errors)
+    name = func or stage.entry
+    args = run_inputs(relax_function(stage.module, name), input_, shape, max_input)
+    debugger = interruptible(lambda interrupt: Debugger(stage.module, name, args, session.cache, interrupt))
+    opened = open_debug_session(session, debugger, stage.number)
+    _print("", opened.stop(), format)
+    if commands is None:
+        return _prompt(opened, format)
+    return _script(opened, commands, script or "-", format)
+
+
+def _commands(script: str) -> list[str]:
+    """The lines of a script."""
+    try:
+        data = sys.stdin.buffer.read() if script == "-" else Path(script).read_bytes()
+        return data.decode("utf-8").splitlines()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        raise click.UsageError(f"--script {script}: {reason}") from None
+
+
+def _script(session: DebugSession, commands: list[str], name: str, format: str) -> int:
+    """Run the commands up to a wrong one. After ctrl+c, the rest is run, but the status is that of an interruption."""
+    status = output.OK
+    for number, line in enumerate(commands, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if format == "text":
+            output.say(f"{PROMPT}{line.strip()}")
+        answer = _executed(session, line)
+        _print(line.strip(), answer, format)
+        if answer.kind == "refused":
+            output.say(f"{name}:{number}: the script ends at a wrong command", err=True)
+            return output.USAGE
+        if answer.data.get("reason") == "cancelled":
+            status = output.INTERRUPTED
+        if session.is_over:
+            break
+    return status
+
+
+def _prompt(session: DebugSession, format: str) -> int:
+    """Read commands from the terminal. An empty line repeats the last one."""
+    last = ""
+    for line in _typed():
+        last = line.strip() or last
+        _print(last, _executed(session, last), format)
+        if session.is_over:
+            break
+    return output.OK
+
+
+def _typed() -> Iterator[str]:
+    """The lines typed at the prompt, up to ctrl+d. Ctrl+c drops a line."""
+    _complete()
+    while True:
+        try:
+            yield input(PROMPT)
+        except KeyboardInterrupt:
+            output.say("")
+        except EOFError:
+            output.say("")
+            return
+
+
+def _complete() -> None:
+    """Let Tab complete the names of commands, where the terminal library is there."""
+    try:
+        import readline
+    except ImportError:
+        return
+    names = [command.name for command in DEBUG_COMMANDS]
+
+    def completion(text: str, number: int) -> str | None:
+        found = [name for name in names if name.startswith(text)]
+        return found[number] if number < len(found) else None
+
+    readline.set_completer(completion)
+    readline.set_completer_delims(" ")
+    readline.parse_and_bind("tab: complete")
+
+
+def _executed(session: DebugSession, line: str) -> Answer:
+    """The answer to a command. Ctrl+c stops a move and keeps the session."""
+    answers: list[Answer] = []
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            answers.append(execute(session, line))
+        except BaseException as raised:  # noqa: BLE001  # raised again below
+            problems.append(raised)
+
+    interrupt: Interrupt = session.debugger.interrupt
+    interrupt.clear()
+    thread = threading.Thread(target=work, name="debug", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        interrupt.cancel()
+        thread.join(PATIENCE)
+        if thread.is_alive():  # a packed function that does not return
+            raise
+    if problems:
+        raise problems[0]
+    return answers[0]
+
+
+def _print(command: str, answer: Answer, format: str) -> None:
+    if format == "json":
+        row = {"schema": "rxe.debug/1", "command": command, **answer_data(answer)}
+        output.say(visible_json(output.plain(row)))
+        return
+    lines = answer_lines(answer)
+    if lines:
+        output.say("\n".join(lines))

@@ -1,0 +1,344 @@
+"""The answers of a debugging session as text and as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.values import Shape, Value
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.debug_commands import DebugCommand
+from relax_explorer.core.session.debug_session import Answer, Place, Watch
+from relax_explorer.viz.problem import render
+from relax_explorer.viz.short import short_info, short_value
+from relax_explorer.viz.visible import visible
+
+WIDTH = 80
+SHOWN_WHOLE = 1_000  # elements of an array in JSON
+
+
+def answer_lines(answer: Answer) -> list[str]:
+    """An answer as lines of visible text."""
+    problems = [line for item in answer.problems for line in render(item).split("\n")]
+    return [visible(line, 600) for line in _LINES[answer.kind](answer.data)] + problems
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """An answer as plain data."""
+    data = {key: _plain(value) for key, value in answer.data.items()}
+    problems = [problem.to_json() for problem in answer.problems]
+    return {"answer": answer.kind, **data, **({"problems": problems} if problems else {})}
+
+
+# -- text ---------------------------------------------------------------------------------------------------------
+
+
+def value_text(value: Value) -> str:
+    """A value in one line."""
+    if isinstance(value, (bool, int, float, str)):
+        return (
+            repr(value)
+            if isinstance(value, str)
+            else f"{value:.6g}"
+            if isinstance(value, float)
+            else str(value)
+        )
+    if type(value) is tuple:
+        return f"({', '.join(map(value_text, value[:8]))}{', …' if len(value) > 8 else ''})"
+    return short_value(value, 200)
+
+
+def event_text(event: Event, frame: Frame, value: Value) -> str:
+    """One step: `main: y = (2,) f32 [1 2]`, `f entered: x = …`, `f returned: r = …`."""
+    name = event.binding.var.name if event.binding is not None and event.binding.var is not None else "_"
+    if event.kind == "enter":
+        params = [(param.name, frame.value_of(param)) for param in frame.function.params]
+        shown = ", ".join(f"{key} = {value_text(item)}" for key, item in params)
+        return f"{event.function} entered{': ' if shown else ''}{shown}"
+    if event.kind == "return":
+        return f"{event.function} returned: {name} = {value_text(value)}"
+    if event.kind == "done":
+        return f"{event.function} returned {value_text(value)}"
+    return (
+        f"{event.function} starts"
+        if event.kind == "start"
+        else f"{event.function}: {name} = {value_text(value)}"
+    )
+
+
+def binding_text(binding: e.Binding | None) -> str:
+    """`y = add` for a binding; the end of a function for None."""
+    if binding is None:
+        return "the end of the function"
+    name = binding.var.name if binding.var is not None else "_"
+    return f"{name} = {_called(binding)}"
+
+
+def _called(binding: e.Binding) -> str:
+    value = binding.value
+    if isinstance(binding, e.MatchCast):
+        return f"match_cast to {short_info(binding.struct_info)}"
+    if type(value) is e.Call:
+        callee = getattr(value.op, "name", "") or getattr(value.op, "global_symbol", "") or "a call"
+        kernel = next((arg.name for arg in value.args[:1] if type(arg) is e.GlobalVar), "")
+        return f"{callee.removeprefix('relax.')}{f' of {kernel}' if kernel else ''}"
+    words = {
+        e.If: "if",
+        e.Function: "function",
+        e.Tuple: "tuple",
+        e.TupleGetItem: "field",
+        e.Constant: "constant",
+    }
+    return words.get(type(value), getattr(value, "name", "value"))
+
+
+def _stop(data: dict[str, Any]) -> Iterable[str]:
+    yield from _printed(data.get("printed", ()))
+    if data.get("taken_back"):
+        yield (
+            f"| {data['taken_back']} lines of output taken back"
+            if data["taken_back"] > 1
+            else "| 1 line of output taken back"
+        )
+    for point, hits in data.get("hits", ()):
+        yield f"breakpoint {point.number} ({point_text(point)}), hit {hits}"
+        if point.problem is not None:
+            yield f"  its condition: {point.problem.diagnostics[0].message}"
+    reason = {"cancelled": "cancelled at ", "error": "the program failed after ", "already at the end": "already at the end: ",
+              "already at the start": "already at the start: "}.get(data["reason"], "")  # fmt: skip
+    yield f"{reason}step {data['position']}, {event_text(data['event'], data['frame'], data['value'])}"
+    if data["event"].kind != "done":
+        yield f"  next {_place(data['next'], data['frame'])}"
+    if "expression" in data:
+        shown = data["missing"] or f"{data['expression']} = {value_text(data['now'])}"
+        yield f"  {shown}" + ("" if data["changed"] else ", and no step on the way changed it")
+    yield from _watch_lines(data["watches"])
+
+
+def _watch_lines(watches: Iterable[tuple[Watch, Value, str]]) -> Iterable[str]:
+    for item, value, missing in watches:
+        mark = "*" if item.is_changed else " "
+        text = item.expression.text
+        shown = (
+            f"{text} = {value_text(value)}"
+            if not missing
+            else missing
+            if missing.startswith(text)
+            else f"{text}: {missing}"
+        )
+        yield f"{mark} {item.number}: {shown}"
+
+
+def point_text(point: Breakpoint) -> str:
+    """The place and condition of a breakpoint."""
+    return f"{point.text} if {point.condition.text}" if point.condition is not None else point.text
+
+
+def _breakpoint(data: dict[str, Any]) -> Iterable[str]:
+    point = data["breakpoint"]
+    yield f"breakpoint {point.number}: {_described(point)}, {_times(data['hits'])} up to here"
+
+
+def _described(point: Breakpoint) -> str:
+    first, last = point.ignored.start, point.ignored.stop - 1
+    ignored = f"hit {first}" if first == last else f"hits {first} to {last}"
+    notes = [
+        *([point.note] if point.note else []),
+        *(["once"] if point.is_temporary else []),
+        *([] if point.is_enabled else ["disabled"]),
+        *([f"ignores {ignored}"] if point.ignored else []),
+    ]
+    return point_text(point) + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _times(hits: int) -> str:
+    return f"{hits} hit{'' if hits == 1 else 's'}"
+
+
+def _breakpoints(data: dict[str, Any]) -> Iterable[str]:
+    for point, hits in data["breakpoints"]:
+        yield f"{point.number}: {_described(point)}, {_times(hits)}"
+    if not data["breakpoints"]:
+        yield "no breakpoints"
+
+
+def _watches(data: dict[str, Any]) -> Iterable[str]:
+    yield from _watch_lines(data["watches"]) if data["watches"] else ["no watches"]
+
+
+def _value(data: dict[str, Any]) -> Iterable[str]:
+    value = data["value"]
+    if data["missing"]:
+        yield data["missing"]
+        return
+    yield f"{data['text']} = {value_text(value)}"
+    if isinstance(value, np.ndarray) and value.ndim and value.size > 4:
+        text = np.array2string(value, threshold=100, edgeitems=3, precision=6, max_line_width=WIDTH - 2)
+        yield from [f"  {line}" for line in text.split("\n")]
+
+
+def _locals(data: dict[str, Any]) -> Iterable[str]:
+    for name, value in data["values"].items():
+        yield f"{name} = {value_text(value)}"
+    if not data["values"]:
+        yield "no values"
+
+
+def _dims(data: dict[str, Any]) -> Iterable[str]:
+    yield from [f"{name} = {value}" for name, value in data["dims"].items()] or ["no shape variables"]
+
+
+def _frames(data: dict[str, Any]) -> Iterable[str]:
+    frames = data["frames"]
+    for level, (frame, place) in enumerate(frames):
+        if level < 20 or level >= len(frames) - 2:
+            yield _frame_text(level, frame, place, level == data["selected"])
+        elif level == 20:
+            yield f"  … {len(frames) - 22} more"
+
+
+def _frame_text(level: int, frame: Frame, place: Place | None, is_selected: bool) -> str:
+    return f"{'>' if is_selected else ' '} {level} {frame.name}, {_place(place, frame)}"
+
+
+def _place(place: Place | None, frame: Frame) -> str:
+    """`12: y = R.add(x, x)`, with the text as written if there is one."""
+    if place is None:
+        return f"return from {frame.name}"
+    return f"{place.line}: {place.text}" if place.line else binding_text(place.binding)
+
+
+def _frame(data: dict[str, Any]) -> Iterable[str]:
+    yield _frame_text(data["level"], data["frame"], data["next"], True)
+
+
+def _checks(data: dict[str, Any]) -> Iterable[str]:
+    for position, event in data["checks"]:
+        yield f"step {position}: {_check(event)}"
+    if not data["checks"]:
+        yield "no checks so far"
+
+
+def _check(event: Event) -> str:
+    bound = ", ".join(f"{var.name} = {length}" for var, length in event.dims)
+    if event.kind == "enter":
+        how = "proved before the run" if event.check == "proved" else "checked"
+        return f"✓ arguments of {event.function}, {how}{f', {bound}' if bound else ''}"
+    cast = event.binding
+    info = short_info(cast.struct_info) if isinstance(cast, e.MatchCast) else ""
+    name = cast.var.name if cast is not None and cast.var is not None else "the value"
+    return f"✓ {name} is {info}{f', {bound}' if bound else ''}"
+
+
+def _list(data: dict[str, Any]) -> Iterable[str]:
+    width = len(str(data["lines"][-1][0])) if data["lines"] else 1
+    for number, text in data["lines"]:
+        yield f"{'▶' if number == data['next'] else ' '} {number:>{width}}  {text}".rstrip()
+
+
+def _output(data: dict[str, Any]) -> Iterable[str]:
+    yield from _printed(data["lines"]) if data["lines"] else ["no output"]
+
+
+def _printed(output: Iterable[str]) -> Iterable[str]:
+    """What the program printed, each line marked."""
+    for text in output:
+        yield from [f"| {line}" for line in text.split("\n")]
+
+
+def _help(data: dict[str, Any]) -> Iterable[str]:
+    commands: list[DebugCommand] = data["commands"]
+    if len(commands) > 1:
+        for item in commands:
+            doc = item.doc.partition(":")[0].partition(";")[0].rstrip(".")
+            yield f"{item.name:<17}{' '.join(item.short):<14}{doc}"
+        return
+    short = f" (short: {', '.join(commands[0].short)})" if commands[0].short else ""
+    yield f"{commands[0].usage}{short}"
+    yield f"  {commands[0].doc}"
+
+
+_LINES: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
+    "nothing": lambda data: (),
+    "quit": lambda data: (),
+    "refused": lambda data: (),
+    "stop": _stop,
+    "breakpoint": _breakpoint,
+    "breakpoints": _breakpoints,
+    "watches": _watches,
+    "value": _value,
+    "locals": _locals,
+    "dims": _dims,
+    "frames": _frames,
+    "frame": _frame,
+    "checks": _checks,
+    "list": _list,
+    "output": _output,
+    "help": _help,
+}
+
+
+# -- data ---------------------------------------------------------------------------------------------------------
+
+
+def _plain(value: object) -> object:
+    """Names, numbers and texts for JSON. Values are described by shape, dtype and elements."""
+    rule = _PLAIN.get(type(value))
+    if rule is not None:
+        return rule(value)
+    if type(value) is tuple and value and type(value[0]) in _ROWS:
+        return _row(value)
+    if isinstance(value, (list, tuple)) and not isinstance(value, Shape):
+        return [_plain(item) for item in value]
+    if isinstance(value, (e.VarBinding, e.MatchCast)):
+        return binding_text(value)
+    return _plain_value(value)
+
+
+_ROWS: dict[type, tuple[str, ...]] = {Breakpoint: ("hits",), Watch: ("value", "missing"), Frame: ("next",)}
+
+
+def _row(values: tuple[Any, ...]) -> dict[str, object]:
+    """A breakpoint, watch or frame with what belongs to it."""
+    rest = zip(_ROWS[type(values[0])], map(_plain, values[1:]), strict=True)
+    return dict(_PLAIN[type(values[0])](values[0]), **dict(rest))
+
+
+def _plain_value(value: Value) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (bool, int, str, type(None))):
+        return value
+    if isinstance(value, np.ndarray):
+        row: dict[str, object] = {"shape": list(value.shape), "dtype": value.dtype.name}
+        whole = value.size <= SHOWN_WHOLE
+        return row | ({"value": value.tolist()} if whole else {"text": value_text(value)})
+    return value_text(value)
+
+
+_PLAIN: dict[type, Callable[..., Any]] = {
+    dict: lambda value: {key: _plain(item) for key, item in value.items()},
+    Event: lambda event: {"kind": event.kind, "function": event.function, "binding": _plain(event.binding)},
+    Frame: lambda frame: {"function": frame.name, "dims": frame.shape_vars},
+    Place: lambda place: {"binding": _plain(place.binding), "line": place.line},
+    Breakpoint: lambda point: {
+        "number": point.number,
+        "place": point.text,
+        "condition": point.condition.text if point.condition is not None else None,
+        "enabled": point.is_enabled,
+        "temporary": point.is_temporary,
+    },
+    Watch: lambda item: {
+        "number": item.number,
+        "expression": item.expression.text,
+        "changed": item.is_changed,
+    },
+    Shape: list,
+    DebugCommand: lambda item: {"name": item.name, "usage": item.usage, "short": item.short, "doc": item.doc},
+}
