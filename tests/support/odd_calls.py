@@ -101,7 +101,9 @@ def write_files(folder: Path) -> dict[str, str]:
     (folder / "cut.npy").write_bytes((folder / "x.npy").read_bytes()[:-3])
     whole = (folder / "one.npz").read_bytes()
     (folder / "cut.npz").write_bytes(whole[: len(whole) // 2])
-    (folder / "commands.txt").write_text("# steps\n\nbreak z if max > 0\nc\nwhere\nlist\nS\nquit\nnever reached\n")
+    (folder / "commands.txt").write_text(
+        "# steps\n\nbreak z if max > 0\nc\nwhere\nlist\nS\nquit\nnever reached\n"
+    )
     (folder / "wrong.txt").write_text("step\nbreak nowhere\n")
     (folder / "bad.toml").write_text("profile = ")
     (folder / "nobody.toml").write_text('profile = "nobody"\n[run]\nshape = 3\nrtol = "x"\n')
