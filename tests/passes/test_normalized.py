@@ -168,3 +168,42 @@ def test_a_pass_that_breaks_a_function_which_it_leaves_alone_is_noticed(
     outcome = run_step(breaking, module, held=held)
     assert outcome.module["main"] is module["main"]
     assert "RX0403" in [item.code.id for item in outcome.problems]
+
+
+@pytest.mark.parametrize("held", ["(M.f, x)", "(x, (M.f, M.f))", "(M.g, x)"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_function_that_becomes_pure_changes_the_values_that_hold_it(held: str, nested: bool) -> None:
+    """DeadCodeElimination removes the only effect of `f`, so the types of `f`, of `g` and of the tuple change."""
+    inner = f"""
+        @R.function(pure=False)
+        def h(x: R.Tensor((2,), "float32")):
+            t = {held}
+            return t
+        return h
+"""
+    module, _ = normalize_with(
+        rxe.parse(
+            f"""
+@I.ir_module
+class M:
+    @R.function
+    def f(x: R.Tensor((2,), "float32")):
+        with R.dataflow():
+            v = R.call_dps_packed("f", (x,), out_sinfo=R.Tensor((2,), "float32"))
+            y = R.add(x, x)
+            R.output(y)
+        return y
+    @R.function
+    def g(x: R.Tensor((2,), "float32")):
+        y = M.f(x)
+        return y
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")):
+"""
+            + (inner if nested else f"        t = {held}\n        return t\n")
+        )
+    )
+    assert "False" in str(module["f"].struct_info)
+    after = rxe.apply_pass(module, "DeadCodeElimination")
+    assert "True" in str(after["f"].struct_info)
+    assert normalize_with(after)[0] is after

@@ -99,9 +99,6 @@ class _ModuleNormalizer:
         self.settings = assume_pure, prover_in_use(), edition()
         self.after = {} if after is None else after.functions
         self.graph = call_graph(module)
-        self.kernels_unchanged = all(
-            fn is self.after.get(name) for name, fn in module.functions.items() if type(fn) is not e.Function
-        )
         self.done: dict[str, e.Function] = {}
         self.pure: dict[str, bool] = {}
         self._infos: dict[str, s.StructInfo] = {}
@@ -167,11 +164,9 @@ class _ModuleNormalizer:
         """Normalize a function without a valid cached run."""
         before, count = self.after.get(name), len(report.items)
         known = tuple(bindings(before)) if type(before) is e.Function else ()
-        callees_unchanged = self.kernels_unchanged and all(
-            self._is_unchanged(callee) for callee in self.graph[name]
-        )
+        changed = {other for other in mentioned(fn) if known and not self._is_unchanged(other)}
         normalizer = FunctionNormalizer(
-            report, self.signature, self.assume_pure, known=known, callees_unchanged=callees_unchanged
+            report, self.signature, self.assume_pure, known=known, changed=changed
         )
         normalizer.infer.places = self.module.global_infos
         normalizer.infer.unread = self.unread
@@ -184,9 +179,9 @@ class _ModuleNormalizer:
     def _is_unchanged(self, name: str) -> bool:
         """True if a function has the same signature as before the edit."""
         before = self.after.get(name)
-        if before is None or before is self.module.functions.get(name):
-            return before is not None
-        return type(before) is e.Function and before.struct_info is self.signature(name)
+        if type(before) is not e.Function:
+            return before is self.module.functions.get(name)
+        return before.struct_info is self.signature(name)
 
     def signature(self, name: str) -> s.StructInfo | None:
         """The StructInfo of a global function; None if there is no such function."""

@@ -6,7 +6,7 @@ left to right (errata E-22). Unchanged parts stay the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from operator import is_
 from typing import Any
 
@@ -52,7 +52,7 @@ class FunctionNormalizer:
         assume_pure: bool,
         outer: FunctionNormalizer | None = None,
         known: Iterable[e.Binding] = (),
-        callees_unchanged: bool = False,
+        changed: Container[str] = (),
     ) -> None:
         self.report, self.assume_pure = report, assume_pure
         self.infer = Inferrer(report, signature)
@@ -72,8 +72,10 @@ class FunctionNormalizer:
         self.is_unread = False  # True if nothing is known about the result
         # Bindings that are in normal form already, by identity; the caller keeps them alive.
         self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
+        # The global functions with another signature than at the known bindings.
+        self.changed: Container[str] = outer.changed if outer else changed
         # True if no input of a known binding changed so far. Then the inputs are not compared.
-        self.inputs_unchanged = callees_unchanged if outer is None else False
+        self.inputs_unchanged = not changed if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
             self.infer.callees = outer.infer.callees
@@ -245,11 +247,15 @@ class FunctionNormalizer:
                 same = self.vars.get(part, part) is part
             else:
                 named = part if type(part) is e.GlobalVar and part.struct_info is not None else None
-                same = named is None or self._global(named) is named
+                same = self._global(named) is named if named else not self._has_changed(part)
                 parts.extend(operands(part))
             if not same:
                 return False
         return True
+
+    def _has_changed(self, part: e.Expr) -> bool:
+        """True for a reference to a function that has another signature than before."""
+        return type(part) is e.GlobalVar and part.name in self.changed
 
     def _match_cast(self, binding: e.MatchCast) -> None:
         value = self.leaf(binding.value)

@@ -80,7 +80,7 @@ def _branch_target(reader: StatementReader, node: ast.If) -> str:
 def _branch(
     reader: StatementReader, statements: list[ast.stmt], name: str, suffix: str
 ) -> tuple[e.SeqExpr, s.StructInfo | None]:
-    blocks = Blocks()
+    blocks, known = Blocks(), len(reader.ctx.report.items)
     # The checker reports an If in a dataflow block. Its branches are read as ordinary blocks.
     outputs, reader.output_names = reader.output_names, None
     try:
@@ -89,9 +89,13 @@ def _branch(
                 reader.statement(statement, blocks)
     finally:
         reader.output_names = outputs
-    last = blocks.bindings.pop() if blocks.bindings else None
-    if last is None or last.var is None:
+    last = blocks.bindings[-1] if blocks.bindings else None
+    if last is None or last.var is None or last.var.name != name:
+        if len(reader.ctx.report.items) == known:  # a name of the module or of a shape variable
+            text = f"{name!r} is no value at the end of this branch"
+            reader.ctx.say(codes.BAD_BRANCH, text, statements[-1], help=codes.BAD_BRANCH.fix)
         return e.SeqExpr(blocks.close(), e.Tuple(())), None
+    blocks.bindings.pop()
     span = last.span
     if isinstance(last, e.VarBinding) and type(last.value) in e.LEAVES:
         return e.SeqExpr(blocks.close(), last.value, None, span), last.annotation
