@@ -5,6 +5,7 @@ from __future__ import annotations
 import relax_explorer as rxe
 from relax_explorer.core.check.emission import OpenBlocks
 from relax_explorer.core.check.matching import captured
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -60,6 +61,7 @@ def test_a_variable_that_is_bound_twice_is_reported_though_each_call_was_known()
     doubled = replace(block, bindings=block.bindings * 2)
     twice = module.having({"main": replace(main, body=replace(main.body, blocks=(doubled,)))})
     assert codes.BOUND_TWICE in {item.code for item in rxe.check(twice)}
+    assert codes.BOUND_TWICE in {item.code for item in normalize_with(twice)[1].items}
 
 
 def test_only_functions_capture_shape_variables() -> None:

@@ -183,7 +183,7 @@ def test_a_function_that_becomes_pure_changes_the_values_that_hold_it(held: str,
 """
     module, _ = normalize_with(
         rxe.parse(
-            f"""
+            """
 @I.ir_module
 class M:
     @R.function

@@ -24,7 +24,7 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
-from relax_explorer.core.exec.operation import run_operator
+from relax_explorer.core.exec.operation import run_again, run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import (
@@ -279,6 +279,27 @@ class Machine:
                 return Event("bind", frame.name, len(self.frames), instruction.binding, value)
             self._release(frame, instruction)
 
+    def run(self) -> Value:
+        """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
+        while self.frames:
+            frame = self.frames[-1]
+            code = frame.plan.code
+            while True:
+                if self.interrupt.is_cancelled:
+                    self.interrupt.check()
+                instruction = code[frame.pc]
+                frame.pc += 1
+                if frame.has_ended:
+                    self._refuse_ended(frame, instruction)
+                if _RULES[instruction.kind](self, frame, instruction) is not None:
+                    break  # another function
+                if self.check_annotations and instruction.binding is not None:
+                    value = frame.registers[instruction.target]
+                    self._check_annotation(frame, instruction.binding, value)
+                for slot in instruction.dead:
+                    frame.registers[slot] = None
+        return self.result
+
     def _refuse_ended(self, frame: Frame, at: Instruction) -> None:
         for slot in at.args:
             if frame.registers[slot] is ENDED:
@@ -455,6 +476,8 @@ class Machine:
 
     def _op(self, frame: Frame, at: Instruction) -> Event | None:
         args = [frame.registers[slot] for slot in at.args]
+        if at.repeat is not None and run_again(self, frame, at, args):
+            return None
         name = at.node.op.name
         builtin = builtins.TABLE.get(name)
         if builtin is not None:
@@ -556,6 +579,4 @@ def run(
     machine = Machine(
         normal_form_of(module), function, list(args), cache=cache, check_annotations=check_annotations
     )
-    while not machine.done:
-        machine.step()
-    return to_python(machine.result)
+    return to_python(machine.run())

@@ -15,6 +15,7 @@ from relax_explorer.core.exec.fitting import check_value, negative_length, type_
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import too_large
 from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.repeat import remember, repeated
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.scalars import evaluate
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, negative_dimension
@@ -53,6 +54,19 @@ def run_operator(
     odd = op.doubt(*args, *missing, **at.node.attrs) if op.doubt is not None else ""
     if odd:
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
+    else:
+        remember(at, op, frame, args, value)
+
+
+def run_again(machine: Running, frame: Frame, at: Instruction, args: Sequence[Value]) -> bool:
+    """Evaluate a call that passed all checks before, without them. False if it needs them; then nothing was done."""
+    value = repeated(at, args, frame.dims)
+    if value is None:
+        return False
+    if machine.is_mutable and not at.repeat.shares:
+        value = _apart(value, list(_arrays(args)))
+    machine.write(frame, at.target, value)
+    return True
 
 
 def _need_lengths(

@@ -33,6 +33,7 @@ class Instruction:
     binding: e.Binding | None = None
     jump: int = -1
     dead: tuple[int, ...] = ()  # registers with their last read here
+    repeat: Any = None  # what the last call with all checks found (repeat.Repeat)
 
 
 @dataclass(slots=True, eq=False)

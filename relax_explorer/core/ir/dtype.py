@@ -146,9 +146,17 @@ def element_type(name: str) -> DType | None:
     return None if name in _UNKNOWN else dtype(name)
 
 
+_OF_NUMPY: dict[np.dtype[Any], DType] = {}  # the name of a numpy dtype is slow
+
+
 def from_numpy(array_dtype: np.dtype[Any]) -> DType:
     """The element type of a numpy dtype. Raises ValueError if Relax has no such type."""
-    return dtype(array_dtype.name)
+    known = _OF_NUMPY.get(array_dtype)
+    if known is None:
+        known = dtype(array_dtype.name)
+        if array_dtype == known.to_numpy():  # not of another byte order
+            _OF_NUMPY[array_dtype] = known
+    return known
 
 
 BOOL, INT8, INT16, INT32, INT64 = (dtype(n) for n in ("bool", "int8", "int16", "int32", "int64"))

@@ -130,8 +130,7 @@ def _ended(
 ) -> Machine:
     """Run a machine to the end."""
     machine = Machine(module, name, args, cache=cache, interrupt=interrupt)
-    while not machine.done:
-        machine.step()
+    machine.run()
     return machine
 
 

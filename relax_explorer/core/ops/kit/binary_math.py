@@ -48,7 +48,7 @@ def divide(a: Array, b: Array) -> Array:
         raise ZeroDivisionError("an element of x2 is 0")
     quotient = a // b
     rest = (a - quotient * b != 0) & ((a < 0) != (b < 0))
-    result: Array = (quotient + rest).astype(a.dtype)
+    result: Array = (quotient + rest).astype(a.dtype, copy=False)
     return result
 
 
@@ -117,7 +117,7 @@ def as_floats(function: Function) -> Function:
         if a.dtype.kind in "iub":
             result: Array = np.trunc(function(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
             return result
-        result = function(wide(a), wide(b)).astype(a.dtype)
+        result = function(wide(a), wide(b)).astype(a.dtype, copy=False)
         return result
 
     return evaluate

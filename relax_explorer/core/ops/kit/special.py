@@ -70,7 +70,9 @@ def keep_dtype(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def wrapped(x: Array) -> Array:
         narrow = x.dtype.itemsize < 4 and x.dtype.kind not in "iub"
-        return np.asarray(function(x.astype(np.float32) if narrow else x)).astype(x.dtype)
+        return np.asarray(function(x.astype(np.float32, copy=False) if narrow else x)).astype(
+            x.dtype, copy=False
+        )
 
     return wrapped
 

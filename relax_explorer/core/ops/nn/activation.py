@@ -193,7 +193,7 @@ class Softplus(Activation, name="relax.nn.softplus"):
         x = wide(data)
         steep = x * np.asarray(beta, x.dtype)
         bent = np.logaddexp(np.zeros((), x.dtype), steep) / np.asarray(beta, x.dtype)
-        return np.where(steep > threshold, x, bent).astype(data.dtype)
+        return np.where(steep > threshold, x, bent).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, beta: float, threshold: float) -> Tensor:
@@ -246,7 +246,7 @@ class PRelu(Op, name="relax.nn.prelu"):
         """Chosen by the sign."""
         x = wide(data)
         slopes = alpha.astype(x.dtype).reshape([-1 if n == axis % x.ndim else 1 for n in range(x.ndim)])
-        return np.where(x > 0, x, x * slopes).astype(data.dtype)
+        return np.where(x > 0, x, x * slopes).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, alpha: Tensor, axis: int) -> Tensor:

@@ -82,7 +82,9 @@ class AdaptiveAvgPool(Windowed):
             counted = counted * lengths.astype(x.dtype).reshape(
                 [-1 if n == axis else 1 for n in range(rank + 2)]
             )
-        return tiled(shares(x, np.maximum(counted, 1)), axes, out_layout or layout).astype(data.dtype)
+        return tiled(shares(x, np.maximum(counted, 1)), axes, out_layout or layout).astype(
+            data.dtype, copy=False
+        )
 
     @classmethod
     def legalize(

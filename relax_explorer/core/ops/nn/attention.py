@@ -231,7 +231,7 @@ def weighted(
     power = np.exp(scores - np.max(scores, -1, keepdims=True, initial=np.finfo(q.dtype).min))
     total = np.sum(power, -1, keepdims=True)
     made = np.matmul(power / np.where(total == 0, 1, total), v)
-    return np.ascontiguousarray(np.swapaxes(made, 1, 2)).astype(query.dtype)
+    return np.ascontiguousarray(np.swapaxes(made, 1, 2)).astype(query.dtype, copy=False)
 
 
 def scores_stage(te: Te, query: Tensor, key: Tensor, bias: Tensor | None, scale: p.PrimExpr | None) -> Tensor:

@@ -92,7 +92,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         )
         x = x * spread(gamma, x.shape, (axis,)) if scale else x
         x = x + spread(beta, x.shape, (axis,)) if center else x
-        return x.astype(data.dtype), moving_mean, moving_var
+        return x.astype(data.dtype, copy=False), moving_mean, moving_var
 
     @staticmethod
     def legalize(
@@ -198,7 +198,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         """Computed at least in float32."""
         x = normalise(wide(data), tuple(axes), epsilon)
         x = x * spread(gamma, x.shape, (channel_axis,)) if scale else x
-        return (x + spread(beta, x.shape, (channel_axis,)) if center else x).astype(data.dtype)
+        return (x + spread(beta, x.shape, (channel_axis,)) if center else x).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(

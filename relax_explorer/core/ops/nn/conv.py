@@ -110,8 +110,10 @@ class Product(Windowed):
         cls, data: Array, weight: Array, data_layout: str, kernel_layout: str, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
         """Data and kernels as arrays with channels first, in the dtype of the computation."""
-        x = plain(data, data_layout, f"NC{cls.spatial}").astype(dtype)
-        return wide(x), wide(plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(dtype))
+        x = plain(data, data_layout, f"NC{cls.spatial}").astype(dtype, copy=False)
+        return wide(x), wide(
+            plain(weight, kernel_layout, f"{cls.kernel_axes}{cls.spatial}").astype(dtype, copy=False)
+        )
 
 
 class Convolution(Product):
@@ -168,7 +170,7 @@ class Convolution(Product):
         x = padded(x, range(2, rank + 2), pads(padding, rank), 0)
         views = windows(x, w.shape[2:], each(strides, rank), each(dilation, rank))
         result = product(views, w, groups)
-        return tiled(result, f"NC{cls.spatial}", out_layout or data_layout).astype(dtype)
+        return tiled(result, f"NC{cls.spatial}", out_layout or data_layout).astype(dtype, copy=False)
 
     @classmethod
     def legalize(

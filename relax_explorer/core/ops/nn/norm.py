@@ -111,7 +111,7 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         """Computed at least in float32."""
         x = normalise(wide(data), tuple(axes), epsilon)
         x = x * spread(gamma, data.shape, axes) if scale else x
-        return (x + spread(beta, data.shape, axes) if center else x).astype(data.dtype)
+        return (x + spread(beta, data.shape, axes) if center else x).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(
@@ -213,7 +213,7 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
         x = wide(data)
         square = mean_over(x * x, tuple(axes))
         scaled = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
-        result: Array = (scaled * spread(weight, data.shape, axes)).astype(data.dtype)
+        result: Array = (scaled * spread(weight, data.shape, axes)).astype(data.dtype, copy=False)
         return result
 
     @staticmethod
@@ -317,7 +317,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         inner = (channel + 1, *[n % data.ndim + (n % data.ndim > channel) for n in axes])
         x = normalise(grouped, inner, epsilon).reshape(data.shape)
         x = x * spread(gamma, data.shape, (channel,)) if scale else x
-        return (x + spread(beta, data.shape, (channel,)) if center else x).astype(data.dtype)
+        return (x + spread(beta, data.shape, (channel,)) if center else x).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(

@@ -195,7 +195,7 @@ class MaxPool(Pool):
         least = limit_of(lowest, data).astype(x.dtype)
         views = pool_windows(x, least, pool_size, strides, padding, dilation, ceil_mode, x.shape)
         made = extreme(np.max, views, tuple(range(rank + 2, 2 * rank + 2)), False, least)
-        return tiled(made, axes, out_layout or layout).astype(data.dtype)
+        return tiled(made, axes, out_layout or layout).astype(data.dtype, copy=False)
 
     @classmethod
     def legalize(
@@ -248,7 +248,7 @@ class AvgPool(Pool):
         window = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
         complete: tuple[Any, ...] = (..., *[slice(n) for n in total.shape[2:]])
         counted = inside_windows(x.shape, *window, x.dtype)[complete]
-        return tiled(shares(total, counted), axes, out_layout or layout).astype(data.dtype)
+        return tiled(shares(total, counted), axes, out_layout or layout).astype(data.dtype, copy=False)
 
     @classmethod
     def legalize(

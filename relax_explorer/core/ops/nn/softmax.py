@@ -43,7 +43,7 @@ class Softmax(Activation, name="relax.nn.softmax"):
         """Shifted by the maximum."""
         x = wide(data)
         power = np.exp(x - np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x
-        result: Array = (power / np.sum(power, axis, keepdims=True)).astype(data.dtype)
+        result: Array = (power / np.sum(power, axis, keepdims=True)).astype(data.dtype, copy=False)
         return result
 
     @staticmethod
@@ -81,7 +81,9 @@ class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
         """Shifted by the maximum."""
         x = wide(data)
         moved = x - np.max(x, axis, keepdims=True, initial=-np.inf) if x.size else x
-        result: Array = (moved - np.log(np.sum(np.exp(moved), axis, keepdims=True))).astype(data.dtype)
+        result: Array = (moved - np.log(np.sum(np.exp(moved), axis, keepdims=True))).astype(
+            data.dtype, copy=False
+        )
         return result
 
     @staticmethod

@@ -158,17 +158,21 @@ def _legalize(name: str, element: Element, base: type[Arithmetic]) -> Callable[[
 
 def _evaluate(function: Function, compared: bool) -> Function:
     def evaluate(x1: Array, x2: Array) -> Array:
+        if type(x1) is np.ndarray and type(x2) is np.ndarray and x1.dtype == x2.dtype:
+            same = function(x1, x2)
+            if type(same) is np.ndarray and (compared or same.dtype == x1.dtype):
+                return same
         arrays = [np.asarray(x) for x in (x1, x2)]
         kinds = [from_numpy(x.dtype) for x in (x1, x2) if isinstance(x, np.ndarray)]
         if kinds:
             loose = [from_numpy(a.dtype) for a, x in zip(arrays, (x1, x2), strict=True) if a is not x]
             shared = _shared(compared, *kinds, *[x for x in loose if _counts(compared, kinds[0], x)])
             shared = from_numpy(arrays[0].dtype) if shared is BOOL and not compared else shared
-            arrays = [x.astype(shared.to_numpy()) for x in arrays]
+            arrays = [x.astype(shared.to_numpy(), copy=False) for x in arrays]
         result = np.asarray(function(*arrays))
         if not kinds:  # two scalars make a scalar
             return result[()]
-        return result if compared else result.astype(arrays[0].dtype)
+        return result if compared else result.astype(arrays[0].dtype, copy=False)
 
     return evaluate
 

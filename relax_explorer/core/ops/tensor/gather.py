@@ -330,7 +330,7 @@ def inside(
         axis %= len(shape)
         range_ = f"{low} to {length - 1} are inside" if length else "nothing can be picked"
         raise IndexError(f"{entry} is {index[place]}, axis {axis} of {of} has length {length}: {range_}")
-    positions = index.astype(np.int64)
+    positions = index.astype(np.int64, copy=False)
     return np.where(positions < 0, positions + length, positions)
 
 

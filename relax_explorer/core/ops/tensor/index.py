@@ -84,7 +84,7 @@ class Take(Op, name="relax.take"):
             return np.empty((*others[0], *positions.shape, *others[1]), x.dtype)
         if mode == "fast" or not length:
             positions = inside(positions, x.shape, place, of="x", from_end=False)
-        index = positions.astype(np.int64)
+        index = positions.astype(np.int64, copy=False)
         if mode == "nan":
             values = np.take(x, np.clip(index, 0, length - 1), place)
             outside = ((index < 0) | (index >= length)).reshape(

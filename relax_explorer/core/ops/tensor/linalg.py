@@ -63,8 +63,8 @@ class Matmul(Op, name="relax.matmul"):
         """numpy.matmul, narrow floats accumulated in float32."""
         target = out_dtype.to_numpy() if out_dtype is not None else x1.dtype
         if out_dtype is not None and out_dtype.is_int:
-            x1, x2 = x1.astype(target), x2.astype(target)
-        return np.asarray(np.matmul(wide(x1), wide(x2))).astype(target)
+            x1, x2 = x1.astype(target, copy=False), x2.astype(target, copy=False)
+        return np.asarray(np.matmul(wide(x1), wide(x2))).astype(target, copy=False)
 
     @staticmethod
     def legalize(te: Te, x1: Tensor, x2: Tensor, out_dtype: DType | None) -> Tensor:
@@ -131,7 +131,7 @@ class Outer(Op, name="relax.outer"):
     @staticmethod
     def evaluate(x1: Array, x2: Array) -> Array:
         """numpy.outer in the dtype of x1."""
-        return np.outer(x1, x2).astype(x1.dtype)
+        return np.outer(x1, x2).astype(x1.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:

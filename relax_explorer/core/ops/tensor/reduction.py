@@ -140,7 +140,7 @@ class Sum(Reduction, name="relax.sum"):
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.sum in the tensor's dtype."""
-        return np.asarray(np.sum(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+        return np.asarray(np.sum(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
@@ -160,7 +160,7 @@ class Prod(Reduction, name="relax.prod"):
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.prod in the tensor's dtype."""
-        return np.asarray(np.prod(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype)
+        return np.asarray(np.prod(wide(x), _axes(axis), keepdims=keepdims)).astype(x.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
@@ -212,7 +212,7 @@ def extreme(
     function: Callable[..., Any], x: Array, axes: tuple[int, ...] | None, keepdims: bool, start: Array
 ) -> Array:
     """numpy.max or numpy.min of the elements after the last NaN. TVM's chain of comparisons has this result."""
-    result = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype)
+    result = np.asarray(function(x, axes, keepdims=keepdims, initial=start)).astype(x.dtype, copy=False)
     if x.dtype.kind in "iub" or not np.isnan(result).any():
         return result
     gone = range(x.ndim) if axes is None else sorted({n % x.ndim for n in axes})
@@ -257,7 +257,7 @@ def _as_before(te: Te, x: Tensor, kind: DType) -> Tensor:
 
 def mean(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
     """The mean over axes; NaN for no elements. Sums of integers wrap around and the mean is truncated, as in the kernel."""
-    x = x.astype(np.float32) if x.dtype.kind == "b" else x
+    x = x.astype(np.float32, copy=False) if x.dtype.kind == "b" else x
     total = np.asarray(np.sum(x, _axes(axis), x.dtype, keepdims=keepdims))
     number = x.size // total.size if total.size else 1
     counted = np.asarray(number).astype(x.dtype)
@@ -272,7 +272,7 @@ def mean(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
 
 def variance(x: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
     """The mean squared distance from the mean over axes."""
-    x = x.astype(np.float32) if x.dtype.kind == "b" else x
+    x = x.astype(np.float32, copy=False) if x.dtype.kind == "b" else x
     distance = x - mean(x, axis, True)
     return mean(distance * distance, axis, keepdims)
 
@@ -289,7 +289,7 @@ class Mean(OfSome, name="relax.mean"):
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.mean in the tensor's dtype."""
-        return np.asarray(mean(wide(x), axis, keepdims)).astype(x.dtype)
+        return np.asarray(mean(wide(x), axis, keepdims)).astype(x.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
@@ -312,7 +312,7 @@ class Variance(OfSome, name="relax.variance"):
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.var in the tensor's dtype."""
-        return np.asarray(variance(wide(x), axis, keepdims)).astype(x.dtype)
+        return np.asarray(variance(wide(x), axis, keepdims)).astype(x.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
@@ -346,7 +346,7 @@ class Std(OfSome, name="relax.std"):
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
         """numpy.std in the tensor's dtype."""
-        return np.asarray(np.sqrt(variance(wide(x), axis, keepdims))).astype(x.dtype)
+        return np.asarray(np.sqrt(variance(wide(x), axis, keepdims))).astype(x.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:

@@ -58,7 +58,7 @@ def _scan(function: Any, start: int) -> Callable[..., Any]:
     def evaluate(data: Array, axis: int | None, dtype: DType | None, exclusive: bool) -> Array:
         element = dtype.to_numpy() if dtype is not None else data.dtype
         x, place = (data.reshape(-1), 0) if axis is None else (data, axis)
-        scanned = function(wide(x.astype(element)), place)
+        scanned = function(wide(x.astype(element, copy=False)), place)
         if exclusive:
             scanned = (
                 np.concatenate([np.full_like(np.take(scanned, [0], place), start), scanned], place)
@@ -66,7 +66,7 @@ def _scan(function: Any, start: int) -> Callable[..., Any]:
                 else scanned
             )
             scanned = np.take(scanned, range(x.shape[place]), place)
-        result: Array = scanned.astype(element)
+        result: Array = scanned.astype(element, copy=False)
         return result
 
     return evaluate

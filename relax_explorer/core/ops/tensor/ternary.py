@@ -115,7 +115,7 @@ class Where(Op, name="relax.where"):
     @staticmethod
     def evaluate(condition: Array, x1: Array, x2: Array) -> Array:
         """numpy.where."""
-        return np.where(condition, x1, x2).astype(x1.dtype)
+        return np.where(condition, x1, x2).astype(x1.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, condition: Tensor, x1: Tensor, x2: Tensor) -> Tensor:

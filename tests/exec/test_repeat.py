@@ -1,0 +1,109 @@
+"""Calls that ran before run again without checks. Everything that the checks would refuse is still refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec import packed
+
+F = np.float32
+
+
+def module(body: str, params: str) -> rxe.IRModule:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    return rxe.normalize(rxe.parse(f"@R.function\ndef main({params}):\n{lines}\n"))
+
+
+def runs(program: rxe.IRModule, *args: object) -> Any:
+    """The result of the third run of a program with the same operands. All three must agree."""
+    results = [np.asarray(rxe.run(program, "main", args)) for _ in range(3)]
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[1], results[2])
+    return results[2]
+
+
+def refused(program: rxe.IRModule, *args: object) -> str:
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(program, "main", args)
+    return caught.value.diagnostics[0].code.id
+
+
+def test_other_lengths_and_dtypes_are_checked_again() -> None:
+    program = module("y = R.add(a, b)\nreturn y", "a: R.Tensor(ndim=1), b: R.Tensor(ndim=1)")
+    assert runs(program, np.ones(3, F), np.ones(3, F)).tolist() == [2, 2, 2]
+    assert refused(program, np.ones(3, F), np.ones(2, F)) == "RX0507"
+    assert runs(program, np.ones(2, F), np.ones(1, F)).tolist() == [2, 2]
+    assert runs(program, np.ones(3, "int32"), np.ones(3, "int32")).dtype == "int32"
+    assert refused(program, np.ones(3, F), np.ones(3, "int32")) == "RX0519"
+
+
+def test_values_that_stop_a_run_stop_it_again() -> None:
+    program = module(
+        "y = R.floor_divide(a, b)\nreturn y", 'a: R.Tensor((2,), "int32"), b: R.Tensor((2,), "int32")'
+    )
+    runs(program, np.array([6, 8], "int32"), np.array([2, 3], "int32"))
+    assert refused(program, np.array([6, 8], "int32"), np.array([2, 0], "int32")) == "RX0509"
+    index = module(
+        "y = R.take(a, i, axis=0)\nreturn y", 'a: R.Tensor((2,), "float32"), i: R.Tensor((1,), "int64")'
+    )
+    runs(index, np.ones(2, F), np.array([1]))
+    assert refused(index, np.ones(2, F), np.array([7])) == "RX0508"
+
+
+def test_a_result_whose_length_depends_on_elements_is_not_remembered() -> None:
+    program = module("y = R.nonzero(a)\nreturn y", 'a: R.Tensor((3,), "int32")')
+    assert runs(program, np.array([1, 0, 2], "int32")).tolist() == [[0, 2]]
+    assert runs(program, np.array([0, 0, 2], "int32")).tolist() == [[2]]
+
+
+def test_a_length_given_by_a_shape_is_compared_in_each_run() -> None:
+    program = module(
+        "k = T.int64()\ny = R.broadcast_to(a, R.shape([k]))\nreturn y",
+        'a: R.Tensor(ndim=1, dtype="float32"), s: R.Shape(["k"])',
+    )
+    assert runs(program, np.ones(1, F), (3,)).tolist() == [1, 1, 1]
+    assert runs(program, np.ones(1, F), (2,)).tolist() == [1, 1]
+    assert refused(program, np.ones(3, F), (2,)) == "RX0507"
+
+
+def test_shared_memory_stays_apart_where_a_program_can_tell() -> None:
+    text = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    y = R.permute_dims(x)
+    _ = R.call_packed("test.repeat.inc", y, sinfo_args=R.Tuple([]))
+    return x
+"""
+    program = rxe.normalize(rxe.parse(text))
+    for _ in range(3):
+        assert rxe.run(program, "main", [np.zeros(2, F)]).tolist() == [0, 0]
+
+
+@packed.packed_function("test.repeat.inc")
+def _increase(x: Any) -> None:
+    x += 1
+
+
+@packed.packed_function("test.repeat.three")
+def _three() -> Any:
+    return np.ones(3, F)
+
+
+def test_a_value_with_other_lengths_than_stated_is_refused_in_each_run() -> None:
+    """The packed function returns 3 elements, whatever `n` is. The types of the operands are the same in both runs."""
+    text = """
+@R.function(pure=False)
+def main(s: R.Shape(["n"])):
+    n = T.int64()
+    a = R.call_packed("test.repeat.three", sinfo_args=R.Tensor((n,), "float32"))
+    b = R.add(a, a)
+    return b
+"""
+    program = rxe.normalize(rxe.parse(text))
+    assert runs(program, (3,)).tolist() == [2, 2, 2]
+    assert refused(program, (2,)) == "RX0507"
+    assert runs(program, (3,)).tolist() == [2, 2, 2]
