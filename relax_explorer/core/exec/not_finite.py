@@ -1,145 +1,150 @@
-"""A breakpoint at new NaN values, and at infinities computed from finite numbers."""
+"""The steps that make NaN and infinities: a breakpoint at them.
+
+A step makes a NaN if an element of its result is NaN, and no element that it was made of. For an operator whose elements can
+be told apart (`operand_parts.py`) these are the elements of the operands behind it; for other calls, all elements.
+An infinity counts in the same way. Meant are: infinities in inputs, in constants, in attributes, and those that a kernel writes
+as a literal, such as the -inf of a mask or the start of a maximum. Memory that is not filled yet holds no numbers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec.breakpoints import Breakpoint
-from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.debugger import Breakpoint, Debugger
 from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.first_store import Store, first_store
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import from_numpy
-from relax_explorer.core.ir.walk import any_expr, operands
-from relax_explorer.core.ops import find
+from relax_explorer.core.exec.made import Made, Result, floats, kernel_call, made
+from relax_explorer.core.exec.operand_parts import Parts, Place, aligned, flat, parts
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
-
-def on_not_finite(debugger: Debugger) -> Breakpoint:
-    """Stop after a step that produces a NaN, or an infinity from finite operands.
-
-    Masks of -inf are intended, so constants and earlier infinities do not stop the run. Operands overwritten by kernels are
-    checked too. Uninitialized memory is not checked.
-    """
-    return Breakpoint("nan", _Watch(debugger).hit)
+NAN, INF = "nan", "inf"
+BOTH = (NAN, INF)
+_TRACED_MOST = 256  # wrong elements that are traced one by one if some operand is wrong as well
 
 
-class _Watch:
-    """Remembers for each array if it last held NaN or infinities."""
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A result that a step made wrong, and its first element of this kind."""
 
-    def __init__(self, debugger: Debugger) -> None:
-        self.debugger = debugger
-        self.known: dict[
-            int, tuple[Any, bool, bool]
-        ] = {}  # by identity; the array is kept alive so that its id stays unique
-        self.bound: dict[e.Expr, Any] = {}
-        self._entered()
-
-    def _entered(self) -> None:
-        frame = self.debugger.frame
-        fn = self.debugger.module.functions.get(frame.name)
-        for param in getattr(fn, "params", ()):
-            self.bound[param] = frame.values.get(param.name)
-            for array in _arrays([self.bound[param]]):
-                self._look(array)
-
-    def hit(self, event: Event, frame: Frame) -> bool:
-        """True if the step produced a NaN or a new infinity."""
-        if event.kind == "enter":
-            self._entered()
-        binding = event.binding
-        if event.kind != "bind" or binding is None or binding.var is None:
-            return False
-        self.bound[binding.var] = event.value
-        results = _arrays([event.value])
-        if type(binding.value) is not e.Call or _allocates(binding.value):
-            for array in results:
-                self.known.setdefault(id(array), (array, False, False))  # no numbers yet, or no new numbers
-            return False
-        return self._went_wrong(binding.value, results)
-
-    def _went_wrong(self, call: e.Call, results: list[Any]) -> bool:
-        inputs = _arrays(
-            [part.data if type(part) is e.Constant else self.bound.get(part) for part in _parts(call)]
-        )
-        before = {id(array): self.known.get(id(array)) or self._look(array) for array in inputs}
-        new = (None, False, False)
-        states = [(before.get(id(array), new), self._look(array)) for array in [*results, *inputs]]
-        if any(now[1] and not was[1] for was, now in states):
-            return True
-        infinite = any(now[2] and not was[2] for was, now in states)
-        return infinite and not any(was[2] for was in before.values()) and not self._is_meant(call)
-
-    def _look(self, array: Any) -> tuple[Any, bool, bool]:
-        numbers = array if array.dtype.kind == "f" else array.astype(np.float32)
-        state = (array, bool(np.isnan(numbers).any()), bool(np.isinf(numbers).any()))
-        self.known[id(array)] = state
-        return state
-
-    def _is_meant(self, call: e.Call) -> bool:
-        """True if the call itself mentions infinity: in an attribute or in its kernel."""
-        if _mentions_infinity(call):
-            return True
-        names = [part.name for part in (call.op, *call.args[:1]) if type(part) is e.GlobalVar]
-        module = self.debugger.module
-        return any(_has_infinity(module[name]) for name in names if name in module)
+    kind: str
+    result: Result
+    place: Place
 
 
-def _allocates(call: e.Call) -> bool:
-    """True if a call returns uninitialized memory."""
-    declared = find(call.op.name) if type(call.op) is e.OpRef else None
-    return declared is not None and declared.allocates
+def on_not_finite(debugger: Debugger, kinds: Sequence[str] = BOTH) -> Breakpoint:
+    """Stop after a step that makes a NaN, or an infinity from finite numbers."""
+
+    def hit(event: Event, frame: Frame) -> bool:
+        log, position = debugger.machine.log, debugger.position
+        step = made(log[position - 1]) if position and log[position - 1].event is event else None
+        return step is not None and first_wrong(debugger, step, kinds) is not None
+
+    return Breakpoint("nan", hit)
 
 
-def _has_infinity(fn: e.Function | PrimFunc | e.OpaqueFunction) -> bool:
-    """True if a function contains an infinite literal."""
-    if isinstance(fn, PrimFunc):
-        parts = subexpressions(*[expr for node in statements(fn.body) for expr in expressions(node)])
-        return any(map(_is_infinite, parts))
-    return type(fn) is e.Function and any_expr(fn, _mentions_infinity)
+def first_wrong(debugger: Debugger, step: Made, kinds: Sequence[str] = BOTH) -> Wrong | None:
+    """What a step made wrong itself; None if its results are fine, or if wrong operands explain them."""
+    for kind in kinds:
+        for result in step.results:
+            if holds(kind, result.array):
+                place = _own(kind, step, result)
+                if place is not None and not (kind == INF and _is_meant(debugger, step)):
+                    return Wrong(kind, result, place)
+    return None
 
 
-def _mentions_infinity(expr: e.Expr) -> bool:
-    if type(expr) is e.Call:
-        return any(isinstance(value, float) and np.isinf(value) for value in expr.attrs.values())
-    if type(expr) is e.Constant:
-        return any(bool(np.isinf(array.astype(np.float32)).any()) for array in _arrays([expr.data]))
-    return type(expr) is e.PrimValue and any(map(_is_infinite, subexpressions(expr.value)))
+def holds(kind: str, value: Value) -> bool:
+    """True if a value has a wrong element, also inside tuples."""
+    return any(bool(wrong(kind, array).any()) for _, array in floats(value))
 
 
-def _is_infinite(expr: p.PrimExpr) -> bool:
-    return type(expr) is p.FloatImm and bool(np.isinf(expr.value))
+def wrong(kind: str, array: Any) -> Any:
+    """A mask of the wrong elements of an array or a scalar."""
+    numbers = np.asarray(array)
+    numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(np.float32)
+    mask: Any = np.isnan(numbers) if kind == NAN else np.isinf(numbers)
+    return mask
 
 
-def _parts(call: e.Call) -> list[e.Expr]:
-    """The operands of a call, including the fields of tuples."""
-    parts, stack = [], list(call.args)
-    while stack:
-        part = stack.pop()
-        parts.append(part)
-        if type(part) is e.Tuple:
-            stack.extend(operands(part))
-    return parts
+def _own(kind: str, step: Made, result: Result) -> Place | None:
+    """The first wrong element that no wrong element explains."""
+    mask = wrong(kind, result.array)
+    explained = [item.value for item in step.operands if holds(kind, item.value)]
+    if not explained:
+        return Place(result.path, first_index(mask))
+    op = step.op
+    if op is None or op.evaluate is None or result.is_overwritten:
+        return None
+    if op.fusion in (Fusion.ELEMENTWISE, Fusion.BROADCAST):
+        mask = mask & ~_behind(kind, step, mask)
+    for _, index in zip(range(_TRACED_MOST), _places(mask), strict=False):
+        found = operand_parts(step, Place(result.path, index))
+        if found is None:
+            return None
+        if not _any_wrong(kind, flat(step.args), found):
+            return Place(result.path, index)
+    return None
 
 
-def _arrays(values: list[Any]) -> list[Any]:
-    """The float arrays in values and their tuples."""
-    arrays, stack = [], list(values)
-    while stack:
-        value = stack.pop()
-        if isinstance(value, tuple):
-            stack.extend(value)
-        elif isinstance(value, np.ndarray) and value.size and _is_float(value):
-            arrays.append(value)
-    return arrays
+def _behind(kind: str, step: Made, mask: Any) -> Any:
+    """The elements with a wrong operand behind them, for broadcasting."""
+    behind = np.zeros_like(mask)
+    for item in step.operands:
+        if isinstance(item.value, np.ndarray) and aligned(item.value, (0,) * mask.ndim) is not None:
+            own = wrong(kind, item.value) if holds(kind, item.value) else np.zeros((), bool)
+            try:
+                behind |= np.broadcast_to(own, mask.shape)
+            except ValueError:
+                return np.ones_like(mask)  # not broadcasting: every element may be explained
+    return behind
 
 
-def _is_float(array: Any) -> bool:
-    try:
-        return from_numpy(array.dtype).is_float
-    except ValueError:
-        return False
+def _any_wrong(kind: str, operands: Sequence[Value], found: Parts) -> bool:
+    return any(
+        holds(kind, np.asarray(value[part]))
+        for value, part in zip(operands, found, strict=False)
+        if part is not None and isinstance(value, np.ndarray)
+    )
+
+
+def operand_parts(step: Made, place: Place) -> Parts | None:
+    """The parts of the flattened operands that made one element of the value of a step; None if it can't be told."""
+    op, value = step.op, step.change.event.value
+    if op is None or op.evaluate is None or op.by_machine:
+        return None
+    return parts(op, step.call.attrs, step.args, value, place)
+
+
+def first_index(mask: Any) -> tuple[int, ...]:
+    """The index of the first True."""
+    return tuple(map(int, np.unravel_index(int(np.argmax(mask)), mask.shape)))
+
+
+def _places(mask: Any) -> Iterator[tuple[int, ...]]:
+    return (tuple(map(int, index)) for index in np.argwhere(mask))
+
+
+def _is_meant(debugger: Debugger, step: Made) -> bool:
+    """True if the call itself names infinity: in an attribute, or in its kernel as a literal that is stored."""
+    if any(isinstance(value, float) and np.isinf(value) for value in step.call.attrs.values()):
+        return True
+    kernel = kernel_call(debugger.module, step)
+    return (
+        kernel is not None
+        and _has_infinity(kernel[0])
+        and not isinstance(first_store(*kernel, INF, debugger.interrupt), Store)
+    )
+
+
+def _has_infinity(fn: PrimFunc) -> bool:
+    """True if a PrimFunc contains an infinite literal."""
+    exprs = subexpressions(*[expr for node in statements(fn.body) for expr in expressions(node)])
+    return any(isinstance(value, float) and np.isinf(value) for value in (getattr(x, "value", None) for x in exprs))

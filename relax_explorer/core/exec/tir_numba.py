@@ -19,6 +19,7 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
@@ -133,6 +134,12 @@ class Kernel:
         if isinstance(ret_type, PrimStructInfo) and result is not None:
             return ret_type.dtype.to_numpy().type(result)
         return None
+
+    def passed(self, args: Sequence[Value]) -> list[Any]:
+        """What a text takes for these arguments: arrays and numbers, then the lengths."""
+        dims = self._dims(args)
+        values = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
+        return [*values, *[int(dims[var]) for var in self.variables.shapes]]
 
     def trusts(self, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if every fact that the text relies on holds for these lengths."""
