@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.exec.computed import Made, Named, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Change
 from relax_explorer.core.exec.first_store import Store, first_store
-from relax_explorer.core.exec.made import Made, Named, floats, kernel_call, made
 from relax_explorer.core.exec.not_finite import (
     BOTH,
     INF,
@@ -118,13 +118,17 @@ def given_wrong(debugger: Debugger, kinds: Sequence[str] = (NAN,)) -> Blame | No
     return None
 
 
+_Overwritten = tuple[int, Any, Any]
+"""A step, and the contents of an array before and after it."""
+
+
 class _Log:
     """The recorded steps up to now: who wrote which array first, and who overwrote it."""
 
     def __init__(self, debugger: Debugger) -> None:
         self.changes: list[Change] = debugger.machine.log[: debugger.position]
         self.written: dict[int, int] = {}
-        self.overwritten: dict[int, list[tuple[int, Any, Any]]] = {}
+        self.overwritten: dict[int, list[_Overwritten]] = {}
         for position, change in enumerate(self.changes):
             for array, old, new in change.memory:
                 self.overwritten.setdefault(id(array), []).append((position, old, new))

@@ -5,6 +5,7 @@ The PrimFunc is compiled once more, with a check in front of each store, and run
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,6 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad, Let
 from relax_explorer.core.tir.traverse import subexpressions
 
@@ -54,13 +54,17 @@ def first_store(
     flag = interrupt if interrupt is not None else Interrupt()
     try:
         watched = _Watched(fn, kind)
-        values = compile_prim_func(fn).passed([arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args])
+        values = compile_prim_func(fn).passed(
+            [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+        )
     except Failure as failure:
         return f"the kernel can't be checked store by store: {failure.diagnostics[0].message}"
     name = f"_{kind}"
     loaded = tir_cache.module(tir_cache.scratch(), prim_func_hash(fn), name, watched.source(False))
     note, index = np.zeros(NOTE_LENGTH, np.int64), np.zeros(_MOST, np.int64)
-    seen = np.zeros(_MOST + 2, np.float64)  # the new element, those it was made of, and 1 at the end if a check failed
+    seen = np.zeros(
+        _MOST + 2, np.float64
+    )  # the new element, those it was made of, and 1 at the end if a check failed
     try:
         with np.errstate(all="ignore"):
             loaded(*values, note, flag.address, seen, index)
@@ -80,9 +84,7 @@ class _Checked:
     site: Site
     loads: tuple[BufferLoad, ...]
 
-    def seen(
-        self, fn: t.PrimFunc, note: Sequence[int], seen: Sequence[float], index: Sequence[int]
-    ) -> Store:
+    def seen(self, fn: t.PrimFunc, note: Sequence[int], seen: Sequence[float], index: Sequence[int]) -> Store:
         node = self.site.statement
         assert type(node) is t.BufferStore  # only stores are checked
         loops = zip([var.name for var in self.site.loops], note[NOTE:], strict=False)
@@ -178,6 +180,7 @@ def _limit(dtype: DType) -> float | None:
     """The least number that overflows a narrow float; None for float32 and float64."""
     if dtype.name in ("float32", "float64"):
         return None
-    info = ml_dtypes.finfo(dtype.to_numpy())
-    return float(info.max) + float(info.eps) * 2.0 ** np.floor(np.log2(float(info.max))) / 2
-
+    finfo: Any = ml_dtypes.finfo
+    info = finfo(dtype.to_numpy())
+    largest = float(info.max)
+    return largest + float(info.eps) * math.ldexp(0.5, math.floor(math.log2(largest)))

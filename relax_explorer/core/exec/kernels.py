@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,9 +34,11 @@ class Kernels:
     def __init__(self, cache: Path | None = None, interrupt: Interrupt | None = None) -> None:
         self.cache, self.interrupt = cache, interrupt
         self.remarks: list[Diagnostic] = []  # of the cache
+        self.compiling = 0.0  # seconds so far
 
     def get(self, fn: PrimFunc) -> Value:
         """The kernel of a PrimFunc."""
+        start = time.perf_counter()
         from relax_explorer.core.exec.tir_numba import (  # numba takes 0.3 s to import
             Kernel,
             compile_prim_func,
@@ -46,6 +49,7 @@ class Kernels:
             return Kernel(fn, *parts)
         self._trust_cache()
         kernel = compile_prim_func(fn, cache=self.cache)
+        self.compiling += time.perf_counter() - start
         self._compiled.add(fn, (kernel.code, kernel.variables))
         return kernel
 
@@ -57,7 +61,13 @@ class Kernels:
 
     def call(self, fn: PrimFunc, args: Sequence[Value]) -> Value:
         """Run a PrimFunc on arrays and scalars, which fills its outputs. Returns its scalar result, or None."""
-        return self.get(fn)(*args, interrupt=self.interrupt)
+        kernel = self.get(fn)
+        code = kernel.code
+        before = code.compiling
+        try:
+            return kernel(*args, interrupt=self.interrupt)
+        finally:
+            self.compiling += code.compiling - before
 
     def call_tir(
         self,

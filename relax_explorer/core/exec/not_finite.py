@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec.debugger import Breakpoint, Debugger
+from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.computed import Made, Result, floats, kernel_call, made
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.first_store import Store, first_store
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.made import Made, Result, floats, kernel_call, made
 from relax_explorer.core.exec.operand_parts import Parts, Place, aligned, flat, parts
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops.kit.decl import Fusion
@@ -147,4 +148,6 @@ def _is_meant(debugger: Debugger, step: Made) -> bool:
 def _has_infinity(fn: PrimFunc) -> bool:
     """True if a PrimFunc contains an infinite literal."""
     exprs = subexpressions(*[expr for node in statements(fn.body) for expr in expressions(node)])
-    return any(isinstance(value, float) and np.isinf(value) for value in (getattr(x, "value", None) for x in exprs))
+    return any(
+        isinstance(value, float) and np.isinf(value) for value in (getattr(x, "value", None) for x in exprs)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -77,6 +78,7 @@ class Code:
         self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
         self.compiled: set[Any] = set()
+        self.compiling = 0.0  # seconds of numba so far
         self.hoped = translate(fn).facts
         self.functions: dict[bool, Any] = {True: self._load(fn, True)}
 
@@ -91,6 +93,7 @@ class Code:
 
     def function(self, fn: PrimFunc, values: Sequence[Any], trusting: bool) -> Any:
         """A text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
+        start = time.perf_counter()
         types = (trusting, *[numba.typeof(value) for value in values])
         if trusting not in self.functions:
             self.functions[trusting] = self._load(fn, trusting)
@@ -108,6 +111,7 @@ class Code:
                     self.functions[trusting] = self._load(fn, trusting)
                     return self.function(fn, values, trusting)
             self.compiled.add(types)
+            self.compiling += time.perf_counter() - start
         return self.functions[trusting]
 
 

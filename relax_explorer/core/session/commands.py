@@ -219,6 +219,25 @@ COMMANDS: tuple[Command, ...] = (
                 'stop after this variable (or op:matmul, nan, or a condition such as "n > 2048") and show the frame',
                 metavar="VAR",
             ),
+            Argument(
+                "--stop-on",
+                "stop at the step that makes a NaN or an infinity, tell how it was made, and exit with 1",
+                "choice",
+                None,
+                choices=("nan", "inf", "not-finite"),
+            ),
+            Argument(
+                "--watch",
+                'print an expression at each change of its value: "n", "max(y)", "x[0, 1]"; may be repeated',
+                "many",
+                metavar="EXPR",
+            ),
+            Argument(
+                "--time-bindings",
+                "print time, bytes and engine of each binding, the slowest first",
+                "flag",
+                False,
+            ),
             PROFILE,
             Argument(
                 "--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"
@@ -228,6 +247,8 @@ COMMANDS: tuple[Command, ...] = (
         (
             "relax-explorer run model.py --func main --shape n=3",
             "relax-explorer run model.py --input io.npz --expect io.npz",
+            "relax-explorer run model.py --stop-on nan",
+            'relax-explorer run model.py --watch "max(y)"',
         ),
         "debug",
     ),

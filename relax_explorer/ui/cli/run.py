@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-import time
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -15,16 +12,11 @@ import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned, reached
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.exec.breakpoints import Breakpoint, on_condition, on_operator, on_variable
-from relax_explorer.core.exec.condition import condition
 from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.not_finite import on_not_finite
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
@@ -35,9 +27,10 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
+from relax_explorer.ui.cli.run_times import Times
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
-from relax_explorer.viz.visible import visible_json
 
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
@@ -45,37 +38,58 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
+    stop_on: str | None, watch: tuple[str, ...], time_bindings: bool,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
-    session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
-    session.run_all()
+    asked = Asked(break_, stop_on, watch, trace, time_bindings, format == "json")
+    session = _session(input, passes, profile)
     stage = session.stages[-1]
-    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
-    if errors:
-        raise Failure(*errors)
     name = func or stage.entry
     fn = relax_function(stage.module, name)
     output.report(_of_the_run(session.stages[0], name))
     args = run_inputs(fn, input_, shape, max_input)
-    if break_ is not None or trace is not None:
-        debugger = interruptible(lambda interrupt: _debugged(session, name, args, interrupt, break_, trace))
-        if not debugger.done:
-            _show_frame(debugger)
-            return output.OK
-        results = _flat(debugger.result)
+    if asked.steps:
+        walked = interruptible(lambda interrupt: walk(_debugger(session, name, args, interrupt), asked))
+        if walked.is_stopped:
+            report_stop(walked)
+            return output.FOUND if stop_on is not None else output.OK
+        machine, document = walked.debugger.machine, walked.data
     else:
-        machine = interruptible(lambda interrupt: _ended(stage.module, name, args, session.cache, interrupt))
-        for line in machine.output:
-            output.say(line, err=True)
-        for warning in machine.warnings:
-            output.say(f"warning[{warning.code}]: {warning.message}", err=True)
-        results = _flat(to_python(machine.result))
-    _print(results, format)
+        times = Times()
+        machine = interruptible(
+            lambda interrupt: _ended(session, name, args, interrupt, times if time_bindings else None)
+        )
+        document = times.report(format) if time_bindings else {}
+    results = _flat(to_python(machine.result))
+    _report_remarks(machine)
+    _print(results, format, document)
     if output_ is not None:
         _save(results, output_)
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _session(input: str, passes: str | None, profile: str) -> Session:
+    """The session after all passes. Raises Failure if the program or a pass has errors."""
+    session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
+    session.run_all()
+    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
+    if errors:
+        raise Failure(*errors)
+    return session
+
+
+def _report_remarks(machine: Machine) -> None:
+    """Print the output and the warnings of the program."""
+    for line in machine.output:
+        output.say(line, err=True)
+    for warning in machine.warnings:
+        output.say(f"warning[{warning.code}]: {warning.message}", err=True)
+
+
+def _debugger(session: Session, name: str, args: Sequence[Any], interrupt: Interrupt) -> Debugger:
+    return Debugger(session.stages[-1].module, name, args, session.cache, interrupt)
 
 
 def relax_function(module: IRModule, name: str) -> e.Function:
@@ -126,26 +140,15 @@ def _storable(value: Any) -> Any:
 
 
 def _ended(
-    module: IRModule, name: str, args: Sequence[Any], cache: Path | None, interrupt: Interrupt
+    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, times: Times | None
 ) -> Machine:
     """Run a machine to the end."""
-    machine = Machine(module, name, args, cache=cache, interrupt=interrupt)
-    machine.run()
+    machine = Machine(session.stages[-1].module, name, args, cache=session.cache, interrupt=interrupt)
+    if times is None:
+        machine.run()
+    else:
+        times.run(machine)
     return machine
-
-
-def _debugged(
-    session: Session,
-    name: str,
-    args: Sequence[Any],
-    interrupt: Interrupt,
-    stop: str | None,
-    trace: Target | None,
-) -> Debugger:
-    """Run a debugger to the end or to its breakpoint."""
-    debugger = Debugger(session.stages[-1].module, name, args, session.cache, interrupt)
-    _steps(debugger, stop, trace)
-    return debugger
 
 
 def run_inputs(
@@ -190,7 +193,7 @@ def _flat(value: Any) -> list[Any]:
     return [value]
 
 
-def _print(results: list[Any], style: str) -> None:
+def _print(results: list[Any], style: str, more: dict[str, Any]) -> None:
     if style == "json":
         rows = [
             {"shape": list(r.shape), "dtype": r.dtype.name, "value": r}
@@ -198,7 +201,7 @@ def _print(results: list[Any], style: str) -> None:
             else {"value": r}
             for r in results
         ]
-        output.say(output.document("run", {"results": rows}))
+        output.say(output.document("run", {"results": rows, **more}))
         return
     for number, value in enumerate(results):
         output.say(f"out{number}: {short_value(value, 100)}")
@@ -206,112 +209,4 @@ def _print(results: list[Any], style: str) -> None:
             output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
 
 
-def _breakpoint(text: str, debugger: Debugger, function: str) -> Breakpoint:
-    """The breakpoint of `--break`. A breakpoint that no step can reach is refused."""
-    if text == "nan":
-        return on_not_finite(debugger)
-    names = reached(debugger.module, function)
-    steps = [b for name in names for b in bindings(debugger.module[name])]
-    if text.startswith("op:"):
-        known = {
-            b.value.op.name.removeprefix("relax.")
-            for b in steps
-            if type(b.value) is e.Call and type(b.value.op) is e.OpRef
-        }
-        _require(text[3:].removeprefix("relax.").removeprefix("R."), known, "calls no operator", function)
-        return on_operator(text[3:].removeprefix("R."))
-    variables = {b.var.name for b in steps if b.var is not None}
-    if text.isidentifier() or not text:
-        _require(text, variables, "binds no variable", function)
-        return on_variable(text)
-    return _on_condition(text, [debugger.module[name] for name in names], variables, function)
-
-
-def _on_condition(text: str, functions: list[Any], variables: set[str], function: str) -> Breakpoint:
-    """The breakpoint of a condition. Its names must be variables of `functions`."""
-    known = variables | {param.name for fn in functions for param in fn.params}
-    infos = [param.struct_info for fn in functions for param in fn.params]
-    infos += [b.struct_info for fn in functions for b in bindings(fn) if isinstance(b, e.MatchCast)]
-    known |= {var.name for info in infos if info is not None for var in all_dims(info)}
-    try:
-        breakpoint = on_condition(text)
-    except Failure as failure:
-        problem = failure.diagnostics[0]
-        raise click.UsageError(f"--break: {problem.message}. {problem.help}") from None
-    for name in sorted(condition(text).names):
-        _require(name, known, "has no variable", function)
-    return breakpoint
-
-
-def _require(name: str, known: set[str], what: str, function: str) -> None:
-    if name not in known:
-        near = get_close_matches(name, sorted(known), 2)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise click.UsageError(
-            f"--break: {function} {what} {name!r}, nor do the functions that it calls{hint}"
-        )
-
-
-def _steps(debugger: Debugger, stop: str | None, trace: Target | None) -> None:
-    breakpoint = _breakpoint(stop, debugger, debugger.frame.name) if stop is not None else None
-    rows: list[str] = []
-    last = time.perf_counter()
-    if breakpoint is not None and breakpoint.hit(debugger.event, debugger.frame):
-        _write_trace(rows, trace)
-        return
-    while not debugger.done:
-        event = debugger.step()
-        now = time.perf_counter()
-        rows.append(visible_json(output.plain(_row(debugger, event, (now - last) * 1000))))
-        last = now
-        if breakpoint is not None and breakpoint.hit(event, debugger.frame):
-            break
-    _write_trace(rows, trace)
-
-
-def _write_trace(rows: list[str], trace: Target | None) -> None:
-    if trace is not None:
-        output.write("\n".join(rows) + "\n", trace)
-
-
-def _row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]:
-    binding = event.binding
-    row: dict[str, Any] = {"step": debugger.position, "event": event.kind, "func": event.function}
-    if binding is not None and binding.var is not None:
-        row |= {"var": binding.var.name, "struct_info": str(binding.var.struct_info)}
-        value = binding.value
-        row |= {"op": getattr(value.op, "name", "")} if type(value) is e.Call else {}
-    if isinstance(event.value, np.ndarray):
-        row |= {"shape": list(event.value.shape), "stats": stats(event.value)}
-    return row | {"shape_vars": dict(debugger.frame.shape_vars), "ms": round(milliseconds, 3)}
-
-
-def stats(value: np.ndarray[Any, Any]) -> Mapping[str, Any]:
-    """Minimum, maximum and mean of the finite elements, and the numbers of NaN and infinite elements."""
-    if value.size == 0 or value.dtype.kind not in "biuf":
-        return {}
-    numbers = value.astype(np.float64)
-    finite = numbers[np.isfinite(numbers)]
-    low, high, mean = (
-        (float(finite.min()), float(finite.max()), float(finite.mean()))
-        if finite.size
-        else (None, None, None)
-    )
-    return {
-        "min": low,
-        "max": high,
-        "mean": mean,
-        "nan": int(np.isnan(numbers).sum()),
-        "inf": int(np.isinf(numbers).sum()),
-    }
-
-
-def _show_frame(debugger: Debugger) -> None:
-    output.say(f"stopped after step {debugger.position}: {debugger.event}")
-    for name, value in debugger.frame.shape_vars.items():
-        output.say(f"  {name} = {value}")
-    for name, value in debugger.frame.values.items():
-        output.say(f"  {name}: {short_value(value, 90)}")
-
-
-__all__ = ["relax_function", "run", "run_inputs", "stats"]
+__all__ = ["relax_function", "run", "run_inputs"]

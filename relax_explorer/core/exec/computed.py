@@ -115,10 +115,25 @@ def _named_field(name: str, value: Value) -> Iterator[Named]:
 
 
 def written(expr: e.Expr) -> str:
-    """An operand in a few words: the name of a variable, or `a constant`."""
+    """An operand in a few words: the name of a variable, or what it is."""
     if isinstance(expr, (e.Var, e.GlobalVar, e.ExternFunc, e.OpRef)):
         return expr.name
-    return "a constant" if type(expr) is e.Constant else str(expr)[:40]
+    if isinstance(expr, e.PrimValue):
+        return str(expr.value)[:40]
+    if isinstance(expr, e.ShapeExpr):
+        return f"shape({', '.join(map(str, expr.values))})"[:40]
+    return "a constant" if type(expr) is e.Constant else f"a {type(expr).__name__}"
+
+
+def call_text(binding: e.Binding) -> str:
+    """A binding of a call in one line: `z = R.log(y)`."""
+    value, name = binding.value, binding.var.name if binding.var is not None else "_"
+    if type(value) is not e.Call:
+        return f"{name} = {type(value).__name__}"
+    parts = [part for arg in value.args for part in (arg.fields if type(arg) is e.Tuple else (arg,))]
+    callee = written(value.op)
+    callee = f"R.{callee.removeprefix('relax.')}" if type(value.op) is e.OpRef else callee
+    return f"{name} = {callee}({', '.join(map(written, parts))})"
 
 
 def floats(value: Value) -> Iterator[tuple[tuple[int, ...], Any]]:

@@ -1,0 +1,230 @@
+"""A run in steps: breakpoints, stops at NaN, watches and the trace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+import numpy as np
+
+from relax_explorer.core.exec.blame import Blame, blame, given_wrong
+from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.expression import Expression, NoValue
+from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
+from relax_explorer.core.ir import expr as e
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.run_places import breakpoint_at, watched
+from relax_explorer.ui.files import Target
+from relax_explorer.viz.blame_text import blame_data, blame_lines
+from relax_explorer.viz.short import short_value
+from relax_explorer.viz.visible import visible_json
+
+KINDS = {"nan": (NAN,), "inf": (INF,), "not-finite": BOTH}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks of the steps."""
+
+    break_: str | None
+    stop_on: str | None
+    watch: tuple[str, ...]
+    trace: Target | None
+    is_timed: bool
+    is_json: bool
+
+    def __post_init__(self) -> None:
+        if self.is_timed and self.steps:
+            raise click.UsageError(
+                "--time-bindings measures a run without steps: leave --break, --stop-on, --watch and --trace out"
+            )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of numbers at whose maker the run stops."""
+        return BOTH if self.break_ == "nan" else KINDS[self.stop_on] if self.stop_on is not None else ()
+
+    @property
+    def steps(self) -> bool:
+        """True if the run must go step by step."""
+        return (self.break_, self.stop_on, self.trace) != (None, None, None) or bool(self.watch)
+
+
+@dataclass(slots=True)
+class Walk:
+    """A run in steps, and what was seen on the way. `found` is the maker of a NaN or an infinity at which it stopped."""
+
+    debugger: Debugger
+    asked: Asked
+    is_stopped: bool = False
+    found: Blame | None = None
+    watches: list[_Watch] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What was seen on the way, for JSON."""
+        return {"watch": self.changes} if self.watches else {}
+
+    def look(self, event: Event) -> None:
+        """Print the watched expressions whose value changed."""
+        for watch in self.watches:
+            if watch.changed(self.debugger, event):
+                self.changes.append(_change(self.debugger, event, watch))
+                if not self.asked.is_json:
+                    output.say(_change_line(self.changes[-1], watch))
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A watched expression and its last value in each function. `known` are the identities and contents last seen."""
+
+    expression: Expression
+    value: Any = None
+    known: dict[int, bytes] = field(default_factory=dict)  # by depth of the frame
+
+    def changed(self, debugger: Debugger, event: Event) -> bool:
+        """True if the expression has a new value after a step."""
+        depth = max(len(debugger.machine.frames), 1)
+        for left in [key for key in self.known if key > depth]:
+            del self.known[left]
+        try:
+            self.value = self.expression.value(debugger.frame, event.value)
+        except NoValue:
+            return False
+        content = _content(self.value)
+        if self.known.get(depth) == content:
+            return False
+        self.known[depth] = content
+        return True
+
+
+def _content(value: Any) -> bytes:
+    """The contents of a value, for comparing."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}".encode() + value.tobytes()
+    return b"(" + b",".join(map(_content, value)) + b")" if type(value) is tuple else repr(value).encode()
+
+
+def walk(debugger: Debugger, asked: Asked) -> Walk:
+    """Run a debugger to its end or stop. The trace is also written if the program traps."""
+    function = debugger.frame.name
+    made = Walk(debugger, asked)
+    made.watches = [_Watch(watched(text, debugger, function)) for text in asked.watch]
+    place = None if asked.break_ in (None, "nan") else asked.break_
+    breakpoint = breakpoint_at(place, debugger, function) if place is not None else None
+    rows: list[str] = []
+    try:
+        _walk(made, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
+    finally:
+        if asked.trace is not None:
+            output.write("\n".join(rows) + "\n", asked.trace)
+    return made
+
+
+def _walk(made: Walk, breakpoint: Breakpoint | None, detective: Breakpoint | None, rows: list[str]) -> None:
+    debugger = made.debugger
+    if NAN in made.asked.kinds:
+        made.found = given_wrong(debugger)
+    event = debugger.event
+    made.look(event)
+    is_first = True
+    while not is_first or made.found is None:
+        if breakpoint is not None and breakpoint.hit(event, debugger.frame):
+            break
+        if not is_first and detective is not None and detective.hit(event, debugger.frame):
+            made.found = blame(debugger, kinds=made.asked.kinds)
+            break
+        if debugger.done:
+            return
+        last, is_first = time.perf_counter(), False
+        event = debugger.step()
+        elapsed = (time.perf_counter() - last) * 1000
+        if made.asked.trace is not None:
+            rows.append(visible_json(output.plain(row(debugger, event, elapsed))))
+        made.look(event)
+    made.is_stopped = True
+
+
+def _change(debugger: Debugger, event: Event, watch: _Watch) -> dict[str, Any]:
+    binding = event.binding
+    name = binding.var.name if binding is not None and binding.var is not None else None
+    return {
+        "step": debugger.position,
+        "func": debugger.frame.name,
+        "var": name,
+        "watch": watch.expression.text,
+        "value": watch.value,
+    }
+
+
+def _change_line(change: Mapping[str, Any], watch: _Watch) -> str:
+    at = change["var"] or ("entry" if change["step"] == 0 else "call")
+    return (
+        f"step {change['step']}, {at} of {change['func']}: {change['watch']} = {short_value(watch.value, 90)}"
+    )
+
+
+def report_stop(walked: Walk) -> None:
+    """Print where a run stopped: the maker of a NaN, or the frame at a breakpoint."""
+    debugger = walked.debugger
+    if walked.asked.is_json:
+        stop = {
+            "step": debugger.position,
+            "event": debugger.event.kind,
+            "func": debugger.frame.name,
+            "shape_vars": debugger.frame.shape_vars,
+        }
+        if walked.found is not None:
+            stop["maker"] = blame_data(walked.found)
+        else:
+            stop["values"] = {name: short_value(value, 90) for name, value in debugger.frame.values.items()}
+        output.say(output.document("run", {"results": [], "stopped": stop, **walked.data}))
+        return
+    output.say(f"stopped after step {debugger.position}: {debugger.event}")
+    if walked.found is not None:
+        for line in blame_lines(walked.found):
+            output.say(line)
+        return
+    for name, length in debugger.frame.shape_vars.items():
+        output.say(f"  {name} = {length}")
+    for name, value in debugger.frame.values.items():
+        output.say(f"  {name}: {short_value(value, 90)}")
+
+
+def row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]:
+    """A line of the trace."""
+    binding = event.binding
+    row: dict[str, Any] = {"step": debugger.position, "event": event.kind, "func": event.function}
+    if binding is not None and binding.var is not None:
+        row |= {"var": binding.var.name, "struct_info": str(binding.var.struct_info)}
+        value = binding.value
+        row |= {"op": getattr(value.op, "name", "")} if type(value) is e.Call else {}
+    if isinstance(event.value, np.ndarray):
+        row |= {"shape": list(event.value.shape), "stats": stats(event.value)}
+    return row | {"shape_vars": dict(debugger.frame.shape_vars), "ms": round(milliseconds, 3)}
+
+
+def stats(value: np.ndarray[Any, Any]) -> Mapping[str, Any]:
+    """Minimum, maximum and mean of the finite elements, and the numbers of NaN and infinite elements."""
+    if value.size == 0 or value.dtype.kind not in "biuf":
+        return {}
+    numbers = value.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    low, high, mean = (
+        (float(finite.min()), float(finite.max()), float(finite.mean()))
+        if finite.size
+        else (None, None, None)
+    )
+    return {
+        "min": low,
+        "max": high,
+        "mean": mean,
+        "nan": int(np.isnan(numbers).sum()),
+        "inf": int(np.isinf(numbers).sum()),
+    }
