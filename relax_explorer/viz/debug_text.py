@@ -99,40 +99,58 @@ def _called(binding: e.Binding) -> str:
 
 
 def _stop(data: dict[str, Any]) -> Iterable[str]:
+    yield from stop_remarks(data)
+    yield f"{_REASONS.get(data['reason'], '')}step {data['position']}, {event_text(data['event'], data['frame'], data['value'])}"
+    if data["event"].kind != "done":
+        yield f"  next {place_text(data['next'], data['frame'])}"
+    yield from _change(data)
+    yield from _watch_lines(data["watches"])
+
+
+_REASONS = {
+    "cancelled": "cancelled at ",
+    "error": "the program failed after ",
+    "already at the end": "already at the end: ",
+    "already at the start": "already at the start: ",
+}
+
+
+def stop_remarks(data: dict[str, Any]) -> Iterable[str]:
+    """What happened on the way to a stop: output, and the breakpoints that stopped the move."""
     yield from _printed(data.get("printed", ()))
     if data.get("taken_back"):
-        yield (
-            f"| {data['taken_back']} lines of output taken back"
-            if data["taken_back"] > 1
-            else "| 1 line of output taken back"
-        )
+        lines = data["taken_back"]
+        yield f"| {lines} line{'s' if lines > 1 else ''} of output taken back"
     for point, hits in data.get("hits", ()):
         yield f"breakpoint {point.number} ({point_text(point)}), hit {hits}"
         if point.problem is not None:
             yield f"  its condition: {point.problem.diagnostics[0].message}"
-    reason = {"cancelled": "cancelled at ", "error": "the program failed after ", "already at the end": "already at the end: ",
-              "already at the start": "already at the start: "}.get(data["reason"], "")  # fmt: skip
-    yield f"{reason}step {data['position']}, {event_text(data['event'], data['frame'], data['value'])}"
-    if data["event"].kind != "done":
-        yield f"  next {_place(data['next'], data['frame'])}"
+
+
+def _change(data: dict[str, Any]) -> Iterable[str]:
+    """The value that `last-change` or `next-change` looked for."""
     if "expression" in data:
         shown = data["missing"] or f"{data['expression']} = {value_text(data['now'])}"
         yield f"  {shown}" + ("" if data["changed"] else ", and no step on the way changed it")
-    yield from _watch_lines(data["watches"])
+
+
+def stop_notice(data: dict[str, Any]) -> str:
+    """A stop in one line, for a screen that shows the position itself."""
+    already = [data["reason"]] if data["reason"].startswith("already") else []
+    return "; ".join(line.strip() for line in (*stop_remarks(data), *already, *_change(data)))
 
 
 def _watch_lines(watches: Iterable[tuple[Watch, Value, str]]) -> Iterable[str]:
     for item, value, missing in watches:
-        mark = "*" if item.is_changed else " "
-        text = item.expression.text
-        shown = (
-            f"{text} = {value_text(value)}"
-            if not missing
-            else missing
-            if missing.startswith(text)
-            else f"{text}: {missing}"
-        )
-        yield f"{mark} {item.number}: {shown}"
+        yield f"{'*' if item.is_changed else ' '} {watch_text(item, value, missing)}"
+
+
+def watch_text(item: Watch, value: Value, missing: str) -> str:
+    """`1: x[0] = 3`, or why it has no value."""
+    text = item.expression.text
+    if not missing:
+        return f"{item.number}: {text} = {value_text(value)}"
+    return f"{item.number}: {missing}" if missing.startswith(text) else f"{item.number}: {text}: {missing}"
 
 
 def point_text(point: Breakpoint) -> str:
@@ -157,15 +175,25 @@ def _described(point: Breakpoint) -> str:
     return point_text(point) + (f" ({', '.join(notes)})" if notes else "")
 
 
+def breakpoint_text(point: Breakpoint, hits: int) -> str:
+    """`1: y if n > 3 (disabled), 2 hits`."""
+    return f"{point.number}: {_described(point)}, {_times(hits)}"
+
+
 def _times(hits: int) -> str:
     return f"{hits} hit{'' if hits == 1 else 's'}"
 
 
 def _breakpoints(data: dict[str, Any]) -> Iterable[str]:
     for point, hits in data["breakpoints"]:
-        yield f"{point.number}: {_described(point)}, {_times(hits)}"
+        yield breakpoint_text(point, hits)
     if not data["breakpoints"]:
         yield "no breakpoints"
+
+
+def _deleted(data: dict[str, Any]) -> Iterable[str]:
+    names = ", ".join([f"{item.number} ({point_text(item)})" for item in data["breakpoints"]])
+    yield f"deleted {names}" if names else "no breakpoints"
 
 
 def _watches(data: dict[str, Any]) -> Iterable[str]:
@@ -204,10 +232,10 @@ def _frames(data: dict[str, Any]) -> Iterable[str]:
 
 
 def _frame_text(level: int, frame: Frame, place: Place | None, is_selected: bool) -> str:
-    return f"{'>' if is_selected else ' '} {level} {frame.name}, {_place(place, frame)}"
+    return f"{'>' if is_selected else ' '} {level} {frame.name}, {place_text(place, frame)}"
 
 
-def _place(place: Place | None, frame: Frame) -> str:
+def place_text(place: Place | None, frame: Frame) -> str:
     """`12: y = R.add(x, x)`, with the text as written if there is one."""
     if place is None:
         return f"return from {frame.name}"
@@ -271,6 +299,7 @@ _LINES: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
     "stop": _stop,
     "breakpoint": _breakpoint,
     "breakpoints": _breakpoints,
+    "deleted": _deleted,
     "watches": _watches,
     "value": _value,
     "locals": _locals,

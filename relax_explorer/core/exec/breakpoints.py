@@ -34,6 +34,8 @@ class Breakpoint:
     hits: list[int] = field(default_factory=list)
     seen: int = 0
     note: str = ""
+    place: str = ""  # the place as a command takes it; empty for a condition alone
+    bindings: frozenset[e.Binding] = frozenset()
     problem: Failure | None = None  # the condition could not be evaluated at the last hit
 
     def look(self, position: int, event: Event, frame: Frame) -> None:
@@ -102,6 +104,7 @@ def on_bindings(text: str, bindings: Collection[e.Binding], functions: Collectio
             else event.binding in wanted and event.kind in ("bind", "return")
         ),
         reads_frame=False,
+        bindings=wanted,
     )
 
 

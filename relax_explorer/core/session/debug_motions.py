@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.changes import back_to_change, forward_to_change
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, NoValue, expression
@@ -101,22 +102,21 @@ def back_continue(session: DebugSession, text: str) -> Answer:
 
 def until(session: DebugSession, text: str) -> Answer:
     """`until`."""
-    return _to(session, text, Debugger.continue_) if text else session.move(Debugger.next)
+    return to(session, session.places.breakpoint(text)) if text else session.move(Debugger.next)
 
 
 def back_until(session: DebugSession, text: str) -> Answer:
     """`reverse-until`."""
-    return _to(session, text, Debugger.back_continue) if text else session.move(Debugger.back_next)
+    return to(session, session.places.breakpoint(text), True) if text else session.move(Debugger.back_next)
 
 
-def _to(session: DebugSession, text: str, motion: Callable[[Debugger], object]) -> Answer:
-    """Move with one more breakpoint."""
-    place = session.places.breakpoint(text)
+def to(session: DebugSession, place: Breakpoint, is_back: bool = False) -> Answer:
+    """Move forward or back with one more breakpoint."""
 
     def there(debugger: Debugger) -> None:
         debugger.add(place)
         try:
-            motion(debugger)
+            debugger.back_continue() if is_back else debugger.continue_()
         finally:
             debugger.breakpoints.remove(place)
 

@@ -52,6 +52,7 @@ class Places:
             self.check_names(condition(found[1]).names)
             return on_condition(found[1].strip())
         breakpoint = self._place(place)
+        breakpoint.place = place or breakpoint.text
         if found:
             self.condition(breakpoint, found[1])
         return breakpoint
@@ -98,12 +99,22 @@ class Places:
             return self._line(text, line["file"] or "", int(line["line"]))
         return self._name(text)
 
+    def at(self, binding: e.Binding) -> Breakpoint:
+        """The breakpoint at one binding."""
+        name = binding.var.name if binding.var is not None else ""
+        namesakes = [item for item in self.all if name and item.var is not None and item.var.name == name]
+        if len(namesakes) != 1:
+            line = self.listing.line_of(binding)
+            name = f"line:{line}" if line else name
+        breakpoint = on_bindings(name, [binding])
+        breakpoint.place = name
+        return breakpoint
+
     def _next(self) -> Breakpoint:
         binding = self.debugger.next_binding
         if binding is None:
             raise refused("there is no next binding in this function", "name a place: break y")
-        name = binding.var.name if binding.var is not None else ""
-        return on_bindings(name or f"line:{self.listing.line_of(binding)}", [binding])
+        return self.at(binding)
 
     def _not_finite(self) -> Breakpoint:
         """Made at the start, because it compares each value with earlier ones."""

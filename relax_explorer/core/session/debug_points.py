@@ -47,7 +47,7 @@ def delete(session: DebugSession, text: str) -> Answer:
     """`delete`."""
     gone = _chosen(session, text)
     session.debugger.breakpoints = [item for item in session.debugger.breakpoints if item not in gone]
-    return Answer("breakpoints", breakpoints(session))
+    return Answer("deleted", {"breakpoints": gone})
 
 
 def enable(session: DebugSession, text: str) -> Answer:

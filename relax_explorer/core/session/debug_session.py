@@ -15,7 +15,7 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.debug_places import Places
+from relax_explorer.core.session.debug_places import Places, refused
 from relax_explorer.core.session.listing import Listing, listing
 from relax_explorer.core.session.session import Session
 
@@ -136,6 +136,31 @@ class DebugSession:
             "watches": self.look(),
         }
         return Answer("stop", data)
+
+    # -- breakpoints ----------------------------------------------------------------------------------------------
+
+    def at(self, binding: e.Binding) -> Breakpoint | None:
+        """The first breakpoint at a binding."""
+        return next((item for item in self.debugger.breakpoints if binding in item.bindings), None)
+
+    def take_over(self, other: DebugSession) -> list[str]:
+        """Take the breakpoints and watches of a session on another run. Returns those that have no place here."""
+        lost = []
+        is_same_text = other.listing.lines == self.listing.lines
+        for old in other.debugger.breakpoints:
+            held = old.condition.text if old.condition is not None else "" if old.place else old.text
+            text = f"{old.place} if {held}".strip() if held else old.place
+            try:
+                if ":" in old.place and not is_same_text:
+                    raise refused("the lines are others now")
+                new = self.debugger.add(self.places.breakpoint(text))
+            except Failure:
+                lost.append(text)
+            else:
+                new.is_enabled, new.is_temporary, new.ignored = old.is_enabled, old.is_temporary, old.ignored
+        for watch in other.watches:
+            self.watch(watch.expression)
+        return lost
 
     # -- watches --------------------------------------------------------------------------------------------------
 

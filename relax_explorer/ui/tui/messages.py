@@ -7,7 +7,6 @@ from typing import Any
 from textual.message import Message
 
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.session.session import Session
 
 
@@ -33,18 +32,6 @@ class WorkFailed(Message):
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         super().__init__()
         self.diagnostics = diagnostics
-
-
-class DebuggerMoved(Message):
-    """The debugger has a new position."""
-
-    def __init__(self, debugger: Debugger) -> None:
-        super().__init__()
-        self.debugger = debugger
-
-
-class Cancellation(Message):
-    """A move of the debugger was cancelled."""
 
 
 class GraphDrawn(Message):

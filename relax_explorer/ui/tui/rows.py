@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.session.session import Session
@@ -17,7 +15,7 @@ from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.diff import GLYPHS, unit_node
 from relax_explorer.viz.diff import lines as diff_lines
 from relax_explorer.viz.problem import render
-from relax_explorer.viz.short import short_info, short_value
+from relax_explorer.viz.short import short_info
 from relax_explorer.viz.visible import visible
 
 
@@ -48,55 +46,6 @@ def stage_rows(session: Session, stage: Snapshot, mode: str, density: str = "gho
         Row(line.text, marks.get(line.node, " "), line.node, line.function, ghost(line.node) if shown else "")
         for line in printed.lines
     ]
-
-
-def debug_rows(stage: Snapshot, debugger: Debugger, breakpoints: Collection[str]) -> list[Row]:
-    """The text of the function that runs, with ▶ now, ✓ done, ● breakpoint."""
-    name = debugger.frame.name
-    done = {
-        change.event.binding
-        for change in debugger.machine.log[: debugger.position]
-        if change.event.kind == "bind"
-    }
-    now = debugger.next_binding
-    rows = []
-    for line in stage.printed_short.lines:
-        if line.function != name and name in stage.module.functions:
-            continue
-        gutter = " "
-        if isinstance(line.node, (e.VarBinding, e.MatchCast)):
-            own = line.node.var.name if line.node.var is not None else ""
-            gutter = (
-                "▶" if line.node is now else "●" if own in breakpoints else "✓" if line.node in done else "·"
-            )
-        rows.append(Row(line.text, gutter, line.node, line.function, ghost(line.node)))
-    return rows
-
-
-def value_rows(debugger: Debugger, height: int) -> list[Row]:
-    """Shape variables and the values of the frame, the newest first."""
-    shapes = ", ".join(f"{name} = {value}" for name, value in debugger.frame.shape_vars.items())
-    depth = " ▸ ".join(frame.name for frame in debugger.frames[-4:]) or "returned"
-    rows = [Row(f"step {debugger.position}   {depth}   {shapes}")]
-    if debugger.done:
-        rows.append(Row(f"result: {_shown(debugger.result)}", "▶"))
-    event = debugger.event
-    if event.kind == "bind" and event.binding is not None and event.binding.var is not None:
-        rows.append(Row(f"{event.binding.var.name} = {short_value(event.value, 200)}", "▶"))
-    values = list(debugger.frame.values.items())
-    newest = (
-        event.binding.var.name
-        if event.kind == "bind" and event.binding is not None and event.binding.var
-        else ""
-    )
-    rows += [Row(f"{name} = {_shown(value)}") for name, value in reversed(values) if name != newest]
-    return rows[: max(height, 2)]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(_shown(item) for item in value[:4])}{', …' if len(value) > 4 else ''})"
-    return short_value(value, 200)
 
 
 def problem_rows(problem: Diagnostic, where: str = "") -> list[Row]:

@@ -25,11 +25,13 @@ from textual.widgets.option_list import Option
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.session.commands import command
+from relax_explorer.core.session.debug_session import DebugSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.widgets.choice_list import ChoiceList
+from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import visible
 
@@ -100,7 +102,10 @@ class Shell(App[int]):
         self.first_pane = screen if path is not None else "home"
         self.pane = "home"
         self.session: Session | None = None
-        self.debugger: Debugger | None = None
+        self.debugging: DebugSession | None = None
+        self.left: DebugSession | None = (
+            None  # the last one, whose breakpoints and watches the next one takes
+        )
         self.selection = Selection()
         self.diff_mode = "marks"
         self.density = "ghost"
@@ -108,7 +113,7 @@ class Shell(App[int]):
         self._driving = Lock()  # one debugger move at a time, in the order of the keys
         self.radius = 0  # 0: the whole graph
         self.matches: list[int] = []
-        self.breakpoints: set[str] = set()
+        self.lower = "values"  # in a narrow debug pane: values or points
         self.notice = ""
         self.failures: tuple[Diagnostic, ...] = ()  # of the last failed work
         self.is_composed = False
@@ -131,17 +136,23 @@ class Shell(App[int]):
                     yield Static(id="details")
             with Vertical(id="debug"):
                 yield LineView("debug_ir")
-                yield LineView("values", colored=False)
+                with Horizontal(id="debug_lower"):
+                    yield LineView("values", colored=False)
+                    yield LineView("points", colored=False)
             yield LineView("graph", colored=False)
             yield LineView("problems", colored=False)
             yield LineView("popup", colored=False)
         yield Input(id="search", placeholder="find text in this stage")
+        yield CommandInput(
+            id="command", select_on_focus=False, placeholder="a command of the debugger; help lists them"
+        )
         yield Static(id="footer")
 
     def on_mount(self) -> None:
         """Fill the home pane and start reading the file."""
         self.is_composed = True
-        self.query_one("#search", Input).display = False
+        for line in self.query(Input):
+            line.display = False
         home = self.query_one("#home", OptionList)
         for sample in directories.samples():
             home.add_option(Option(Text(_sample_title(sample)), id=str(sample)))
@@ -164,6 +175,8 @@ class Shell(App[int]):
         """Show the list of stages beside the text if there is room."""
         self.query_one("#panes").display = not self.is_small
         self.query_one("#stages").display = width >= 100
+        self.query_one("#values").display = width >= 100 or self.lower == "values"
+        self.query_one("#points").display = width >= 100 or self.lower == "points"
         self.paint_header()
         self.shown()
 
@@ -221,6 +234,11 @@ class Shell(App[int]):
         if self.debugger is not None:
             self.debugger.interrupt.cancel()
 
+    @property
+    def debugger(self) -> Debugger | None:
+        """The debugger of the debug pane."""
+        return None if self.debugging is None else self.debugging.debugger
+
     def started(self) -> None:
         """Called once after the application has started; panes override it."""
 
@@ -247,7 +265,7 @@ class Shell(App[int]):
     def press(self, key: str) -> None:
         """Run the action of a key on this pane."""
         action = keys.find(self.current, key)
-        if action is None or (self.query_one("#search").has_focus and key != "escape"):
+        if action is None or (isinstance(self.focused, Input) and key != "escape"):
             return
         self.notice = ""
         getattr(self, f"do_{action.name}")()
@@ -283,9 +301,9 @@ class Shell(App[int]):
             self.exit(0)
 
     def do_cancel(self) -> None:
-        search = self.query_one("#search", Input)
-        if search.display:
-            search.display = False
+        lines = [line for line in self.query(Input) if line.display]
+        if lines:
+            lines[0].display = False
             self.view.focus()
         elif self.current == "popup":
             self.go(self.pane)
@@ -306,7 +324,7 @@ class Shell(App[int]):
         view.focus()
 
     def do_copy_command(self) -> None:
-        names = {"debug": "run", "graph": "graph", "problems": "check"}
+        names = {"debug": "debug", "graph": "graph", "problems": "check"}
         cli_command = command(names.get(self.pane, "show"))
         values = {
             "input": self.path,

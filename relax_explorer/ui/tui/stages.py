@@ -56,7 +56,7 @@ class Stages(Shell):
     def on_session_opened(self, message: SessionOpened) -> None:
         """Show the first stage."""
         self.stop_running()
-        self.session, self.path, self.debugger = message.session, message.path, None
+        self.session, self.path, self.debugging = message.session, message.path, None
         self.failures = ()
         self.selection = Selection(0, message.session.stages[0].entry)
         self.query_one("#stages", OptionList).clear_options()
@@ -147,7 +147,7 @@ class Stages(Shell):
         view.move(cursor)
         if moved:
             self.stop_running()
-            self.debugger = None
+            self.debugging, self.left = None, self.debugging or self.left
         self.paint_header()
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
@@ -248,8 +248,11 @@ class Stages(Shell):
         search.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Find the text in the view."""
-        self.query_one("#search").display = False
+        """Find the text in the view, or execute the command."""
+        event.input.display = False
+        if event.input.id == "command":
+            self.do_typed(event.value)
+            return
         view = self.view
         view.focus()
         self.matches = [n for n, row in enumerate(view.rows) if event.value and event.value in row.text]
@@ -259,6 +262,9 @@ class Stages(Shell):
             else f"nothing has {event.value!r}"
         )
         self._match_by(1)
+
+    def do_typed(self, text: str) -> None:
+        """Execute a typed command; the debug pane overrides it."""
 
     def _match_by(self, step: int) -> None:
         ahead = [n for n in self.matches if (n > self.view.cursor if step > 0 else n < self.view.cursor)]

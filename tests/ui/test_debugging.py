@@ -1,0 +1,158 @@
+"""The debug pane: breakpoints, conditions, watches, the cursor, and the `:` line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from tests.ui.test_explorer import screen_text, wait
+
+PROGRAM = """@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((2, 2), "float32")):
+        y = R.add(x, x)
+        z = M.double(y)
+        w = R.concat((z, z), axis=0)
+        p = R.print(w, format="printed")
+        v = M.double(w)
+        return v
+
+    @R.function
+    def double(a: R.Tensor(("k", 2), "float32")) -> R.Tensor("float32", ndim=2):
+        b = R.multiply(a, R.const(2.0, "float32"))
+        return b
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "p.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+async def opened(app: Explorer, pilot: Any) -> None:
+    await wait(pilot, lambda: app.session is not None)
+    await pilot.press("2")
+    await wait(pilot, lambda: app.debugging is not None)
+
+
+async def typed(pilot: Any, app: Explorer, text: str, key: str = "colon") -> None:
+    """Type behind a key that opens the `:` line, and wait for the answer."""
+    await pilot.press(key)
+    await wait(pilot, lambda: app.focused is not None and app.focused.id == "command")
+    line = app.query_one("#command", CommandInput)
+    line.value += text
+    await pilot.press("enter")
+    await settled(pilot, app)
+
+
+async def settled(pilot: Any, app: Explorer) -> None:
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def gutters(app: Explorer) -> dict[str, str]:
+    rows = app.query_one("#debug_ir", LineView).rows
+    return {row.text.split()[0].rstrip(":"): row.gutter for row in rows if row.gutter != " "}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_breakpoints_watches_and_the_cursor(program: str, size: tuple[int, int]) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=size) as pilot:
+        await opened(app, pilot)
+        await typed(pilot, app, "max(w)", "a")
+        assert "1: max(w): w has no value here" in screen_text(app)
+        await pilot.press("j", "j", "b")  # w
+        await settled(pilot, app)
+        assert gutters(app)["w"] == "●"
+        await pilot.press("B")
+        await pilot.pause(0.1)
+        assert "condition 1 " in screen_text(app)
+        app.query_one("#command", CommandInput).value += "min(w) < 99"
+        await pilot.press("enter")
+        await settled(pilot, app)
+        assert gutters(app)["w"] == "◆"
+        await pilot.press("c")
+        await settled(pilot, app)
+        assert app.debugger.event.binding.var.name == "w"
+        assert "breakpoint 1 (w if min(w) < 99), hit 1" in screen_text(app)
+        assert "* 1: max(w) = " in screen_text(app)
+        if size[0] < 100:
+            assert "w if min(w) < 99, 1 hit" not in screen_text(app)
+            await pilot.press("v")
+        assert "1: w if min(w) < 99, 1 hit" in screen_text(app)
+        assert "0 main, 8: p = R.print" in screen_text(app)
+        await pilot.press("C")
+        await settled(pilot, app)
+        assert app.debugger.position == 0
+        assert "1: w if min(w) < 99, 0 hits" in screen_text(app)
+        await pilot.press("j", "j", "b")
+        await settled(pilot, app)
+        assert "deleted 1" in screen_text(app)
+        assert gutters(app)["w"] == "·"
+
+
+async def test_to_the_cursor_and_back(program: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        await pilot.press("j", "j", "full_stop")
+        await settled(pilot, app)
+        assert app.debugger.event.binding.var.name == "w"
+        await pilot.press("k", "k", "comma")
+        await settled(pilot, app)
+        assert app.debugger.event.binding.var.name == "z"
+
+
+async def test_the_command_line(program: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        await typed(pilot, app, "break fn:double if k == 4")
+        await typed(pilot, app, "run")
+        assert app.debugger.frame.shape_vars == {"k": 4}
+        assert "| printed" in screen_text(app)
+        await typed(pilot, app, "info frames")
+        assert app.current == "popup"
+        await pilot.press("escape")
+        await typed(pilot, app, "brek y")
+        assert "there is no command 'brek'; did you mean break" in screen_text(app)
+        await pilot.press("colon", "up", "up", "enter")  # info frames
+        await settled(pilot, app)
+        assert app.current == "popup"
+        await pilot.press("escape", "colon", "escape")
+        assert app.focused is app.query_one("#debug_ir")
+        await typed(pilot, app, "last-change a")
+        assert app.debugger.event.kind == "enter"
+        await typed(pilot, app, "quit")
+        assert app.pane == "passes"
+
+
+async def test_breakpoints_and_watches_survive_a_restart_and_another_stage(program: str) -> None:
+    app = Explorer(program, "LegalizeOps")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(app, pilot)
+        await wait(pilot, lambda: len(app.session.stages) == 2)
+        for command in ("break b if k > 2", "break op:concat", "break if max > 1e9", "watch k", "disable 1"):
+            await typed(pilot, app, command)
+            if app.current == "popup":
+                await pilot.press("escape")
+        first = app.debugging
+        await pilot.press("s", "r")
+        await settled(pilot, app)
+        assert app.debugging is not first
+        assert [point.text for point in app.debugger.breakpoints] == ["b", "op:concat", "max > 1e9"]
+        assert [point.is_enabled for point in app.debugger.breakpoints] == [False, True, True]
+        assert len(app.debugging.watches) == 1
+        await pilot.press("1", "right_square_bracket", "2")
+        await settled(pilot, app)
+        assert [point.text for point in app.debugger.breakpoints] == ["b", "max > 1e9"]
+        assert "without a place here: op:concat" in screen_text(app)
