@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.exec.blame import Blame
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
@@ -15,6 +16,7 @@ from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_commands import DebugCommand
 from relax_explorer.core.session.debug_session import Answer, Place, Watch
+from relax_explorer.viz.blame_text import blame_data, blame_lines
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import visible
@@ -211,6 +213,11 @@ def _value(data: dict[str, Any]) -> Iterable[str]:
         yield from [f"  {line}" for line in text.split("\n")]
 
 
+def _blame(data: dict[str, Any]) -> Iterable[str]:
+    found = data["blame"]
+    yield from blame_lines(found) if found is not None else [f"{data['name'] or 'the last value'} is finite"]
+
+
 def _locals(data: dict[str, Any]) -> Iterable[str]:
     for name, value in data["values"].items():
         yield f"{name} = {value_text(value)}"
@@ -302,6 +309,7 @@ _LINES: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
     "deleted": _deleted,
     "watches": _watches,
     "value": _value,
+    "blame": _blame,
     "locals": _locals,
     "dims": _dims,
     "frames": _frames,
@@ -368,6 +376,7 @@ _PLAIN: dict[type, Callable[..., Any]] = {
         "expression": item.expression.text,
         "changed": item.is_changed,
     },
+    Blame: blame_data,
     Shape: list,
     DebugCommand: lambda item: {"name": item.name, "usage": item.usage, "short": item.short, "doc": item.doc},
 }

@@ -43,13 +43,13 @@ class Breakpoint:
         if position != self.seen:
             return
         self.seen += 1
-        if not self.hit(event, frame):
-            return
         try:
-            holds = self.condition is None or self.condition.holds(frame, event.value)
+            is_hit = self.hit(event, frame) and (
+                self.condition is None or self.condition.holds(frame, event.value)
+            )
         except Failure as failure:
-            self.problem, holds = failure, True
-        if holds:
+            self.problem, is_hit = failure, True
+        if is_hit:
             self.hits.append(position)
 
     def forget(self) -> None:

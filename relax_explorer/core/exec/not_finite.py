@@ -48,7 +48,7 @@ def on_not_finite(debugger: Debugger, kinds: Sequence[str] = BOTH) -> Breakpoint
         step = made(log[position - 1]) if position and log[position - 1].event is event else None
         return step is not None and first_wrong(debugger, step, kinds) is not None
 
-    return Breakpoint("nan", hit)
+    return Breakpoint(kinds[0] if len(kinds) == 1 else "not-finite", hit)
 
 
 def first_wrong(debugger: Debugger, step: Made, kinds: Sequence[str] = BOTH) -> Wrong | None:

@@ -47,7 +47,7 @@ def _quit(session: DebugSession, text: str) -> Answer:
 
 
 _BREAK = (
-    "Stop at a place: y, main.y, op:matmul, fn:f, kernel:k, line:12, model.py:12, nan; without one, at the next binding, or "
+    "Stop at a place: y, main.y, op:matmul, fn:f, kernel:k, line:12, model.py:12, nan, inf; without one, at the next binding, or "
     "wherever a step makes the condition true."
 )
 _PLACE = "[PLACE] [if CONDITION]"
@@ -76,6 +76,7 @@ DEBUG_COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand("watch", "[EXPR]", "Show a value at every stop, marked with * if it changed; without one, list them.", points.watch, ("w",)),
     DebugCommand("unwatch", "[N…]", "Remove watches; without numbers, all.", points.unwatch, ()),
     DebugCommand("print", "EXPR", "Show a value: y, y[0, 1], y.shape, max(abs(x - y)), n * 2.", inspection.print_, ("p",)),
+    DebugCommand("blame", "[NAME]", "Tell which step made the NaN or infinity in a variable; without one, in the last value.", inspection.blame_, ()),
     DebugCommand("info", "[TOPIC]", "Show breakpoints, watches, locals, dims, frames or checks.", inspection.info, ("i",)),
     DebugCommand("where", "", "Show the open calls, innermost first.", inspection.where, ("bt", "backtrace")),
     DebugCommand("up", "[N]", "Select the caller's frame.", inspection.up, ()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from relax_explorer.core.exec.blame import blame
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.expression import NoValue, expression
 from relax_explorer.core.ir import expr as e
@@ -27,6 +28,15 @@ def print_(session: DebugSession, text: str) -> Answer:
         level = session.level_of(read)
         caller = f"; frame {level} ({session.frames[level].name}) has one" if level else ""
         return Answer("value", {"text": read.text, "value": None, "missing": f"{reason}{caller}"})
+
+
+def blame_(session: DebugSession, text: str) -> Answer:
+    """`blame`."""
+    if text:
+        session.places.check_names([text])
+        if session.debugger.frame.find(text) is None:
+            raise refused(f"{text} has no value in the innermost frame", "step to where it has one")
+    return Answer("blame", {"blame": blame(session.debugger, text), "name": text})
 
 
 def info(session: DebugSession, text: str) -> Answer:

@@ -1,4 +1,4 @@
-"""Places of breakpoints as text: `y`, `main.y`, `op:matmul`, `fn:f`, `kernel:k`, `line:12`, `model.py:12`, `nan`, `PLACE if CONDITION`."""
+"""Places of breakpoints as text: `y`, `main.y`, `op:matmul`, `fn:f`, `kernel:k`, `line:12`, `model.py:12`, `nan`, `inf`, `PLACE if CONDITION`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.breakpoints import Breakpoint, on_bindings, on_condition
 from relax_explorer.core.exec.condition import condition
 from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.exec.not_finite import on_not_finite
+from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.session.listing import Listing
 from relax_explorer.core.tir.stmt import PrimFunc
 
+NOT_FINITE = {"nan": (NAN,), "inf": (INF,), "not-finite": BOTH}
 _IF = re.compile(r"(?:^|\s)if\s+(.*)", re.DOTALL)
 _LINE = re.compile(r"(?:(?P<file>.*):)?(?P<line>[0-9]{1,9})", re.DOTALL)
 
@@ -90,8 +91,8 @@ class Places:
         kind, colon, name = text.partition(":")
         if not text:
             return self._next()
-        if text == "nan":
-            return self._not_finite()
+        if text in NOT_FINITE:
+            return on_not_finite(self.debugger, NOT_FINITE[text])
         if colon and kind in ("op", "fn", "kernel"):
             return {"op": self._operator, "fn": self._function, "kernel": self._kernel}[kind](text, name)
         line = _LINE.fullmatch(text)
@@ -115,15 +116,6 @@ class Places:
         if binding is None:
             raise refused("there is no next binding in this function", "name a place: break y")
         return self.at(binding)
-
-    def _not_finite(self) -> Breakpoint:
-        """Made at the start, because it compares each value with earlier ones."""
-        position = self.debugger.position
-        self.debugger.goto(0)
-        try:
-            return on_not_finite(self.debugger)
-        finally:
-            self.debugger.goto(position)
 
     def _operator(self, text: str, name: str) -> Breakpoint:
         name = name.removeprefix("R.").removeprefix("relax.")

@@ -125,23 +125,24 @@ def _executed(session: DebugSession, line: str) -> Answer:
     """The answer to a command. Ctrl+c stops a move and keeps the session."""
     answers: list[Answer] = []
     problems: list[BaseException] = []
+    is_done = threading.Event()  # join() of Python 3.11 takes an interrupted wait for the end of the thread
 
     def work() -> None:
         try:
             answers.append(execute(session, line))
         except BaseException as raised:  # noqa: BLE001  # raised again below
             problems.append(raised)
+        finally:
+            is_done.set()
 
     interrupt: Interrupt = session.debugger.interrupt
     interrupt.clear()
-    thread = threading.Thread(target=work, name="debug", daemon=True)
-    thread.start()
+    threading.Thread(target=work, name="debug", daemon=True).start()
     try:
-        thread.join()
+        is_done.wait()
     except KeyboardInterrupt:
         interrupt.cancel()
-        thread.join(PATIENCE)
-        if thread.is_alive():  # a packed function that does not return
+        if not is_done.wait(PATIENCE):  # a packed function that does not return
             raise
     if problems:
         raise problems[0]

@@ -16,20 +16,22 @@ def interruptible(work: Callable[[Interrupt], Any]) -> Any:
     interrupt = Interrupt()
     outcome: list[Any] = []
     problem: list[BaseException] = []
+    is_done = threading.Event()  # join() of Python 3.11 takes an interrupted wait for the end of the thread
 
     def body() -> None:
         try:
             outcome.append(work(interrupt))
         except BaseException as raised:  # noqa: BLE001  # the caller raises it again
             problem.append(raised)
+        finally:
+            is_done.set()
 
-    thread = threading.Thread(target=body, name="run", daemon=True)
-    thread.start()
+    threading.Thread(target=body, name="run", daemon=True).start()
     try:
-        thread.join()
+        is_done.wait()
     except KeyboardInterrupt:
         interrupt.cancel()
-        thread.join(PATIENCE)
+        is_done.wait(PATIENCE)
         raise
     if problem:
         raise problem[0]
