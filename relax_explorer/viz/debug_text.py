@@ -12,12 +12,14 @@ from relax_explorer.core.exec.blame import Blame
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.shape_panel import ShapePanel
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_commands import DebugCommand
 from relax_explorer.core.session.debug_session import Answer, Place, Watch
 from relax_explorer.viz.blame_text import blame_data, blame_lines
 from relax_explorer.viz.problem import render
+from relax_explorer.viz.shape_text import shape_data, shape_lines
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import visible
 
@@ -229,6 +231,10 @@ def _dims(data: dict[str, Any]) -> Iterable[str]:
     yield from [f"{name} = {value}" for name, value in data["dims"].items()] or ["no shape variables"]
 
 
+def _shapes(data: dict[str, Any]) -> Iterable[str]:
+    yield from shape_lines(data["panel"], is_timed=False)
+
+
 def _frames(data: dict[str, Any]) -> Iterable[str]:
     frames = data["frames"]
     for level, (frame, place) in enumerate(frames):
@@ -309,9 +315,10 @@ _LINES: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
     "deleted": _deleted,
     "watches": _watches,
     "value": _value,
-    "blame": _blame,
     "locals": _locals,
     "dims": _dims,
+    "shapes": _shapes,
+    "blame": _blame,
     "frames": _frames,
     "frame": _frame,
     "checks": _checks,
@@ -361,6 +368,7 @@ def _plain_value(value: Value) -> object:
 
 _PLAIN: dict[type, Callable[..., Any]] = {
     dict: lambda value: {key: _plain(item) for key, item in value.items()},
+    ShapePanel: lambda panel: _plain(shape_data(panel)),
     Event: lambda event: {"kind": event.kind, "function": event.function, "binding": _plain(event.binding)},
     Frame: lambda frame: {"function": frame.name, "dims": frame.shape_vars},
     Place: lambda place: {"binding": _plain(place.binding), "line": place.line},

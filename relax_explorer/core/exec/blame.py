@@ -15,6 +15,7 @@ from relax_explorer.core.exec.computed import Made, Named, floats, kernel_call, 
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Change
 from relax_explorer.core.exec.first_store import Store, first_store
+from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.not_finite import (
     BOTH,
     INF,
@@ -82,13 +83,17 @@ class Blame:
         return self.binding.span if self.binding is not None else None
 
 
-def blame(debugger: Debugger, name: str = "", kinds: Sequence[str] = BOTH) -> Blame | None:
-    """The maker of the wrong elements of a variable of the innermost frame; by default of the last step's value.
+def blame(
+    debugger: Debugger, name: str = "", kinds: Sequence[str] = BOTH, frame: Frame | None = None
+) -> Blame | None:
+    """The maker of the wrong elements of a variable of a frame, by default the innermost one; without `name`, of the last value.
 
     None if there are none. Nothing but a kernel is run again, on copies.
     """
     log = _Log(debugger)
-    kind, array = _in_question(debugger, log, name, kinds)
+    kind, array = _in_question(
+        debugger, log, (frame or debugger.frame).values.get(name) if name else None, kinds
+    )
     if array is None:
         return None
     passed_on: list[Passed] = []
@@ -176,11 +181,9 @@ class _Log:
         return [item for value in self._given(position) for _, item in floats(value)][number]
 
 
-def _in_question(debugger: Debugger, log: _Log, name: str, kinds: Sequence[str]) -> tuple[str, Any]:
+def _in_question(debugger: Debugger, log: _Log, value: Value, kinds: Sequence[str]) -> tuple[str, Any]:
     """The array whose maker is asked for, and what is wrong with it."""
-    if name:
-        value = debugger.frame.values.get(name)
-    else:
+    if value is None:
         value = debugger.event.value
         if debugger.position and log.changes[-1].memory:
             value = (value, *[array for array, _, _ in log.changes[-1].memory])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_explorer.core.exec.checks import Check
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
@@ -25,6 +26,8 @@ class Event:
     value: Value = None
     dims: tuple[tuple[p.PrimVar, int], ...] = ()  # shape variables bound by this step
     check: str = ""
+    checks: tuple[Check, ...] = ()  # that passed in this step
+    branches: tuple[bool, ...] = ()  # taken in this step: True for the then-branch of an If
 
     def __str__(self) -> str:
         name = self.binding.var.name if self.binding is not None and self.binding.var is not None else ""
@@ -51,4 +54,6 @@ class Change:
     bound: tuple[tuple[p.PrimVar, int], ...] = ()  # shape variables of the frame
     printed: tuple[str, ...] = ()
     result: Value = None
+    checks: tuple[Check, ...] = ()
+    branches: tuple[bool, ...] = ()
     memory: list[tuple[Any, Any, Any]] = field(default_factory=list)  # array, its contents before and after

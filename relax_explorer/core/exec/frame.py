@@ -10,10 +10,22 @@ from relax_explorer.core.ir import expr as e
 class Frame:
     """One activation of a function: registers, program counter, shape variables."""
 
-    __slots__ = ("dims", "function", "has_ended", "into", "made_by", "name", "pc", "plan", "registers")
+    __slots__ = (
+        "dims",
+        "function",
+        "has_ended",
+        "into",
+        "made_by",
+        "name",
+        "outer",
+        "pc",
+        "plan",
+        "registers",
+    )
 
     def __init__(self, function: e.Function, name: str, dims: Lengths) -> None:
-        self.function, self.name, self.dims = function, name, dims
+        self.function, self.name, self.dims = function, name, dict(dims)
+        self.outer = dims  # shape variables captured by the closure
         self.plan: Plan = plan(function, name)
         self.registers = list(self.plan.registers)
         self.pc = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,16 +18,25 @@ from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
+from relax_explorer.core.exec.checks import (
+    CHECKED,
+    PROVED,
+    Check,
+    check_annotation,
+    check_params,
+    check_result,
+)
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import called, guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
-from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all, proved
+from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
 from relax_explorer.core.exec.operation import run_again, run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
+from relax_explorer.core.exec.shape_origins import explained
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
@@ -42,7 +52,7 @@ from relax_explorer.core.exec.values import (
 )
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.struct_info import OBJECT, StructInfo
+from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -78,6 +88,8 @@ class Machine:
         self.log: list[Change] = []
         self.position = 0  # number of recorded steps in effect
         self.change: Change | None = None
+        self.entry: Check | None = None  # of the inputs, when recording
+        self.failed: Failure | None = None  # why the last recorded step had no effect
         self.kept: list[Any] = []  # arrays that packed functions may still write into
         self.output: list[str] = []  # output of R.print
         self.warnings: list[Diagnostic] = self.kernels.remarks
@@ -85,9 +97,13 @@ class Machine:
         self.renewed: dict[Plan, list[int]] = {}  # registers of constants that each frame copies
         self.globals = self._globals()
         self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
-        fn = module.functions.get(function)
+        self._start(function, args)
+
+    def _start(self, function: str, args: Sequence[Value]) -> None:
+        """Enter the function to run."""
+        fn = self.module.functions.get(function)
         if type(fn) is not e.Function:
-            names = ", ".join(module.relax_functions) or "none"
+            names = ", ".join(self.module.relax_functions) or "none"
             text = f"the module has no Relax function {function!r}"
             raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {names}"))
         if len(args) != len(fn.params):
@@ -132,7 +148,7 @@ class Machine:
                     help=codes.DEPTH.fix,
                 )
             )
-        frame = Frame(fn, name, dict(dims))
+        frame = Frame(fn, name, dims)
         frame.into, frame.made_by = into, binding
         if self.is_mutable and frame.plan.constants:
             self._renew_constants(frame, fn, name)
@@ -140,7 +156,13 @@ class Machine:
             frame.registers[slot] = value
         for var, slot in frame.plan.captured:
             frame.registers[slot] = captured.get(var)
-        self._match_params(fn, name, args, frame)
+        start = time.perf_counter() if self.record else 0.0
+        check_params(frame, args, self.scope(frame))
+        if self.record:
+            seconds = time.perf_counter() - start
+            call = binding.value if binding is not None else None
+            outcome = PROVED if type(call) is e.Call and proved(call) else CHECKED
+            self._checked(Check("parameters", name, fn, outcome, seconds))
         self.frames.append(frame)
 
     def _renew_constants(self, frame: Frame, fn: e.Function, name: str) -> None:
@@ -151,22 +173,6 @@ class Machine:
             slots = self.renewed[frame.plan] = [n for n, expr in frame.plan.constants if memory.written(expr)]
         for slot in slots:
             frame.registers[slot] = frame.registers[slot].copy()
-
-    def _match_params(self, fn: e.Function, name: str, args: Sequence[Value], frame: Frame) -> None:
-        infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]
-        try:
-            match_all(args, infos, frame.dims, self.scope(frame))
-        except Mismatch as problem:
-            param, value = fn.params[problem.position], args[problem.position]
-            text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
-            raise Failure(
-                Diagnostic(
-                    problem.code or codes.WRONG_INPUT,
-                    text,
-                    (Label(param, "", True),),
-                    help=codes.WRONG_INPUT.fix,
-                )
-            ) from None
 
     def scope(self, frame: Frame) -> Scope:
         """The names visible to StructInfo in a frame."""
@@ -196,9 +202,11 @@ class Machine:
         frame, depth = self.frames[-1], len(self.frames)
         known_dims, known_output = len(frame.dims), len(self.output)
         change = self.change = Change(_NOTHING, frame, frame.pc, frame.pc)
+        self.failed = None
         try:
             event = self._advance()
-        except Failure:
+        except Failure as failure:
+            self.failed = failure
             self._take_back(change)
             raise
         if len(frame.dims) > known_dims:  # new ones are last
@@ -208,6 +216,7 @@ class Machine:
         if len(self.frames) > depth:
             change.entered = self.frames[-1]
             event.dims = tuple(change.entered.dims.items())
+        event.checks, event.branches = change.checks, change.branches
         change.event, change.after, change.result = event, frame.pc, self.result
         change.returned = len(self.frames) < depth
         self.log.append(change)
@@ -247,7 +256,7 @@ class Machine:
         """
         if self.position == 0:
             return None
-        change = self.log[self.position - 1]
+        change, self.failed = self.log[self.position - 1], None
         if change.entered is not None:
             self.frames.pop()
         if change.returned:
@@ -274,7 +283,7 @@ class Machine:
             if instruction.binding is not None:
                 value = frame.registers[instruction.target]
                 if self.check_annotations:
-                    self._check_annotation(frame, instruction.binding, value)
+                    check_annotation(frame, instruction.binding, value)
                 self._release(frame, instruction)
                 return Event("bind", frame.name, len(self.frames), instruction.binding, value)
             self._release(frame, instruction)
@@ -295,7 +304,7 @@ class Machine:
                     break  # another function
                 if self.check_annotations and instruction.binding is not None:
                     value = frame.registers[instruction.target]
-                    self._check_annotation(frame, instruction.binding, value)
+                    check_annotation(frame, instruction.binding, value)
                 for slot in instruction.dead:
                     frame.registers[slot] = None
         return self.result
@@ -308,16 +317,12 @@ class Machine:
                 )
                 raise self.trap(codes.USED_AFTER_END, f"{name} is used after it was killed", at)
 
-    def _check_annotation(self, frame: Frame, binding: e.Binding, value: Value) -> None:
-        if binding.annotation is None or value is UNKNOWN:
-            return
-        try:
-            match(value, binding.annotation, dict(frame.dims))
-        except Mismatch as problem:
-            name = binding.var.name if binding.var is not None else "the value"
-            text = f"{name} is {describe(value)}, its annotation says {binding.annotation}: {problem}"
-            label = Label(binding, "", True)
-            raise Failure(Diagnostic(codes.CAST_FAILED, text, (label,), help=codes.CAST_FAILED.fix)) from None
+    def _checked(self, check: Check) -> None:
+        """Record a check that passed."""
+        if self.change is not None:
+            self.change.checks += (check,)
+        else:
+            self.entry = check
 
     def _release(self, frame: Frame, instruction: Instruction) -> None:
         if not self.record:
@@ -366,17 +371,26 @@ class Machine:
         value = frame.registers[at.args[0]]
         if isinstance(value, np.ndarray) and value.ndim:
             raise self.trap(codes.CAST_FAILED, f"the condition is {describe(value)}, not one bool", at)
+        if self.change is not None:
+            self.change.branches += (bool(value),)
         if not bool(value):
             frame.pc = at.jump
 
     def _match_cast(self, frame: Frame, at: Instruction) -> None:
         value = frame.registers[at.args[0]]
         dims = dict(frame.dims)
+        start = time.perf_counter() if self.record else 0.0
         try:
             match(value, at.node.struct_info, dims, self.scope(frame))
         except Mismatch as problem:
             text = f"{describe(value)} is not {at.node.struct_info}: {problem}"
-            raise self.trap(problem.code or codes.CAST_FAILED, text, at) from None
+            name = at.node.value.name if isinstance(at.node.value, e.Var) else "the value"
+            notes = explained(frame, problem, name, dims, have=at.node.value.struct_info)
+            raise self.trap(problem.code or codes.CAST_FAILED, text, at, notes=notes) from None
+        if self.record:
+            seconds, have = time.perf_counter() - start, at.node.value.struct_info
+            outcome = PROVED if have is not None and always_fits(have, at.node.struct_info) else CHECKED
+            self._checked(Check("match_cast", frame.name, at.node, outcome, seconds))
         frame.dims.update(dims)
         self.write(frame, at.target, value)
 
@@ -436,7 +450,7 @@ class Machine:
         dims: Lengths,
     ) -> Event:
         self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
-        check = ("proved" if proved(at.node) else "checked") if self.record else ""
+        check = self.change.checks[-1].outcome if self.change is not None else ""
         return Event("enter", name, len(self.frames), at.binding, check=check)
 
     def _packed(self, frame: Frame, at: Instruction) -> None:
@@ -506,28 +520,22 @@ class Machine:
         fn = frame.function
         info, derived = fn.ret_struct_info, fn.body.struct_info
         proven = derived is not None and info is not None and always_fits(derived, info)
-        if info is None or (proven and not self.check_annotations):
-            return
-        try:
-            match(value, info, dict(frame.dims), self.scope(frame))
-        except Mismatch as problem:
-            text = f"{frame.name} returns {describe(value)}, not {info}: {problem}"
-            raise Failure(
-                Diagnostic(
-                    problem.code or codes.CAST_FAILED,
-                    text,
-                    (Label(frame.function, "", True),),
-                    help=codes.CAST_FAILED.fix,
-                )
-            ) from None
+        start = time.perf_counter() if self.record else 0.0
+        if not proven or self.check_annotations:
+            check_result(frame, value, self.scope(frame))
+        if self.record and info is not None:
+            seconds = time.perf_counter() - start
+            self._checked(Check("result", frame.name, fn, PROVED if proven else CHECKED, seconds))
 
     # -- problems -------------------------------------------------------------------------------------------------
 
-    def trap(self, code: Code, text: str, at: Instruction, hint: str = "") -> Failure:
+    def trap(
+        self, code: Code, text: str, at: Instruction, hint: str = "", notes: tuple[str, ...] = ()
+    ) -> Failure:
         """A failure of the program at this instruction."""
         place = at.node if getattr(at.node, "span", None) is not None else at.binding or at.node
         name = at.binding.var.name if at.binding is not None and at.binding.var is not None else ""
-        notes = tuple([f"in {frame.name}" for frame in reversed(self.frames[-8:])])
+        notes = (*notes, *[f"in {frame.name}" for frame in reversed(self.frames[-8:])])
         return Failure(
             Diagnostic(
                 code,

@@ -40,10 +40,14 @@ Path = tuple[int, ...]
 class Mismatch(Exception):
     """A value does not match its StructInfo. The message starts with the path to the wrong part.
 
-    `position` is the index among several values.
+    `position` is the index among several values. If a dimension is wrong, `dim` is the expected one, `length` the found one,
+    and `place` the part of the value, such as `.shape[1]`.
     """
 
     position = 0
+    dim: p.PrimExpr | None = None
+    length = 0
+    place = ""
 
     def __init__(self, path: Path, sentence: str, code: Code | None = None) -> None:
         self.code = code  # set if a dimension itself is invalid
@@ -89,7 +93,7 @@ def match_all(
 class _Matching:
     def __init__(self, dims: Lengths, scope: Scope) -> None:
         self.dims, self.scope, self.position = dims, scope, 0
-        self.pending: list[tuple[int, Path, str, p.PrimExpr, int]] = []
+        self.pending: list[tuple[int, Path, str, int, p.PrimExpr, int]] = []
         self.functions: list[tuple[int, Path, s.FuncStructInfo, s.FuncStructInfo]] = []
 
     def part(self, value: Value, info: s.StructInfo, path: Path) -> None:
@@ -99,17 +103,17 @@ class _Matching:
 
     def finish(self) -> None:
         """The second pass: computed lengths, and functions."""
-        for position, path, where, dim, length in self.pending:
+        for position, path, kind, number, dim, length in self.pending:
             self.position = position
             try:
                 expected = evaluate(dim, self.dims)
             except Undefined as problem:
-                raise Mismatch(path, f"{where}{problem}", problem.code) from None
+                raise _wrong(path, kind, number, dim, length, str(problem), problem.code) from None
             if expected is None:
-                raise Mismatch(path, f"{where}{dim} has no value yet")
+                raise _wrong(path, kind, number, dim, length, f"{dim} has no value yet")
             if expected != length:
                 text = f"expected {expected}" if type(dim) is p.IntImm else f"{dim} = {expected}"
-                raise Mismatch(path, f"{where}{text}, got {length}")
+                raise _wrong(path, kind, number, dim, length, f"{text}, got {length}")
         for position, path, have, want in self.functions:
             self.position = position
             self._compare(path, have, _with_lengths(want, self.dims, self._shapes(want)))
@@ -124,12 +128,14 @@ class _Matching:
             if isinstance(shape, Shape)
         }
 
-    def _lengths(self, lengths: tuple[int, ...], expected: tuple[p.PrimExpr, ...], path: Path) -> None:
+    def _lengths(
+        self, lengths: tuple[int, ...], expected: tuple[p.PrimExpr, ...], path: Path, kind: str
+    ) -> None:
         for number, (length, dim) in enumerate(zip(lengths, expected, strict=True)):
             if type(dim) is p.PrimVar and dim not in self.dims:
                 self.dims[dim] = int(length)
             elif type(dim) is not p.AnyDim:
-                self.pending.append((self.position, path, f"dim {number}: ", dim, int(length)))
+                self.pending.append((self.position, path, kind, number, dim, int(length)))
 
     def tensor(self, value: Value, info: s.TensorStructInfo, path: Path) -> None:
         if not isinstance(value, np.ndarray):
@@ -139,7 +145,7 @@ class _Matching:
         if info.ndim not in (-1, value.ndim):
             raise Mismatch(path, f"rank {value.ndim}, expected {info.ndim}")
         if info.dims is not None:
-            self._lengths(value.shape, info.dims, path)
+            self._lengths(value.shape, info.dims, path, ".shape")
         elif info.shape is not None:
             self._held(value.shape, info.shape, path)
 
@@ -156,7 +162,7 @@ class _Matching:
         if info.ndim not in (-1, len(value)):
             raise Mismatch(path, f"a shape of {len(value)} lengths, expected {info.ndim}")
         if info.values is not None:
-            self._lengths(value, info.values, path)
+            self._lengths(value, info.values, path, "")
 
     def prim(self, value: Value, info: s.PrimStructInfo, path: Path) -> None:
         if kind_of(value) != "prim":
@@ -167,7 +173,7 @@ class _Matching:
         if type(info.value) is p.PrimVar and info.value not in self.dims:
             self.dims[info.value] = int(value)
         elif info.value is not None and info.dtype.is_int:
-            self.pending.append((self.position, path, "", info.value, int(value)))
+            self.pending.append((self.position, path, "", -1, info.value, int(value)))
 
     def tuple(self, value: Value, info: s.TupleStructInfo, path: Path) -> None:
         if kind_of(value) != "tuple" or len(value) != len(info.fields):
@@ -214,6 +220,16 @@ class _Matching:
         if compatible(ret, want.ret) is not YES:
             raise Mismatch(path, f"the function returns {ret}, expected {want.ret}")
         raise Mismatch(path, "the function may have effects, expected a pure one")
+
+
+def _wrong(
+    path: Path, kind: str, number: int, dim: p.PrimExpr, length: int, sentence: str, code: Code | None = None
+) -> Mismatch:
+    """The mismatch of one dimension."""
+    problem = Mismatch(path, sentence if number < 0 else f"dim {number}: {sentence}", code)
+    problem.dim, problem.length = dim, length
+    problem.place = "".join([f"[{index}]" for index in path]) + (f"{kind}[{number}]" if number >= 0 else kind)
+    return problem
 
 
 def proved(call: e.Call) -> bool:

@@ -42,7 +42,9 @@ class Running(Protocol):
     def call_value(self, callee: Value, args: Sequence[Value], frame: Frame, at: Instruction) -> Event | None:
         """Call a function value. If the callee gets its own frame, the result comes later."""
 
-    def trap(self, code: Code, text: str, at: Instruction, hint: str = "") -> Failure:
+    def trap(
+        self, code: Code, text: str, at: Instruction, hint: str = "", notes: tuple[str, ...] = ()
+    ) -> Failure:
         """The failure that stops the run at an instruction."""
 
     def warn(self, code: Code, text: str, at: Instruction) -> None:

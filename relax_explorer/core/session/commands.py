@@ -233,6 +233,12 @@ COMMANDS: tuple[Command, ...] = (
                 metavar="EXPR",
             ),
             Argument(
+                "--shapes",
+                "print the shape variables with origins and constraints, and the checks: at the stop, the end or the failure",
+                "flag",
+                False,
+            ),
+            Argument(
                 "--time-bindings",
                 "print time, bytes and engine of each binding, the slowest first",
                 "flag",

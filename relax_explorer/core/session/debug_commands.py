@@ -77,7 +77,7 @@ DEBUG_COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand("unwatch", "[N…]", "Remove watches; without numbers, all.", points.unwatch, ()),
     DebugCommand("print", "EXPR", "Show a value: y, y[0, 1], y.shape, max(abs(x - y)), n * 2.", inspection.print_, ("p",)),
     DebugCommand("blame", "[NAME]", "Tell which step made the NaN or infinity in a variable; without one, in the last value.", inspection.blame_, ()),
-    DebugCommand("info", "[TOPIC]", "Show breakpoints, watches, locals, dims, frames or checks.", inspection.info, ("i",)),
+    DebugCommand("info", "[TOPIC]", "Show breakpoints, watches, locals, dims, shapes, frames or checks.", inspection.info, ("i",)),
     DebugCommand("where", "", "Show the open calls, innermost first.", inspection.where, ("bt", "backtrace")),
     DebugCommand("up", "[N]", "Select the caller's frame.", inspection.up, ()),
     DebugCommand("down", "[N]", "Select the called frame.", inspection.down, ()),

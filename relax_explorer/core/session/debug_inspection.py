@@ -7,6 +7,7 @@ from collections.abc import Callable
 from relax_explorer.core.exec.blame import blame
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.expression import NoValue, expression
+from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_motions import count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
@@ -34,9 +35,9 @@ def blame_(session: DebugSession, text: str) -> Answer:
     """`blame`."""
     if text:
         session.places.check_names([text])
-        if session.debugger.frame.find(text) is None:
-            raise refused(f"{text} has no value in the innermost frame", "step to where it has one")
-    return Answer("blame", {"blame": blame(session.debugger, text), "name": text})
+        if session.frame.find(text) is None:
+            raise refused(f"{text} has no value in this frame", "step to where it has one")
+    return Answer("blame", {"blame": blame(session.debugger, text, frame=session.frame), "name": text})
 
 
 def info(session: DebugSession, text: str) -> Answer:
@@ -72,6 +73,11 @@ def _is_check(event: Event) -> bool:
     return event.kind == "enter" or (event.kind == "bind" and isinstance(event.binding, e.MatchCast))
 
 
+def _shapes(session: DebugSession) -> Answer:
+    """The shape variables of the selected frame with origins and constraints, and its checks."""
+    return Answer("shapes", {"panel": shape_panel(session.debugger, session.frame)})
+
+
 def _frames(session: DebugSession) -> Answer:
     rows = [
         (frame, session.place_of(session.binding_of(level))) for level, frame in enumerate(session.frames)
@@ -84,6 +90,7 @@ _TOPICS: dict[str, Callable[[DebugSession], Answer]] = {
     "watches": lambda session: Answer("watches", {"watches": session.watched()}),
     "locals": _locals,
     "dims": _dims,
+    "shapes": _shapes,
     "frames": _frames,
     "checks": _checks,
 }

@@ -38,12 +38,12 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
-    stop_on: str | None, watch: tuple[str, ...], time_bindings: bool,
+    stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
-    asked = Asked(break_, stop_on, watch, trace, time_bindings, format == "json")
+    asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
     session = _session(input, passes, profile)
     stage = session.stages[-1]
     name = func or stage.entry

@@ -10,17 +10,21 @@ from typing import Any
 import click
 import numpy as np
 
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.blame import Blame, blame, given_wrong
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.engine import engine
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.expression import Expression, NoValue
 from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
+from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.run_places import breakpoint_at, watched
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.blame_text import blame_data, blame_lines
+from relax_explorer.viz.shape_text import shape_data, shape_lines
 from relax_explorer.viz.short import short_value
 from relax_explorer.viz.visible import visible_json
 
@@ -35,13 +39,14 @@ class Asked:
     stop_on: str | None
     watch: tuple[str, ...]
     trace: Target | None
+    shapes: bool
     is_timed: bool
     is_json: bool
 
     def __post_init__(self) -> None:
         if self.is_timed and self.steps:
             raise click.UsageError(
-                "--time-bindings measures a run without steps: leave --break, --stop-on, --watch and --trace out"
+                "--time-bindings measures a run without steps: leave --break, --stop-on, --watch, --shapes and --trace out"
             )
 
     @property
@@ -52,7 +57,9 @@ class Asked:
     @property
     def steps(self) -> bool:
         """True if the run must go step by step."""
-        return (self.break_, self.stop_on, self.trace) != (None, None, None) or bool(self.watch)
+        return (
+            (self.break_, self.stop_on, self.trace) != (None, None, None) or bool(self.watch) or self.shapes
+        )
 
 
 @dataclass(slots=True)
@@ -69,7 +76,14 @@ class Walk:
     @property
     def data(self) -> dict[str, Any]:
         """What was seen on the way, for JSON."""
-        return {"watch": self.changes} if self.watches else {}
+        shapes = {"shapes": shape_data(shape_panel(self.debugger))} if self.asked.shapes else {}
+        return {**({"watch": self.changes} if self.watches else {}), **shapes}
+
+    def show_shapes(self) -> None:
+        """Print the shape panel, if it is asked for."""
+        if self.asked.shapes and not self.asked.is_json:
+            for line in shape_lines(shape_panel(self.debugger)):
+                output.say(line)
 
     def look(self, event: Event) -> None:
         """Print the watched expressions whose value changed."""
@@ -121,9 +135,14 @@ def walk(debugger: Debugger, asked: Asked) -> Walk:
     rows: list[str] = []
     try:
         _walk(made, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
+    except Failure:
+        made.show_shapes()
+        raise
     finally:
         if asked.trace is not None:
             output.write("\n".join(rows) + "\n", asked.trace)
+    if debugger.done:
+        made.show_shapes()
     return made
 
 
@@ -187,6 +206,7 @@ def report_stop(walked: Walk) -> None:
         output.say(output.document("run", {"results": [], "stopped": stop, **walked.data}))
         return
     output.say(f"stopped after step {debugger.position}: {debugger.event}")
+    walked.show_shapes()
     if walked.found is not None:
         for line in blame_lines(walked.found):
             output.say(line)
@@ -207,6 +227,19 @@ def row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]
         row |= {"op": getattr(value.op, "name", "")} if type(value) is e.Call else {}
     if isinstance(event.value, np.ndarray):
         row |= {"shape": list(event.value.shape), "stats": stats(event.value)}
+    if event.checks:
+        row["checks"] = [
+            {
+                "kind": check.kind,
+                "func": check.function,
+                "outcome": check.outcome,
+                "ms": round(check.seconds * 1000, 4),
+            }
+            for check in event.checks
+        ]
+    row |= {"branches": ["then" if taken else "else" for taken in event.branches]} if event.branches else {}
+    if binding is not None:
+        row["engine"] = engine(debugger.module, binding)
     return row | {"shape_vars": dict(debugger.frame.shape_vars), "ms": round(milliseconds, 3)}
 
 

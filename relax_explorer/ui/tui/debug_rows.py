@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.shape_origins import origin
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession
 from relax_explorer.core.session.snapshot import Snapshot
@@ -73,7 +74,9 @@ def value_rows(debugger: Debugger) -> list[Row]:
     elif event.kind in ("bind", "return") and event.binding is not None and event.binding.var is not None:
         newest = event.binding.var.name
         rows.append(Row(f"{newest} = {value_text(event.value)}", "▶"))
-    values = list(debugger.frame.values.items())
+    frame = debugger.frame
+    rows += [Row(f"{var.name} = {value} ← {origin(frame, var)}") for var, value in frame.dims.items()]
+    values = list(frame.values.items())
     rows += [Row(f"{name} = {value_text(value)}") for name, value in reversed(values) if name != newest]
     return rows[:MOST]
 
