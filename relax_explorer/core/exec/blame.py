@@ -14,7 +14,7 @@ import numpy as np
 from relax_explorer.core.exec.computed import Made, Named, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Change
-from relax_explorer.core.exec.first_store import Store, first_store
+from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.not_finite import (
     BOTH,
@@ -277,6 +277,8 @@ def _elements(step: Made, place: Place) -> tuple[Element, ...]:
 
 def _inside(debugger: Debugger, step: Made, kind: str) -> tuple[Store | str, Store | None]:
     """The store of a kernel that made it, and the one that made the infinity it came from."""
+    from relax_explorer.core.exec.first_store import first_store  # numba takes 0.3 s to import
+
     kernel = kernel_call(debugger.module, step)
     if kernel is None:
         foreign = type(step.call.op) is e.ExternFunc or (step.op is not None and step.op.by_machine)

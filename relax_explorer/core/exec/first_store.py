@@ -15,6 +15,7 @@ import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec import tir_cache
+from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.tir_codegen import Translation
 from relax_explorer.core.exec.tir_expr import Site
@@ -30,18 +31,6 @@ from relax_explorer.core.tir.prim_expr import BufferLoad, Let
 from relax_explorer.core.tir.traverse import subexpressions
 
 _MOST = 16  # elements, and axes, that a check writes down
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """A store, when it ran: its PrimFunc and statement, the loop variables, the element and the elements it was made of."""
-
-    function: t.PrimFunc
-    statement: t.BufferStore
-    loops: tuple[tuple[str, int], ...]
-    index: tuple[int, ...]
-    value: float
-    loads: tuple[tuple[BufferLoad, float], ...]
 
 
 def first_store(

@@ -18,7 +18,7 @@ from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.computed import Made, Result, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Event
-from relax_explorer.core.exec.first_store import Store, first_store
+from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.operand_parts import Parts, Place, aligned, flat, parts
 from relax_explorer.core.exec.values import Value
@@ -137,6 +137,8 @@ def _is_meant(debugger: Debugger, step: Made) -> bool:
     """True if the call itself names infinity: in an attribute, or in its kernel as a literal that is stored."""
     if any(isinstance(value, float) and np.isinf(value) for value in step.call.attrs.values()):
         return True
+    from relax_explorer.core.exec.first_store import first_store  # numba takes 0.3 s to import
+
     kernel = kernel_call(debugger.module, step)
     return (
         kernel is not None
