@@ -10,9 +10,8 @@ from relax_explorer.core.passes import table
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
 from relax_explorer.core.passes.properties import PROPERTIES
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import diff_modules
+from relax_explorer.core.session.align import binding_text, diff_modules
 from relax_explorer.core.session.session import Session
-from relax_explorer.ui.cli.diff_output import binding_text
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.viz import diff

@@ -131,6 +131,13 @@ def outline(name: str, fn: e.Function) -> list[Line]:
     return [Line(line.text, nodes.get(line.node, line.node), name) for line in lines]
 
 
+def binding_text(binding: e.Binding) -> str:
+    """The binding on one line."""
+    printer = FunctionPrinter(ExprText(Names(), NEW, Constants()))
+    printer.binding(binding, 0)
+    return printer.lines[0].text
+
+
 def _kernel(name: str, a: PrimFunc, b: PrimFunc) -> FunctionDiff:
     if structural_equal(a, b):
         return FunctionDiff(name, "same", (), (), ())

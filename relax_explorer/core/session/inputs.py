@@ -29,6 +29,13 @@ def make_inputs(
     return made_inputs(fn, given, shape, default)[0]
 
 
+def free_lengths(fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int]) -> list[str]:
+    """The shape variables whose lengths neither `shape` nor the given values fix. Raises Failure like `made_inputs`."""
+    known = _known(fn, _sources(fn, given), INPUT_LIMIT)[0]
+    dims = _dims(fn, known, shape)
+    return list(dict.fromkeys(var.name for var in _variables(fn) if var not in dims))
+
+
 def made_inputs(
     fn: e.Function,
     given: Mapping[str, str],
@@ -42,20 +49,7 @@ def made_inputs(
     parameter, an unknown source or an unreadable file. `most` limits the total size of the values in bytes.
     """
     sources = _sources(fn, given)
-    known: dict[int, Any] = {}
-    for number, source in sources.items():
-        param = fn.params[number]
-        if source.endswith((".npy", ".npz")):
-            known[number] = _load(source, param, most)
-            most -= getattr(known[number], "nbytes", 0)
-        elif isinstance(param.struct_info, s.PrimStructInfo):
-            if source.startswith(("arange", "randn")):
-                raise _failure(
-                    f"{source[:40]!r} is for tensors, {param.name!r} is a scalar", "give a number", param
-                )
-            known[number] = scalar(source, param.struct_info, param)
-        elif isinstance(param.struct_info, s.ShapeStructInfo):
-            known[number] = _shape(source, param)
+    known, most = _known(fn, sources, most)
     dims = _dims(fn, known, shape or {})
     lengths = [f"{var.name} = {DEFAULT_LENGTH}" for var in _variables(fn) if var not in dims]
     for var in _variables(fn):
@@ -70,6 +64,25 @@ def made_inputs(
         for n, param in enumerate(fn.params)
     ]
     return values, made_up
+
+
+def _known(fn: e.Function, sources: Mapping[int, str], most: int) -> tuple[dict[int, Any], int]:
+    """The given values that fix lengths, by parameter number, and the bytes that are left for others."""
+    known: dict[int, Any] = {}
+    for number, source in sources.items():
+        param = fn.params[number]
+        if source.endswith((".npy", ".npz")):
+            known[number] = _load(source, param, most)
+            most -= getattr(known[number], "nbytes", 0)
+        elif isinstance(param.struct_info, s.PrimStructInfo):
+            if source.startswith(("arange", "randn")):
+                raise _failure(
+                    f"{source[:40]!r} is for tensors, {param.name!r} is a scalar", "give a number", param
+                )
+            known[number] = scalar(source, param.struct_info, param)
+        elif isinstance(param.struct_info, s.ShapeStructInfo):
+            known[number] = _shape(source, param)
+    return known, most
 
 
 def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:

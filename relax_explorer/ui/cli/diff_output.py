@@ -8,14 +8,9 @@ from typing import Any
 
 import click
 
-from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.align import ModuleDiff, Unit
+from relax_explorer.core.session.align import ModuleDiff, Unit, binding_text
 from relax_explorer.core.session.provenance import Trace
-from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
-from relax_explorer.core.syntax.names import Names
-from relax_explorer.core.syntax.printer import FunctionPrinter
-from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.diff import lines, stat_line
 from relax_explorer.viz.visible import visible
@@ -89,10 +84,3 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
     for trace in traces:
         text = "gone" if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
         output.say(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")
-
-
-def binding_text(binding: e.Binding) -> str:
-    """The binding on one line."""
-    printer = FunctionPrinter(ExprText(Names(), NEW, Constants()))
-    printer.binding(binding, 0)
-    return printer.lines[0].text

@@ -1,0 +1,396 @@
+"""Compares two programs by running them on equal inputs, and names the first binding where their values part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.align import binding_text
+from relax_explorer.core.session.counterparts import Links, Match, counterparts
+from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
+from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.recording import Production, Recording, recorded
+from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.snapshot import Snapshot
+
+_USUAL = (Sample(),)
+Place = tuple[str, int]
+"""A function and the number of a binding in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a pair: the function, the variable, its operation, its binding as text, and its line in its file (0: none).
+
+    `stale` are operands that something overwrote after they were made, each with its writer.
+    """
+
+    function: str
+    name: str
+    operation: str = ""
+    text: str = ""
+    line: int = 0
+    stale: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """A value of A beside its counterpart of B. `by` tells how they were matched."""
+
+    a: Side | None
+    b: Side | None
+    delta: Delta | None = None
+    by: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """True if both sides have equal values."""
+        return self.delta is not None and self.delta.equal
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The comparison of two runs on one sample.
+
+    `reason` tells why they differ; it is empty if they are equal. `first` is the first binding where the values part, with
+    the operands of B there. A run that stopped has its message in `stopped`.
+    """
+
+    sample: str
+    reason: str = ""
+    results: tuple[tuple[str, Delta], ...] = ()
+    stopped: tuple[str, str] = ("", "")
+    first: Pairing | None = None
+    operands: tuple[Pairing, ...] = ()
+    pairs: tuple[Pairing, ...] = ()
+    unkept: int = 0
+
+    @property
+    def equal(self) -> bool:
+        """True if the programs cannot be told apart by this sample."""
+        return not self.reason
+
+    @property
+    def ran(self) -> bool:
+        """True if both runs ended with a result."""
+        return not any(self.stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The comparison of two programs: one verdict for each sample."""
+
+    a: str
+    b: str
+    function: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def equal(self) -> bool:
+        """True if no sample tells the programs apart."""
+        return all(verdict.equal for verdict in self.verdicts)
+
+    @property
+    def ran(self) -> bool:
+        """True if at least one sample has results on both sides, or a difference."""
+        return any(verdict.ran or not verdict.equal for verdict in self.verdicts)
+
+    @property
+    def first(self) -> Verdict | None:
+        """The first sample that tells the programs apart."""
+        return next((verdict for verdict in self.verdicts if not verdict.equal), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The work of comparing two stages on one sample. It can be sent to another process."""
+
+    a: Stage
+    b: Stage
+    function: str
+    sample: Sample
+    tolerance: Tolerance = BY_DTYPE
+    links: tuple[tuple[Place, Place], ...] = ()
+    cache: Path | None = None
+    everything: bool = False  # list all pairs
+    interrupt: Interrupt | None = field(default=None, compare=False)  # only within this process
+
+
+def compare(
+    a: Stage,
+    b: Stage,
+    function: str = "",
+    samples: Sequence[Sample] = _USUAL,
+    tolerance: Tolerance = BY_DTYPE,
+    links: tuple[tuple[Place, Place], ...] = (),
+    cache: Path | None = None,
+    everything: bool = False,
+    executor: Executor | None = None,
+    interrupt: Interrupt | None = None,
+) -> Comparison:
+    """Run `function` of both stages on equal inputs and compare results and bindings.
+
+    An executor runs the samples side by side; it gets the programs as text. Raises Failure if no inputs can be made.
+    """
+    name = function or a.entry
+    own = interrupt if executor is None else None
+    trials = [Trial(a, b, name, sample, tolerance, links, cache, everything, own) for sample in samples]
+    return Comparison(str(a), str(b), name, tuple(mapped(executor, verdict_of, trials)))
+
+
+def mapped(executor: Executor | None, work: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+    """The results of `work` on each task in order, one by one, or side by side in an executor."""
+    if executor is None:
+        yield from map(work, tasks)
+        return
+    futures = [executor.submit(work, task) for task in tasks]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def function_of(module: IRModule, name: str) -> e.Function:
+    """The Relax function called `name`. Raises Failure if there is none."""
+    fn = module.functions.get(name)
+    if type(fn) is not e.Function:
+        has = ", ".join(module.relax_functions) or "none"
+        text = f"the module has no Relax function {name!r}"
+        raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {has}"))
+    return fn
+
+
+def inputs_of(stage: Stage, function: str, sample: Sample) -> list[Value]:
+    """The inputs of a sample for a function of a stage."""
+    return sample.values(function_of(normal_form_of(stage.module), function))
+
+
+def verdict_of(trial: Trial) -> Verdict:
+    """Compare two stages on one sample."""
+    values = inputs_of(trial.a, trial.function, trial.sample)
+    runs = [
+        recorded(stage.module, trial.function, values, trial.cache, trial.interrupt)
+        for stage in (trial.a, trial.b)
+    ]
+    links = _resolved(trial)
+    return judged(runs[0], runs[1], str(trial.sample), trial.tolerance, links, trial.everything)
+
+
+def _resolved(trial: Trial) -> Links:
+    """The links as bindings. Places number the bindings of each function in text order."""
+    if not trial.links:
+        return {}
+    numbered = [
+        {name: list(bindings(fn)) for name, fn in normal_form_of(stage.module).relax_functions.items()}
+        for stage in (trial.a, trial.b)
+    ]
+    old, new = numbered
+    return {
+        new[to][m]: old[source][n]
+        for (source, n), (to, m) in trial.links
+        if n < len(old.get(source, ())) and m < len(new.get(to, ()))
+    }
+
+
+def links_between(snapshots: Sequence[Snapshot], i: int, j: int) -> tuple[tuple[Place, Place], ...]:
+    """The recorded provenance between stages `i` and `j` of a session, for bindings that are not the same object."""
+    origin: dict[e.Binding, e.Binding] = {}
+    for snapshot in snapshots[i + 1 : j + 1]:
+        for rewrite in snapshot.rewrites:
+            for before, after in zip(rewrite.before[-1:], rewrite.after[-1:], strict=False):
+                origin[after] = origin.get(before, before)
+    places = [
+        {
+            binding: (name, number)
+            for name, fn in snapshots[k].module.relax_functions.items()
+            for number, binding in enumerate(bindings(fn))
+        }
+        for k in (i, j)
+    ]
+    pairs = [(places[0].get(origin.get(binding, binding)), place) for binding, place in places[1].items()]
+    return tuple([(source, place) for source, place in pairs if source is not None])
+
+
+# -- verdicts -----------------------------------------------------------------------------------------------------------
+
+
+def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tuple[tuple[str, Delta], ...]]:
+    """Why two runs differ for their caller (empty if they do not), and the distances of their results.
+
+    Compared are results, inputs that were overwritten, and printed lines. Two runs that both stop are equal.
+    """
+    if a.failure is not None or b.failure is not None:
+        if a.failure is not None and b.failure is not None:
+            return "", ()
+        stopped = "A" if a.failure is not None else "B"
+        return f"only {stopped} stops", ()
+    left, right = list(leaves_of(a.result)), list(leaves_of(b.result))
+    if len(left) != len(right):
+        return f"{len(left)} results against {len(right)}", ()
+    found = [(f"out{n}", delta(x, y, tolerance)) for n, (x, y) in enumerate(zip(left, right, strict=True))]
+    names = [*a.names, *[f"input {n}" for n in range(len(a.names), len(a.inputs))]]
+    for name, x, y in zip(names, a.inputs, b.inputs, strict=False):
+        apart = delta(x, y, tolerance)
+        if not apart.equal:
+            found.append((f"{name} (overwritten)", apart))
+    wrong = [name for name, apart in found if not apart.equal]
+    if not wrong and a.output != b.output:
+        return "they print different lines", tuple(found)
+    return f"{', '.join(wrong)} differ{'s' * (len(wrong) == 1)}" if wrong else "", tuple(found)
+
+
+def judged(
+    a: Recording, b: Recording, sample: str, tolerance: Tolerance, links: Links, everything: bool = False
+) -> Verdict:
+    """The verdict on two recorded runs."""
+    reason, results = outcome(a, b, tolerance)
+    stopped = tuple(["" if run.failure is None else run.failure.message for run in (a, b)])
+    first: Pairing | None = None
+    operands: tuple[Pairing, ...] = ()
+    pairs: tuple[Pairing, ...] = ()
+    if reason or everything:
+        matches = counterparts(a.productions, b.productions, links, tolerance)
+        report = _Report(a, b, matches, tolerance)
+        if reason:
+            first, operands = report.first()
+        if everything:
+            pairs = tuple([report.pairing(match) for match in matches])
+    return Verdict(
+        sample, reason, results, (stopped[0], stopped[1]), first, operands, pairs, a.unkept + b.unkept
+    )
+
+
+class _Report:
+    """Turns matches of two runs into pairs with texts."""
+
+    def __init__(self, a: Recording, b: Recording, matches: Sequence[Match], tolerance: Tolerance) -> None:
+        self.a, self.b, self.tolerance = a, b, tolerance
+        self.of_b = {match.b: match for match in matches if match.b is not None}
+
+    def pairing(self, match: Match) -> Pairing:
+        """A match with the distance of its values."""
+        left = None if match.a is None else self.a.productions[match.a]
+        right = None if match.b is None else self.b.productions[match.b]
+        apart = (
+            delta(left.value, right.value, self.tolerance) if left is not None and right is not None else None
+        )
+        sides = [None if item is None else side_of(item) for item in (left, right)]
+        return Pairing(sides[0], sides[1], apart, match.by)
+
+    def first(self) -> tuple[Pairing | None, tuple[Pairing, ...]]:
+        """The first pair that differs among the values that the wrong result depends on, and its operands in B."""
+        wrong = self._wrong()
+        paired = [number for number in wrong if self.of_b[number].a is not None]
+        if paired or wrong:
+            match = self.of_b[min(paired or wrong)]
+            assert match.b is not None  # it comes from `of_b`
+            return self.pairing(match), self._operands(self.b.productions[match.b].reads)
+        if self.b.failure is not None and self.b.last is not None:
+            return Pairing(None, _of_binding(self.b.last), None, "stopped"), self._operands(self.b.last_reads)
+        if self.a.failure is not None and self.a.last is not None:
+            return Pairing(_of_binding(self.a.last), None, None, "stopped"), ()
+        return self._results(), ()
+
+    def _wrong(self) -> list[int]:
+        """Numbers in B of the values without an equal one in A, from which the results or the stop of B follow."""
+        start = self.b.last_reads if self.b.failure is not None else self.b.ends_in
+        wrong = self._before(start)
+        if wrong or self.b.failure is not None:
+            return wrong
+        every = [n for n, match in self.of_b.items() if not match.equal and match.a is not None]
+        overwritten = {name for name in self.b.names}
+        return sorted(n for n in every if self.b.productions[n].name in overwritten)
+
+    def _before(self, start: Iterable[int]) -> list[int]:
+        seen: set[int] = set()
+        stack = list(start)
+        while stack:
+            number = stack.pop()
+            if number >= 0 and number not in seen and not self.of_b[number].equal:
+                seen.add(number)
+                stack.extend(self.b.productions[number].reads)
+        return sorted(seen)
+
+    def _operands(self, reads: Sequence[int]) -> tuple[Pairing, ...]:
+        found = []
+        for number in reads:
+            if number >= 0:
+                found.append(self.pairing(self.of_b[number]))
+            elif -number <= len(self.b.names):
+                name = self.b.names[-number - 1]
+                found.append(Pairing(Side("", name, "input"), Side("", name, "input"), Delta(), "input"))
+        return tuple(found)
+
+    def _results(self) -> Pairing | None:
+        """The bindings that the results come from, when every value has an equal one but the results differ."""
+        sides = [
+            side_of(run.productions[run.ends_in[0]]) if run.ends_in and run.ends_in[0] >= 0 else None
+            for run in (self.a, self.b)
+        ]
+        return Pairing(sides[0], sides[1], None, "result") if any(sides) else None
+
+
+def side_of(item: Production) -> Side:
+    """The names and texts of a recorded value."""
+    side = _of_binding(item.binding)
+    return Side(item.function, item.name, item.operation, side.text, side.line, item.stale)
+
+
+def _of_binding(binding: e.Binding) -> Side:
+    span = binding.span
+    name = binding.var.name if binding.var is not None else ""
+    return Side("", name, "", binding_text(binding), span.line if span is not None else 0)
+
+
+def against(
+    stage: Stage, function: str, sample: Sample, values: Mapping[str, Value], tolerance: Tolerance, cache: Path | None = None,
+    interrupt: Interrupt | None = None,
+) -> Comparison:  # fmt: skip
+    """Compare a run with recorded values: results called `out0`, `out1`, …, and values by the names of variables."""
+    name = function or stage.entry
+    run = recorded(stage.module, name, inputs_of(stage, name, sample), cache, interrupt)
+    last = {item.name: item for item in run.productions if item.name in values}
+    pairs = []
+    for item in run.productions:
+        if last.get(item.name) is item:
+            apart = delta(values[item.name], item.value, tolerance)
+            pairs.append((item, Pairing(Side("", item.name, "recorded"), side_of(item), apart, "name")))
+    results = [] if run.failure is not None else list(leaves_of(run.result))
+    found = [
+        (f"out{n}", delta(values[f"out{n}"], value, tolerance))
+        for n, value in enumerate(results)
+        if f"out{n}" in values
+    ]
+    wrong = [
+        *[item.name for item, pair in pairs if not pair.equal],
+        *[key for key, apart in found if not apart.equal],
+    ]
+    reason = f"{wrong[0]} differs" if wrong else ""
+    if run.failure is not None:
+        reason = "the program stops"
+    first = next((pair for _, pair in pairs if not pair.equal), None)
+    stopped = "" if run.failure is None else run.failure.message
+    verdict = Verdict(
+        str(sample),
+        reason,
+        tuple(found),
+        ("", stopped),
+        first,
+        (),
+        tuple([pair for _, pair in pairs]),
+        run.unkept,
+    )
+    return Comparison("recorded values", str(stage), name, (verdict,))

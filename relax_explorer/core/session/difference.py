@@ -1,0 +1,206 @@
+"""How far two values are apart: by element, in units of the last place, and in direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.exec.values import Shape, Value, describe, kind_of
+
+_BOUNDS = {
+    "float64": (1e-9, 1e-10),
+    "float32": (1e-4, 1e-5),
+    "float16": (1e-2, 1e-3),
+    "bfloat16": (5e-2, 1e-2),
+}
+_COARSE = (0.25, 0.1)  # of floats with eight bits or fewer
+_SCALES = (1e-2, 1e3)  # the least and the greatest scale of a tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far two floats `a` and `b` may be apart: |a - b| <= rtol·|a| + atol.
+
+    Without given numbers they depend on the dtype, and `atol` is multiplied by the scale of the tensor: the median magnitude
+    of its finite elements, between 0.01 and 1000. So sums in another order are equal, whatever the unit of the values, and
+    the -1e9 of a mask hides nothing. Other dtypes must be equal.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+
+    def bounds(self, dtype: Any) -> tuple[float, float]:
+        """The relative and the absolute part for a dtype, before the scale."""
+        rtol, atol = _BOUNDS.get(dtype.name, _COARSE)
+        return rtol if self.rtol is None else self.rtol, atol if self.atol is None else self.atol
+
+    def allowed(self, numbers: Any, dtype: Any) -> Any:
+        """The allowed distance of each element. `numbers` are its elements as float64."""
+        rtol, atol = self.bounds(dtype)
+        magnitudes = np.abs(numbers)
+        if self.atol is None:
+            atol *= _scale(magnitudes)
+        return rtol * np.where(np.isfinite(magnitudes), magnitudes, 0.0) + atol
+
+    def text(self, dtype: Any) -> str:
+        """The bound in words of arithmetic."""
+        rtol, atol = self.bounds(dtype)
+        scaled = "" if self.atol is not None else "·s, s = median |a| in 0.01 … 1000"
+        return f"|Δ| ≤ {rtol:g}·|a| + {atol:g}{scaled} ({dtype.name})"
+
+
+BY_DTYPE = Tolerance()
+"""The bounds that depend on the dtype only."""
+
+
+def _scale(magnitudes: Any) -> float:
+    finite = magnitudes[np.isfinite(magnitudes)]
+    low, high = _SCALES
+    return min(max(float(np.median(finite)), low), high) if finite.size else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The distance of two values. `reason` tells why they differ; it is empty for equal ones.
+
+    `index` is the first element out of bounds, `left` and `right` its values; `count` of `size` elements are out of bounds.
+    """
+
+    reason: str = ""
+    max_abs: float = 0.0
+    max_ulp: int = 0
+    cosine: float = 1.0
+    count: int = 0
+    size: int = 0
+    index: tuple[int, ...] = ()
+    left: str = ""
+    right: str = ""
+    bound: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """True if the values are equal within the bounds."""
+        return not self.reason
+
+
+def leaves_of(value: Value) -> Iterator[Value]:
+    """The parts of a value that are no tuples, in order. A shape is one part."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple) and not isinstance(item, Shape):
+            stack.extend(reversed(item))
+        else:
+            yield item
+
+
+def delta(a: Value, b: Value, tolerance: Tolerance) -> Delta:
+    """The distance of two values. Of tuples, that of the first parts that differ, else the largest one."""
+    left, right = list(leaves_of(a)), list(leaves_of(b))
+    if len(left) != len(right):
+        return Delta(f"{len(left)} values against {len(right)}")
+    worst = Delta()
+    for x, y in zip(left, right, strict=True):
+        found = _of_leaves(x, y, tolerance)
+        if not found.equal:
+            return found
+        if found.max_abs >= worst.max_abs:
+            worst = found
+    return worst
+
+
+def _of_leaves(a: Value, b: Value, tolerance: Tolerance) -> Delta:
+    a, b = (np.asarray(x) if isinstance(x, np.generic) else x for x in (a, b))
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return _of_others(a, b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return Delta(f"{describe(a)} against {describe(b)}")
+    if is_float(a.dtype):
+        return _of_floats(a, b, tolerance)
+    wrong = a != b
+    return _summed(a, b, wrong, _integer_distance(a, b) if wrong.any() else 0.0, 0, 1.0, "equal elements")
+
+
+def _of_others(a: Value, b: Value) -> Delta:
+    if isinstance(a, float) and isinstance(b, float):
+        return _of_floats(np.asarray(a), np.asarray(b), Tolerance())
+    if kind_of(a) != kind_of(b):
+        return Delta(f"{describe(a)} against {describe(b)}")
+    if kind_of(a) in ("prim", "shape") or isinstance(a, str):
+        return Delta() if a == b else Delta(f"{describe(a)} against {describe(b)}")
+    return Delta()  # functions and objects of the runtime have no content to compare
+
+
+def is_float(dtype: Any) -> bool:
+    """True for the floats of numpy and those with 16 or fewer bits that it does not know."""
+    return bool(dtype.kind == "f") or (dtype.kind == "V" and dtype.name.startswith(("bfloat", "float")))
+
+
+def _integer_distance(a: Any, b: Any) -> float:
+    if a.dtype.kind not in "biu":
+        return math.inf
+    return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max())
+
+
+def _of_floats(a: Any, b: Any, tolerance: Tolerance) -> Delta:
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    apart = distance(left, right)
+    wrong = apart > tolerance.allowed(left, a.dtype)
+    most = float(apart.max()) if apart.size else 0.0
+    return _summed(a, b, wrong, most, ulps(a, b), _cosine(left, right), tolerance.text(a.dtype))
+
+
+def distance(left: Any, right: Any) -> Any:
+    """The distance of each pair of float64 elements: 0 for two NaN or equal infinities, infinite for one of them."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(left - right)
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
+
+
+def _summed(a: Any, b: Any, wrong: Any, most: float, ulp: int, cosine: float, bound: str) -> Delta:
+    count = int(np.count_nonzero(wrong))
+    if not count:
+        return Delta("", most, ulp, cosine, 0, a.size, bound=bound)
+    first = int(np.argmax(wrong.reshape(-1)))
+    index = tuple(int(n) for n in np.unravel_index(first, a.shape))
+    return Delta("values", most, ulp, cosine, count, a.size, index, _shown(a[index]), _shown(b[index]), bound)
+
+
+def _shown(number: Any) -> str:
+    return f"{float(number):.9g}" if is_float(number.dtype) else str(number)
+
+
+def _cosine(left: Any, right: Any) -> float:
+    """The cosine of two tensors seen as vectors, over elements that are finite in both; 1 for equal directions."""
+    finite = np.isfinite(left) & np.isfinite(right)
+    x, y = left[finite], right[finite]
+    top = max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))
+    if top == 0:
+        return 1.0
+    x, y = x / top, y / top  # squares of large numbers would overflow
+    norms = math.sqrt(float(np.vdot(x, x)) * float(np.vdot(y, y)))
+    return float(np.vdot(x, y)) / norms if norms else 0.0
+
+
+def ulps(a: Any, b: Any) -> int:
+    """The largest distance in units of the last place, over elements that are numbers in both."""
+    width = a.dtype.itemsize
+    numbers = ~(np.isnan(a.astype(np.float64)) | np.isnan(b.astype(np.float64)))
+    if width not in (1, 2, 4, 8) or not numbers.any():
+        return 0
+    kind = np.dtype(f"i{width}")
+    places = [_place(np.ascontiguousarray(x).reshape(-1).view(kind)[numbers.reshape(-1)]) for x in (a, b)]
+    low, high = np.minimum(*places), np.maximum(*places)
+    return int((high.astype(np.uint64) - low.astype(np.uint64)).max())  # wraps to the right distance
+
+
+def _place(bits: Any) -> Any:
+    """The number of a float among all floats in order, 0 for zero, from its bits as a signed integer."""
+    wide = bits.astype(np.int64)
+    low = np.iinfo(bits.dtype).max
+    return np.where(wide < 0, -(wide & low), wide)

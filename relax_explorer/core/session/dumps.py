@@ -1,0 +1,113 @@
+"""The stages of a build: modules of a session, a folder of numbered files, or one text with a heading before each stage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.load import read_text
+from relax_explorer.core.syntax.parser import parse
+
+_FILE = re.compile(r"([0-9]{1,9})[_.-]?(.*)\.py", re.DOTALL)
+# One word after the heading, perhaps with options: a comment in prose is none.
+_HEADING = re.compile(
+    r"^#+[ -]*(?:IR dump after|after|stage [0-9]{1,9}:?) +([\w.]+(?:\{[^\n]*\})?)[ -]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_RULE = re.compile(r"^(?://|#) ?-----+[ ]*$", re.MULTILINE)
+
+
+class Stage:
+    """One stage: its number, the pass that made it, its module, and the file that holds it.
+
+    It is sent to other processes as text, and parsed there when it is needed.
+    """
+
+    def __init__(self, number: int, made_by: str, module: IRModule | str, file: str = "") -> None:
+        self.number, self.made_by, self.file = number, made_by, file
+        self._given = module
+
+    @cached_property
+    def module(self) -> IRModule:
+        """The module. Raises ParseError if the text is no program."""
+        return parse(self._given, self.file or str(self)) if isinstance(self._given, str) else self._given
+
+    @property
+    def text(self) -> str:
+        """The program as text, with its constants."""
+        return self._given if isinstance(self._given, str) else self._given.script()
+
+    @property
+    def entry(self) -> str:
+        """The function to run if none is named."""
+        return Snapshot(self.number, self.made_by, self.module).entry
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.made_by}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stage, (self.number, self.made_by, self.text, self.file)
+
+
+def of_snapshots(snapshots: Sequence[Snapshot], file: str) -> list[Stage]:
+    """The stages of a session."""
+    return [Stage(item.number, item.made_by, item.module, file) for item in snapshots]
+
+
+def dumped(path: str | Path) -> list[Stage]:
+    """The stages in a folder of numbered .py files, or in one file. A file without headings is one stage.
+
+    Raises Failure for a folder without such files, and for a file that cannot be read.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        return split_stages(read_text(place), str(path))
+    found = [(hit, name) for name in place.iterdir() if (hit := _FILE.fullmatch(name.name))]
+    if not found:
+        text = f"{path} has no files such as 00_input.py and 01_LegalizeOps.py"
+        help = "name a folder of numbered stages, or one file"
+        raise Failure(Diagnostic(codes.UNREADABLE, text, help=help))
+    found.sort(key=lambda item: (int(item[0][1]), item[1].name))
+    return [Stage(int(hit[1]), hit[2] or hit[1], read_text(name), str(name)) for hit, name in found]
+
+
+def split_stages(text: str, file: str) -> list[Stage]:
+    """The stages in one text. Headings are lines `# after PASS`, `# stage N PASS`, or rules `# -----`."""
+    places = [(hit.start(), hit[1]) for hit in _HEADING.finditer(text)]
+    places += [(hit.start(), "") for hit in _RULE.finditer(text)]
+    if not places:
+        return [Stage(0, "input", text, file)]
+    places.sort()
+    ends = [place for place, _ in places[1:]] + [len(text)]
+    parts = [("input", text[: places[0][0]], 0)]
+    parts += [
+        (name, text[start:end], text.count("\n", 0, start))
+        for (start, name), end in zip(places, ends, strict=True)
+    ]
+    stages: list[Stage] = []
+    for name, part, lines in parts:
+        if _has_code(part):  # blank lines before it keep the line numbers of the file
+            stages.append(Stage(len(stages), name or f"part {len(stages)}", "\n" * lines + part, file))
+    return stages or [Stage(0, "input", text, file)]
+
+
+def _has_code(text: str) -> bool:
+    return any(line.strip() and not line.lstrip().startswith("#") for line in text.split("\n"))
+
+
+def stage_called(stages: Sequence[Stage], name: str) -> Stage:
+    """The stage with this number, counted from the end if negative, or the last one made by this pass. Raises KeyError."""
+    if re.fullmatch(r"-[0-9]{1,9}", name) and int(name) >= -len(stages):
+        return stages[int(name)]
+    for stage in reversed(stages):
+        if stage.made_by == name or (name.isdecimal() and stage.number == int(name)):
+            return stage
+    has = ", ".join(map(str, stages[:20]))
+    raise KeyError(f"no stage {name!r}; there are {has}{' …' if len(stages) > 20 else ''}")

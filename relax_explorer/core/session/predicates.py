@@ -1,0 +1,132 @@
+"""Tests of one stage of a build. Each returns the reason why it fails, or an empty text; it can be sent to another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core import check as rules
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.session.compare import Side, inputs_of, outcome, side_of
+from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
+from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.recording import Recording, finished, recorded
+from relax_explorer.core.session.samples import Sample
+
+Predicate = Callable[[Stage], str]
+
+
+@dataclass(frozen=True)
+class SameOutput:
+    """The stage gives the results of `first` on every sample, or the recorded results `out0`, `out1`, … in `recorded`."""
+
+    first: Stage
+    function: str
+    samples: Sequence[Sample]
+    tolerance: Tolerance = BY_DTYPE
+    recorded: tuple[tuple[str, Any], ...] = ()
+    cache: Path | None = None
+    interrupt: Interrupt | None = None
+
+    def __call__(self, stage: Stage) -> str:
+        """Why the stage fails."""
+        for sample in self.samples:
+            values = inputs_of(self.first, self.function, sample)
+            run = finished(stage.module, self.function, values, self.cache, self.interrupt)
+            reason = (
+                self._against_recorded(run) if self.recorded else self._against_first(run, sample, values)
+            )
+            if reason:
+                return f"{reason} ({sample})"
+        return ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The flag of an interrupt belongs to this process."""
+        parts = (self.first, self.function, self.samples, self.tolerance, self.recorded, self.cache)
+        return SameOutput, parts
+
+    def _against_first(self, run: Recording, sample: Sample, values: list[Value]) -> str:
+        known: dict[Sample, Recording] = vars(self).setdefault("_runs", {})
+        if sample not in known:
+            known[sample] = finished(self.first.module, self.function, values, self.cache, self.interrupt)
+        reason, _ = outcome(known[sample], run, self.tolerance)
+        return _with_message(reason, run)
+
+    def _against_recorded(self, run: Recording) -> str:
+        if run.failure is not None:
+            return _with_message("it stops", run)
+        results = list(leaves_of(run.result))
+        given = dict(self.recorded)
+        if len(given) != len(results):
+            return f"{len(results)} results, {len(given)} are recorded"
+        wrong = [
+            key
+            for key, value in given.items()
+            if not delta(value, results[int(key[3:])], self.tolerance).equal
+        ]
+        return f"{', '.join(wrong)} differ{'s' * (len(wrong) == 1)}" if wrong else ""
+
+
+def _with_message(reason: str, run: Recording) -> str:
+    return f"{reason}: {run.failure.message}" if reason and run.failure is not None else reason
+
+
+@dataclass(frozen=True)
+class NoNan:
+    """No value of the run is NaN: neither a result nor the value of a binding. A program that stops has none."""
+
+    first: Stage
+    function: str
+    samples: Sequence[Sample]
+    cache: Path | None = None
+
+    def __call__(self, stage: Stage) -> str:
+        """Why the stage fails."""
+        found = self.first_nan(stage)
+        return "" if found is None else f"{found[0].name or 'a value'} holds NaN ({found[1]})"
+
+    def first_nan(self, stage: Stage) -> tuple[Side, Sample] | None:
+        """The first binding whose value holds NaN, and the sample."""
+        for sample in self.samples:
+            values = inputs_of(self.first, self.function, sample)
+            if any(map(_has_nan, values)):
+                continue  # NaN is given
+            run = recorded(stage.module, self.function, values, self.cache)
+            for item in run.productions:
+                if _has_nan(item.value):
+                    return side_of(item), sample
+        return None
+
+
+def _has_nan(value: Value) -> bool:
+    for part in leaves_of(value):
+        if isinstance(part, (np.ndarray, np.generic)) and is_float(part.dtype):
+            if bool(np.isnan(np.asarray(part).astype(np.float64)).any()):
+                return True
+        elif isinstance(part, float) and part != part:
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class WellFormed:
+    """The stage breaks no rule of the language."""
+
+    profile: str = "spec"
+
+    def __call__(self, stage: Stage) -> str:
+        """Why the stage fails."""
+        try:
+            problems = rules.check(stage.module, self.profile)
+        except Cancelled:
+            raise
+        except Failure as failure:
+            problems = list(failure.diagnostics)
+        errors = [item for item in problems if item.is_error]
+        return f"{errors[0].code}: {errors[0].message}" if errors else ""

@@ -1,0 +1,408 @@
+"""A recorded run: each value as it was when a binding made or wrote it.
+
+A binding that fills its operands, such as the call of a kernel in a lowered program, produces the filled values. Values are
+copied at that moment if the program can overwrite memory, so a later write into the same memory changes nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from relax_explorer.core.check.effects import effects
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, to_python
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.walk import operands
+from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.arrays import INPUT_LIMIT
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
+from relax_explorer.core.tir.traverse import statements
+
+_ANSWERS = ("call_tir", "call_tir_inplace", "call_dps_packed", "call_tir_with_grad", "vm.call_tir_dyn")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Production:
+    """A value at the moment when `binding` of `function` made it, or wrote it into the operand `name`.
+
+    `reads` are the numbers of the productions of its operands; inputs of the run have negative numbers.
+    """
+
+    number: int
+    binding: e.Binding
+    function: str
+    name: str
+    operation: str
+    value: Value
+    reads: tuple[int, ...] = ()
+    written: bool = False
+    stale: tuple[str, ...] = ()  # operands that were overwritten after they were made, with the writer
+
+
+@dataclass(slots=True, eq=False)
+class Recording:
+    """The productions of one call in order, its results, its output, and the failure that stopped it.
+
+    `inputs` are the arguments after the run. `last` is the binding that was running when the program stopped. `unkept` values
+    were beyond the memory limit.
+    """
+
+    productions: list[Production] = field(default_factory=list)
+    result: Value = None
+    inputs: tuple[Value, ...] = ()
+    names: tuple[str, ...] = ()  # of the inputs
+    output: tuple[str, ...] = ()
+    failure: Diagnostic | None = None
+    last: e.Binding | None = None
+    last_reads: tuple[int, ...] = ()
+    ends_in: tuple[int, ...] = ()  # the productions that are the result
+    unkept: int = 0
+
+
+def finished(
+    module: IRModule,
+    function: str,
+    args: Sequence[Value],
+    cache: Path | None = None,
+    interrupt: Interrupt | None = None,
+) -> Recording:
+    """Run a call without recording its values. A failure of the program is part of the result."""
+    recording, arguments = Recording(), _copied(tuple(args))
+    try:
+        machine = Machine(normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt)
+        while not machine.done:
+            machine.step()
+    except Cancelled:
+        raise
+    except Failure as failure:
+        recording.failure = failure.diagnostics[0]
+        recording.inputs = arguments
+        return recording
+    recording.result, recording.inputs = to_python(machine.result), arguments
+    recording.output = tuple(machine.output)
+    return recording
+
+
+def recorded(
+    module: IRModule,
+    function: str,
+    args: Sequence[Value],
+    cache: Path | None = None,
+    interrupt: Interrupt | None = None,
+    most: int = INPUT_LIMIT,
+) -> Recording:
+    """Run a call and record its values, up to `most` bytes. A failure of the program is part of the result."""
+    recorder = _Recorder(most)
+    recording, arguments = recorder.recording, _copied(tuple(args))
+    recording.inputs = arguments
+    try:
+        machine = Machine(normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt)
+        recorder.begin(machine)
+        while not machine.done:
+            recorder.step()
+    except Cancelled:
+        raise
+    except Failure as failure:
+        recording.failure = failure.diagnostics[0]
+        return recording
+    recording.result, recording.output = to_python(machine.result), tuple(machine.output)
+    return recording
+
+
+class _Recorder:
+    """Watches the steps of a machine."""
+
+    def __init__(self, most: int) -> None:
+        self.recording = Recording()
+        self.most = most
+        self.sources: list[dict[e.Var, tuple[int, ...]]] = []  # productions of each variable, for each frame
+        self.contents: dict[e.Var, tuple[Any, Any]] = {}  # arrays of variables, with their contents when made
+        self.writers: list[
+            tuple[int, int, str]
+        ] = []  # first and last address of each write, and the variable
+        self.stale: tuple[str, ...] = ()
+
+    def begin(self, machine: Machine) -> None:
+        self.machine = machine
+        self.effects = effects(machine.module)
+        params = machine.frame.function.params
+        self.sources.append({param: (-1 - n,) for n, param in enumerate(params)})
+        self.recording.names = tuple([param.name for param in params])
+
+    def step(self) -> None:
+        """One step of the machine. What it wrote is read from its operands, which may be released after it."""
+        machine, recording = self.machine, self.recording
+        frame, binding = machine.frames[-1], _next(machine.frames[-1])
+        reads = self._reads(binding.value) if binding is not None else ()
+        recording.last, recording.last_reads = binding, reads
+        places = self._places(frame, binding)
+        self.stale = self._stale(binding, places) if machine.is_mutable and binding is not None else ()
+        event = machine.step()
+        if event.kind == "enter" and event.binding is not None:
+            self._enter(event.binding)
+        elif event.kind in ("return", "done"):
+            self._leave(frame, event)
+        elif event.kind == "bind" and event.binding is not None:
+            taken = reads if event.binding is binding else self._reads(event.binding.value)
+            self._bound(event, taken, places)
+
+    def _enter(self, binding: e.Binding) -> None:
+        frame, sources = self.machine.frames[-1], self.sources[-1]
+        args = binding.value.args if type(binding.value) is e.Call else ()
+        if args and type(args[-1]) is e.Tuple and len(args) != len(frame.function.params):
+            args = args[-1].fields  # a callee of invoke_closure
+        inner: dict[e.Var, tuple[int, ...]] = dict.fromkeys(frame.function.params, ())
+        for param, arg in zip(frame.function.params, args, strict=False):
+            inner[param] = self._of(arg, sources)
+        self.sources.append(inner)
+
+    def _leave(self, frame: Frame, event: Event) -> None:
+        reads = self._of(frame.function.body.body, self.sources.pop())
+        if event.binding is None:
+            self.recording.ends_in = reads
+        else:
+            self._bound(event, reads, [])
+
+    def _bound(self, event: Event, reads: tuple[int, ...], places: list[_Place]) -> None:
+        binding = event.binding
+        assert binding is not None  # of events that bind
+        written = [place for place in places if place.is_new()]
+        if binding.var is not None and is_kept(event.value) and not _allocates(binding.value):
+            number = self._add(binding, binding.var.name, event.value, reads, False)
+            self.sources[-1][binding.var] = (number,)
+            self._remember(
+                [(binding.var, binding.var.name, event.value)], self.recording.productions[-1].value
+            )
+        elif binding.var is not None:
+            self.sources[-1][binding.var] = () if _allocates(binding.value) else reads
+        if written:
+            value = written[0].array if len(written) == 1 else tuple([place.array for place in written])
+            name = ", ".join([place.name for place in written])
+            number = self._add(binding, name, value, reads, True)
+            self.sources[-1].update({place.var: (number,) for place in written if place.var is not None})
+            known = self.recording.productions[-1].value
+            self._remember([(place.var, place.name, place.array) for place in written], known)
+            self.writers += [(*_addresses(place.array), place.name) for place in written]
+
+    def _remember(self, items: list[tuple[e.Var | None, str, Value]], content: Value) -> None:
+        """Keep the contents of arrays, to notice when something else overwrites them."""
+        contents = content if len(items) > 1 and type(content) is tuple else (content,)
+        if self.machine.is_mutable and len(contents) == len(items):
+            for (var, _, array), known in zip(items, contents, strict=True):
+                if var is not None and isinstance(array, np.ndarray) and isinstance(known, np.ndarray):
+                    self.contents[var] = array, known
+
+    def _stale(self, binding: e.Binding, places: list[_Place]) -> tuple[str, ...]:
+        """The operands that something overwrote after they were made, each with the last writer."""
+        filled = {place.var for place in places}
+        found = []
+        for var in _variables(binding.value):
+            array, known = self.contents.get(var, (None, None))
+            if var in filled or array is None or _same_bytes(array, known):
+                continue
+            start, end = _addresses(array)
+            writers = [name for low, high, name in reversed(self.writers) if low < end and start < high]
+            found.append(f"{var.name} (by {writers[0]})" if writers else var.name)
+        return tuple(found)
+
+    def _add(self, binding: e.Binding, name: str, value: Value, reads: tuple[int, ...], written: bool) -> int:
+        recording = self.recording
+        number = len(recording.productions)
+        size = sum(array.nbytes for array in _arrays(value))
+        if size > self.most:
+            recording.unkept += 1
+            value = UNKNOWN
+        else:
+            self.most -= size
+            value = _copied(value) if self.machine.is_mutable else value
+        operation = operation_of(binding.value)
+        recording.productions.append(
+            Production(
+                number,
+                binding,
+                self.machine.frames[-1].name,
+                name,
+                operation,
+                value,
+                reads,
+                written,
+                self.stale,
+            )
+        )
+        return number
+
+    def _reads(self, value: e.Expr) -> tuple[int, ...]:
+        parts = [value] if isinstance(value, e.Var) else operands(value)
+        return tuple(dict.fromkeys(number for part in parts for number in self._of(part, self.sources[-1])))
+
+    def _of(self, expr: e.Expr, sources: dict[e.Var, tuple[int, ...]]) -> tuple[int, ...]:
+        """The numbers of the productions of an operand."""
+        found: dict[int, None] = {}
+        stack = [expr]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, e.Var):
+                found.update(dict.fromkeys(sources.get(part, ())))
+            else:
+                stack.extend(reversed(operands(part)))
+        return tuple(found)
+
+    def _places(self, frame: Frame, binding: e.Binding | None) -> list[_Place]:
+        """The arrays that the next binding may overwrite, with their contents."""
+        if binding is None or not self.machine.is_mutable or type(binding.value) is not e.Call:
+            return []
+        callee, args = _kernel_call(binding.value)
+        kernel = self.machine.module.functions.get(callee)
+        stored = _STORED.of(kernel, _stored) if type(kernel) is PrimFunc else None
+        if stored is not None:
+            places = [place for arg in args for place in _arrays_of(arg, frame)]
+            return [places[n] for n in stored if n < len(places) and places[n].array is not None]
+        leaves = dict.fromkeys(self.effects.of(binding.value).writes)
+        places = [place for leaf in leaves for place in _arrays_of(leaf, frame) if place.array is not None]
+        for place in places:
+            place.before = place.array.tobytes()
+        return places
+
+
+def _kernel_call(call: e.Call) -> tuple[str, tuple[e.Expr, ...]]:
+    """The name of the kernel that a call runs on memory of its caller, and the arguments of the kernel."""
+    if type(call.op) is e.GlobalVar:
+        return call.op.name, call.args
+    if type(call.op) is e.OpRef and call.op.name == "relax.vm.call_tir_dyn" and len(call.args) == 2:
+        return getattr(call.args[0], "name", ""), call.args[1:]
+    return "", ()
+
+
+def _arrays_of(expr: e.Expr, frame: Frame) -> list[_Place]:
+    """The values of an operand, with the variables that hold them. Values that are no arrays keep their places."""
+    if type(expr) is e.Tuple:
+        return [place for part in expr.fields for place in _arrays_of(part, frame)]
+    if not isinstance(expr, e.Var):
+        return [_Place(None, "", None)]
+    value = frame.value_of(expr)
+    if type(value) is tuple:
+        return [_Place(expr, f"{expr.name}[{n}]", _array(item)) for n, item in enumerate(value)]
+    return [_Place(expr, expr.name, _array(value))]
+
+
+def _array(value: Value) -> Any:
+    return value if isinstance(value, np.ndarray) else None
+
+
+_STORED: PerNode[tuple[int, ...] | None] = PerNode()
+
+
+def _stored(fn: PrimFunc) -> tuple[int, ...] | None:
+    """The numbers of the parameters that a kernel stores into; None if it has views or calls that may store anywhere."""
+    numbers = {param: number for number, param in enumerate(fn.params) if isinstance(param, Buffer)}
+    own: set[Buffer] = set()
+    stored: set[Buffer] = set()
+    for node in statements(fn.body):
+        if type(node) is SBlock:
+            own.update(node.alloc_buffers)
+        elif type(node) is AllocBuffer and node.buffer.data is None:
+            own.add(node.buffer)
+        elif type(node) is BufferStore:
+            stored.add(node.buffer)
+    stored -= own
+    if not stored or not stored <= numbers.keys():
+        return None
+    return tuple(sorted([numbers[buffer] for buffer in stored]))
+
+
+class _Place:
+    """An array that a binding may overwrite."""
+
+    def __init__(self, var: e.Var | None, name: str, array: Any) -> None:
+        self.var, self.name, self.array = var, name, array
+        self.before: bytes | None = None
+
+    def is_new(self) -> bool:
+        """True if it was written: by a kernel that stores into it, else if its content has changed."""
+        return self.before is None or bool(self.array.tobytes() != self.before)
+
+
+def _variables(value: e.Expr) -> dict[e.Var, None]:
+    """The variables among the operands of a value, also in tuples."""
+    found: dict[e.Var, None] = {}
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, e.Var):
+            found[part] = None
+        else:
+            stack.extend(operands(part))
+    return found
+
+
+def _same_bytes(a: Any, b: Any) -> bool:
+    return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def _addresses(array: Any) -> tuple[int, int]:
+    """The first address of an array, and the one after its last."""
+    low, high = byte_bounds(array)
+    return int(low), int(high)
+
+
+def _next(frame: Frame) -> e.Binding | None:
+    """The binding that the next step evaluates or calls; None at a branch or at the end."""
+    for instruction in islice(frame.plan.code, frame.pc, None):
+        if instruction.binding is not None:
+            return instruction.binding
+        if instruction.kind in ("branch", "jump", "return"):
+            break
+    return None
+
+
+def _allocates(value: e.Expr) -> bool:
+    """True for a call whose result is memory without content."""
+    declared = find(value.op.name) if type(value) is e.Call and type(value.op) is e.OpRef else None
+    return declared is not None and declared.allocates
+
+
+def is_kept(value: Value) -> bool:
+    """True for a value that can be compared: tensors, shapes, scalars, and tuples that hold one."""
+    if type(value) is tuple:
+        return any(map(is_kept, value))
+    return isinstance(value, (np.ndarray, np.generic, Shape, bool, int, float))
+
+
+def _arrays(value: Value) -> Iterator[Any]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif type(value) is tuple:
+        for item in value:
+            yield from _arrays(item)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return tuple(map(_copied, value)) if type(value) is tuple else value
+
+
+def operation_of(value: e.Expr) -> str:
+    """The operator, kernel or function that a value calls, else its kind."""
+    if type(value) is not e.Call:
+        return "copy" if isinstance(value, e.Var) else type(value).__name__
+    name = str(getattr(value.op, "name", ""))
+    callee = value.args[0] if value.args else None
+    if type(value.op) is e.OpRef and name.removeprefix("relax.") in _ANSWERS and callee is not None:
+        name = str(getattr(callee, "name", name))
+    return name.removeprefix("relax.")

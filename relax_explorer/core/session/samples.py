@@ -1,0 +1,70 @@
+"""Sampled inputs of a function: lengths of shape variables, and values by seed. Equal samples give equal values."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.arrays import INPUT_LIMIT
+from relax_explorer.core.session.inputs import free_lengths, from_npz, made_inputs
+
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
+_LENGTHS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
+USUAL = 3  # samples of a function with free shape variables: primes, ones, zeros
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Inputs by rule: lengths, a seed for the rest, given sources, or one file with all values. It holds no arrays."""
+
+    lengths: tuple[tuple[str, int], ...] = ()
+    seed: int = 0
+    sources: tuple[tuple[str, str], ...] = ()
+    file: str = ""
+    most: int = INPUT_LIMIT
+
+    def values(self, fn: e.Function) -> list[Any]:
+        """The values for the parameters of a function. Raises Failure if they cannot be made."""
+        if self.file:
+            return from_npz(fn, self.file, self.most)
+        return made_inputs(fn, dict(self.sources), dict(self.lengths), f"randn:{self.seed}", self.most)[0]
+
+    def __str__(self) -> str:
+        if self.file:
+            return self.file
+        return ", ".join([*[f"{name} = {length}" for name, length in self.lengths], f"seed {self.seed}"])
+
+
+def sampled(
+    fn: e.Function,
+    count: int | None = None,
+    sources: Mapping[str, str] | None = None,
+    lengths: Mapping[str, int] | None = None,
+    most: int = INPUT_LIMIT,
+) -> tuple[Sample, ...]:
+    """`count` samples. Shape variables without a given length are first different primes, then 1, then 0, then others.
+
+    Without `count`, these three for a function with free shape variables, else one.
+    """
+    given, fixed = dict(sources or {}), dict(lengths or {})
+    free = free_lengths(fn, given, fixed)
+    if count is None:
+        count = USUAL if free else 1
+    return tuple(
+        [
+            Sample((*fixed.items(), *_lengths(free, number)), number, tuple(given.items()), "", most)
+            for number in range(count)
+        ]
+    )
+
+
+def _lengths(free: list[str], number: int) -> list[tuple[str, int]]:
+    if number == 0:
+        return [(name, _PRIMES[place % len(_PRIMES)]) for place, name in enumerate(free)]
+    if number < USUAL:
+        return [(name, USUAL - 1 - number) for name in free]
+    choose = random.Random(number)
+    return [(name, choose.choice(_LENGTHS)) for name in free]

@@ -1,0 +1,91 @@
+"""Runs every stage of a build against the first one, on several samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.session.compare import Trial, inputs_of, mapped, outcome
+from relax_explorer.core.session.difference import BY_DTYPE, Tolerance
+from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.recording import Recording, finished
+from relax_explorer.core.session.samples import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One stage on one sample: the reason of a difference (empty if equal), the largest distance, and the message of a stop."""
+
+    sample: str
+    reason: str
+    max_abs: float
+    stopped: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """True if the results are those of the first stage."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One stage on all samples."""
+
+    number: int
+    made_by: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def equal(self) -> bool:
+        """True if no sample tells the stage from the first one."""
+        return all(cell.equal for cell in self.cells)
+
+
+def validate(
+    stages: Sequence[Stage],
+    function: str,
+    samples: Sequence[Sample],
+    tolerance: Tolerance = BY_DTYPE,
+    cache: Path | None = None,
+    executor: Executor | None = None,
+    interrupt: Interrupt | None = None,
+) -> list[Row]:
+    """A row for each stage after the first. An executor runs stages and samples side by side."""
+    later = stages[1:]
+    trials = [
+        Trial(
+            stages[0], stage, function, sample, tolerance, (), cache, False, None if executor else interrupt
+        )
+        for sample in samples
+        for stage in later
+    ]
+    first = _FirstRuns()
+    cells = list(mapped(executor, _cell_of, trials) if executor is not None else map(first.cell, trials))
+    return [Row(stage.number, stage.made_by, tuple(cells[n :: len(later)])) for n, stage in enumerate(later)]
+
+
+class _FirstRuns:
+    """Keeps the run of the first stage while one sample lasts."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Sample, Recording] | None = None
+
+    def cell(self, trial: Trial) -> Cell:
+        """Compare the results of two stages on one sample."""
+        values = inputs_of(trial.a, trial.function, trial.sample)
+        if self._known is None or self._known[0] != trial.sample:
+            run = finished(trial.a.module, trial.function, values, trial.cache, trial.interrupt)
+            self._known = trial.sample, run
+        before = self._known[1]
+        after = finished(trial.b.module, trial.function, values, trial.cache, trial.interrupt)
+        reason, results = outcome(before, after, trial.tolerance)
+        stops = [run.failure.message for run in (after, before) if run.failure is not None]
+        most = max([apart.max_abs for _, apart in results], default=0.0)
+        return Cell(str(trial.sample), reason, most, stops[0] if stops else "")
+
+
+def _cell_of(trial: Trial) -> Cell:
+    return _FirstRuns().cell(trial)
