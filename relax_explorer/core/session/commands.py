@@ -12,8 +12,8 @@ from typing import Any
 class Argument:
     """One argument. It is positional if its name has no dash.
 
-    `kind` is text, names (with commas), int, float, flag, source (a path to read), target (a path to write), pair
-    (`name=value`, may be repeated), many (may be repeated) or one of `choices`.
+    `kind` is text, names (with commas), int, float, flag, source (a path to read), target (a path to write), address (of a
+    server), pair (`name=value`, may be repeated), many (may be repeated) or one of `choices`.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Argument:
 
     @property
     def is_personal(self) -> bool:
-        """True for paths: only the user sets them, never a settings file found in a folder."""
-        return self.kind in ("source", "target")
+        """True for paths and addresses: only the user sets them, never a settings file found in a folder."""
+        return self.kind in ("source", "target", "address")
 
     @property
     def positional(self) -> bool:
@@ -106,6 +106,35 @@ RUN_INPUT = Argument(
     metavar="x=SOURCE",
 )
 MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
+
+
+SAMPLING = (
+    Argument(
+        "--input",
+        "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
+        "many",
+        metavar="x=SOURCE",
+    ),
+    SHAPE,
+    Argument(
+        "--samples",
+        "number of inputs (default: 3 if lengths are free: primes, ones, zeros; else 1)",
+        "int",
+        metavar="N",
+    ),
+    Argument("--rtol", "relative tolerance (default: by dtype)", "float"),
+    Argument("--atol", "absolute tolerance (default: by dtype and magnitude)", "float"),
+    MAX_INPUT,
+)
+SIDE_BY_SIDE = (
+    Argument("--workers", "run samples or stages side by side in this many processes", "int", metavar="N"),
+    Argument(
+        "--scheduler",
+        "run them on a dask.distributed scheduler, or on a local one",
+        "address",
+        metavar="ADDRESS|local",
+    ),
+)
 
 
 def _format(*choices: str) -> Argument:
@@ -298,6 +327,89 @@ COMMANDS: tuple[Command, ...] = (
         ),
         ("relax-explorer diff old.py new.py", "relax-explorer diff model.py -p default --between 0..1"),
         "passes",
+    ),
+    Command(
+        "compare",
+        "Run two programs on equal inputs, and name the first binding where their values part.",
+        (
+            Argument(
+                "a", "a program: FILE, FILE@STAGE, or a folder of numbered stages", "source", metavar="A"
+            ),
+            Argument(
+                "b", "another one (default: A after the passes)", "source", required=False, metavar="[B]"
+            ),
+            PASSES,
+            FUNCTION,
+            Argument(
+                "--ref",
+                "compare A with recorded values: out0, out1, … and values by variable",
+                "source",
+                metavar="FILE.npz",
+            ),
+            *SAMPLING,
+            Argument("--all", "list every pair of values", "flag", False),
+            *SIDE_BY_SIDE,
+            _format("text", "json"),
+        ),
+        (
+            "relax-explorer compare model.py -p LegalizeOps",
+            "relax-explorer compare before.py after.py --shape n=3",
+            "relax-explorer compare dumps@FuseOps dumps@FuseTIR --input io.npz",
+        ),
+    ),
+    Command(
+        "bisect",
+        "Find the first pass after which a test fails, and the passes to leave out.",
+        (
+            Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+            Argument(
+                "command",
+                "after --: a test command; it gets the stage as a file",
+                "many",
+                required=False,
+                metavar="[-- CMD...]",
+            ),
+            PASSES,
+            FUNCTION,
+            Argument(
+                "--test",
+                "what must hold after each pass",
+                "choice",
+                "same-output",
+                choices=("same-output", "no-nan", "well-formed"),
+            ),
+            Argument(
+                "--ref",
+                "the right results out0, out1, … (default: those of the input)",
+                "source",
+                metavar="FILE.npz",
+            ),
+            *SAMPLING,
+            *SIDE_BY_SIDE,
+            PROFILE,
+            _format("text", "json"),
+        ),
+        (
+            "relax-explorer bisect model.py -p default",
+            "relax-explorer bisect dumps --input io.npz --ref io.npz",
+            "relax-explorer bisect model.py -p default -- ./build_and_test.sh",
+        ),
+    ),
+    Command(
+        "validate",
+        "Run every stage against the first one, on several inputs and shapes.",
+        (
+            Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+            PASSES,
+            FUNCTION,
+            *SAMPLING,
+            *SIDE_BY_SIDE,
+            _format("text", "json"),
+        ),
+        (
+            "relax-explorer validate model.py -p default",
+            "relax-explorer validate dumps --samples 5 --workers 4",
+        ),
     ),
     Command(
         "graph",

@@ -17,7 +17,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import binding_text
-from relax_explorer.core.session.counterparts import Links, Match, counterparts
+from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
 from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.recording import Production, Recording, recorded
@@ -27,6 +27,8 @@ from relax_explorer.core.session.snapshot import Snapshot
 _USUAL = (Sample(),)
 Place = tuple[str, int]
 """A function and the number of a binding in it."""
+Links = tuple[tuple[Place, Place], ...]
+"""Places of the first stage, each with the place of the second that came from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class Trial:
     function: str
     sample: Sample
     tolerance: Tolerance = BY_DTYPE
-    links: tuple[tuple[Place, Place], ...] = ()
+    links: Links = ()
     cache: Path | None = None
     everything: bool = False  # list all pairs
     interrupt: Interrupt | None = field(default=None, compare=False)  # only within this process
@@ -133,7 +135,7 @@ def compare(
     function: str = "",
     samples: Sequence[Sample] = _USUAL,
     tolerance: Tolerance = BY_DTYPE,
-    links: tuple[tuple[Place, Place], ...] = (),
+    links: Links = (),
     cache: Path | None = None,
     everything: bool = False,
     executor: Executor | None = None,
@@ -189,7 +191,7 @@ def verdict_of(trial: Trial) -> Verdict:
     return judged(runs[0], runs[1], str(trial.sample), trial.tolerance, links, trial.everything)
 
 
-def _resolved(trial: Trial) -> Links:
+def _resolved(trial: Trial) -> Origins:
     """The links as bindings. Places number the bindings of each function in text order."""
     if not trial.links:
         return {}
@@ -205,7 +207,7 @@ def _resolved(trial: Trial) -> Links:
     }
 
 
-def links_between(snapshots: Sequence[Snapshot], i: int, j: int) -> tuple[tuple[Place, Place], ...]:
+def links_between(snapshots: Sequence[Snapshot], i: int, j: int) -> Links:
     """The recorded provenance between stages `i` and `j` of a session, for bindings that are not the same object."""
     origin: dict[e.Binding, e.Binding] = {}
     for snapshot in snapshots[i + 1 : j + 1]:
@@ -253,7 +255,7 @@ def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tupl
 
 
 def judged(
-    a: Recording, b: Recording, sample: str, tolerance: Tolerance, links: Links, everything: bool = False
+    a: Recording, b: Recording, sample: str, tolerance: Tolerance, links: Origins, everything: bool = False
 ) -> Verdict:
     """The verdict on two recorded runs."""
     reason, results = outcome(a, b, tolerance)

@@ -20,7 +20,7 @@ from relax_explorer.core.session.difference import Tolerance, distance, is_float
 from relax_explorer.core.session.pairing import common_run
 from relax_explorer.core.session.recording import Production
 
-Links = Mapping[e.Binding, e.Binding]
+Origins = Mapping[e.Binding, e.Binding]
 """Maps a binding of the new side to the binding that it came from, where that is recorded."""
 
 _NEAR = 8  # candidates with nearly equal sums that are compared element by element
@@ -37,7 +37,7 @@ class Match:
 
 
 def counterparts(
-    a: Sequence[Production], b: Sequence[Production], links: Links, tolerance: Tolerance
+    a: Sequence[Production], b: Sequence[Production], links: Origins, tolerance: Tolerance
 ) -> list[Match]:
     """The matches in the order of the new run, then the values that only the old run has."""
     known = _Known(tolerance)
@@ -62,7 +62,7 @@ def counterparts(
     return [*matches, *[Match(i, None, False, "") for i in range(len(a)) if i not in taken]]
 
 
-def _origins(a: Iterable[Production], links: Links) -> Callable[[Production], Hashable]:
+def _origins(a: Iterable[Production], links: Origins) -> Callable[[Production], Hashable]:
     known = {item.binding for item in a}
 
     def origin(item: Production) -> Hashable:
@@ -163,7 +163,7 @@ class _Search:
         """Match a value too whose copy is matched: a lowered program fills a tensor, and names it afterwards."""
         for j, (i, _) in list(self.found.items()):
             item = self.b[j]
-            if item.operation == "copy" and len(item.reads) == 1 and item.reads[0] >= 0:
+            if item.operation in ("copy", "Tuple") and len(item.reads) == 1 and item.reads[0] >= 0:
                 source = item.reads[0]
                 if source not in self.found and labels[source] == labels[j]:
                     self.found[source] = i, "copy"

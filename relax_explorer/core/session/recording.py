@@ -85,8 +85,7 @@ def finished(
     recording, arguments = Recording(), _copied(tuple(args))
     try:
         machine = Machine(normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt)
-        while not machine.done:
-            machine.step()
+        machine.run()
     except Cancelled:
         raise
     except Failure as failure:

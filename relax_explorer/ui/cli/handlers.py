@@ -14,6 +14,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.comparing import bisect, compare, validate
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.run import run
@@ -252,6 +253,9 @@ HANDLERS: dict[str, Callable[..., int]] = {
     "run": _renamed(run),
     "debug": _renamed(debug),
     "diff": diff,
+    "compare": _renamed(compare),
+    "bisect": _renamed(bisect),
+    "validate": _renamed(validate),
     "graph": _renamed(graph),
     "who": who,
     "passes": passes,

@@ -155,27 +155,38 @@ def run_inputs(
     fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float
 ) -> list[Any]:
     """The inputs of the options `--input` and `--shape`. Made-up ones are noted on standard error."""
-    if not 0 <= gigabytes < 1 << 20:  # also refuses NaN
-        raise click.UsageError("--max-input takes a number of GiB from 0 on")
-    most = int(gigabytes * (1 << 30))
+    most = most_bytes(gigabytes)
     if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
         if shape:
             raise click.UsageError("--shape has no effect with an .npz: its arrays have fixed lengths")
         return from_npz(fn, sources[0], most)
-    sources_by_name: dict[str, str] = {}
-    for number, source in enumerate(sources):
-        name, equals, value = source.partition("=")
-        key = name if equals else str(number)
-        if key in sources_by_name:
-            raise click.UsageError(f"--input gives {key!r} twice")
-        sources_by_name[key] = value if equals else source
-    values, made_up = made_inputs(fn, sources_by_name, _lengths(shape), most=most)
+    values, made_up = made_inputs(fn, sources_by_name(sources), lengths_given(shape), most=most)
     if made_up:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values
 
 
-def _lengths(pairs: tuple[str, ...]) -> dict[str, int]:
+def most_bytes(gigabytes: float) -> int:
+    """The limit of `--max-input` in bytes."""
+    if not 0 <= gigabytes < 1 << 20:  # also refuses NaN
+        raise click.UsageError("--max-input takes a number of GiB from 0 on")
+    return int(gigabytes * (1 << 30))
+
+
+def sources_by_name(sources: tuple[str, ...]) -> dict[str, str]:
+    """The sources of `--input` by the name or number of their parameter."""
+    found: dict[str, str] = {}
+    for number, source in enumerate(sources):
+        name, equals, value = source.partition("=")
+        key = name if equals else str(number)
+        if key in found:
+            raise click.UsageError(f"--input gives {key!r} twice")
+        found[key] = value if equals else source
+    return found
+
+
+def lengths_given(pairs: tuple[str, ...]) -> dict[str, int]:
+    """The lengths of `--shape` by shape variable."""
     lengths = {}
     for pair in pairs:
         name, _, value = pair.partition("=")

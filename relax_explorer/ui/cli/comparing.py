@@ -1,0 +1,245 @@
+"""`compare`, `bisect` and `validate`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.session.arrays import read_arrays
+from relax_explorer.core.session.bisect import Attempt, LeftOut, first_failing, left_out
+from relax_explorer.core.session.compare import Comparison, against, links_between
+from relax_explorer.core.session.compare import compare as compare_stages
+from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput, WellFormed
+from relax_explorer.core.session.validate import validate as validate_stages
+from relax_explorer.ui import directories
+from relax_explorer.ui.cli import comparison_output as shown
+from relax_explorer.ui.cli import output, trials
+from relax_explorer.ui.cli.interruptible import interruptible
+
+_RESULT = re.compile(r"out[0-9]{1,9}")
+
+
+def compare(
+    a: str, b: str | None, passes: str | None, func: str | None, ref: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
+    samples: int | None, rtol: float | None, atol: float | None, max_input: float, all: bool, workers: int | None, scheduler: str | None,
+    format: str,
+) -> int:  # fmt: skip
+    """Compare two programs, or one with recorded values."""
+    allowed = trials.tolerance(rtol, atol)
+    if ref is not None:
+        if b is not None or workers is not None or scheduler is not None:
+            raise click.UsageError("--ref compares A alone, in this process")
+        path, name = trials.place(a)
+        build = trials.build(path, passes)
+        stage = build.stage(name, -1)
+        function = trials.function_name(stage, func)
+        sample = trials.samples(stage, function, input_, shape, samples, max_input)[0]
+        values = read_arrays(ref)
+        result = interruptible(
+            lambda interrupt: against(
+                stage, function, sample, values, allowed, directories.kernel_cache(), interrupt
+            )
+        )
+        result = replace(result, a=ref, b=build.title(stage))
+        if not any(verdict.results or verdict.pairs for verdict in result.verdicts) and result.equal:
+            raise click.UsageError(
+                f"no entry of {ref} is called like a result (out0) or a variable of {function}"
+            )
+    else:
+        result = _compared(
+            a, b, passes, func, (input_, shape, samples, max_input), allowed, all, (workers, scheduler)
+        )
+    shown.print_comparison(result, format, all)
+    if not result.equal:
+        return output.FOUND
+    return output.OK if result.ran else output.CANNOT
+
+
+def _compared(
+    a: str, b: str | None, passes: str | None, func: str | None, choice: tuple[Any, ...], allowed: Any, everything: bool,
+    where: tuple[int | None, str | None],
+) -> Comparison:  # fmt: skip
+    """Compare two stages of one build, or of two."""
+    (path, name), (other, its_name) = trials.place(a), trials.place(b if b is not None else a)
+    one = b is None or (other == path and path != "-")
+    left = trials.build(path, passes if one or name is not None else None)
+    if b is None and len(left.stages) == 1:
+        raise click.UsageError("compare takes a second program, --passes, or --ref")
+    right = left if one else trials.build(other, passes)
+    first = left.stage(name, 0 if one or left.session is not None else -1)
+    second = right.stage(its_name if b is not None else None, -1)
+    links: Links = ()
+    if one and left.session is not None and first.number <= second.number:
+        links = links_between(left.session.stages, first.number, second.number)
+    function = trials.function_name(first, func)
+    chosen = trials.samples(first, function, *choice)
+    cache = directories.kernel_cache()
+
+    def work(interrupt: Interrupt) -> Comparison:
+        with trials.executor(*where) as executor:
+            return compare_stages(
+                first, second, function, chosen, allowed, links, cache, everything, executor, interrupt
+            )
+
+    result: Comparison = interruptible(work)
+    return replace(result, a=left.title(first), b=right.title(second))
+
+
+@dataclass(frozen=True)
+class CommandTest:
+    """A command that gets a stage as a file, in place of `{}` or as its last word. It holds if the command exits with 0."""
+
+    words: tuple[str, ...]
+
+    def __call__(self, stage: Stage) -> str:
+        """Why the command failed."""
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".py", encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.write(stage.text)
+            file.flush()
+            words = [file.name if word == "{}" else word for word in self.words]
+            if "{}" not in self.words:
+                words.append(file.name)
+            try:
+                done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            except OSError as error:
+                raise click.UsageError(f"{self.words[0]} can't be run: {error.strerror or error}") from None
+        if done.returncode == 0:
+            return ""
+        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().split("\n")[-1]
+        return f"{self.words[0]} exited with {done.returncode}{': ' if said else ''}{said[:200]}"
+
+
+def bisect(
+    input: str, command: tuple[str, ...], passes: str | None, func: str | None, test: str, ref: str | None, input_: tuple[str, ...],
+    shape: tuple[str, ...], samples: int | None, rtol: float | None, atol: float | None, max_input: float, workers: int | None,
+    scheduler: str | None, profile: str, format: str,
+) -> int:  # fmt: skip
+    """Find the first stage that fails a test."""
+    build = trials.build(input, passes)
+    if len(build.stages) == 1:
+        raise click.UsageError("bisect takes --passes, or a folder or file with several stages")
+    allowed = trials.tolerance(rtol, atol)
+    first = build.stages[0]
+    runs = test in ("same-output", "no-nan") and not command
+    function = trials.function_name(first, func) if runs else ""
+    chosen = trials.samples(first, function, input_, shape, samples, max_input) if runs else ()
+    cache = directories.kernel_cache()
+    results = _reference(ref) if ref is not None else ()
+
+    def work(interrupt: Interrupt) -> shown.Bisection:
+        with trials.executor(workers, scheduler) as executor:
+            tests: dict[str, Predicate] = {
+                "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
+                "no-nan": NoNan(first, function, chosen, cache),
+                "well-formed": WellFormed(profile),
+            }
+            predicate = CommandTest(command) if command else tests[test]
+            return _bisected(build, predicate, command or (test,), executor, interrupt)
+
+    found = interruptible(work)
+    shown.print_bisection(found, format)
+    return output.OK if found.failed is None else output.FOUND
+
+
+def _reference(path: str) -> tuple[tuple[str, Any], ...]:
+    """The recorded results of a file, in order."""
+    found = {key: value for key, value in read_arrays(path).items() if _RESULT.fullmatch(key)}
+    if sorted(found) != sorted(f"out{n}" for n in range(len(found))) or not found:
+        raise click.UsageError(f"{path} has no results out0, out1, …")
+    return tuple([(f"out{n}", found[f"out{n}"]) for n in range(len(found))])
+
+
+def _bisected(
+    build: trials.Build,
+    predicate: Predicate,
+    test: tuple[str, ...],
+    executor: Executor | None,
+    interrupt: Interrupt,
+) -> shown.Bisection:
+    """Test the stages; for the first failing one find the passes to leave out, and the binding that is wrong."""
+    session = build.session
+    stages = build.stages
+    if session is not None:
+        stages = [stage for stage, item in zip(stages, session.stages, strict=True) if item.changed]
+    attempts = first_failing(stages, predicate, executor)
+    failed = attempts[-1] if attempts[-1].reason else None
+    out: LeftOut | None = None
+    if failed is not None and failed.number > 0 and session is not None:
+        changing = [item.number - 1 for item in session.stages[1:] if item.changed]
+        changing.sort(key=lambda number: (number != failed.number - 1, -number))
+        names = [str(step) for step in session.pipeline]
+        out = left_out(stages[0], names, changing, predicate, executor)
+    comparison = None
+    if failed is not None and len(attempts) > 1:
+        pair = (stages[len(attempts) - 2], stages[len(attempts) - 1])
+        comparison = _binding(build, predicate, failed, pair, interrupt)
+    place = None
+    if failed is not None and isinstance(predicate, NoNan):
+        found = predicate.first_nan(stages[len(attempts) - 1])
+        place = found[0] if found is not None else None
+    return shown.Bisection(
+        build.path, " ".join(test), tuple(attempts), out, session is not None, comparison, place
+    )
+
+
+def _binding(
+    build: trials.Build,
+    predicate: Predicate,
+    failed: Attempt,
+    pair: tuple[Stage, Stage],
+    interrupt: Interrupt,
+) -> Comparison | None:
+    """The comparison of the last good stage with the first wrong one, on the samples of the test."""
+    if not isinstance(predicate, SameOutput):
+        return None
+    links: Links = ()
+    if build.session is not None:
+        links = links_between(build.session.stages, pair[0].number, failed.number)
+    result = compare_stages(
+        *pair,
+        predicate.function,
+        predicate.samples,
+        predicate.tolerance,
+        links,
+        predicate.cache,
+        interrupt=interrupt,
+    )
+    return replace(result, a=build.title(pair[0]), b=build.title(pair[1]))
+
+
+def validate(
+    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], samples: int | None,
+    rtol: float | None, atol: float | None, max_input: float, workers: int | None, scheduler: str | None, format: str,
+) -> int:  # fmt: skip
+    """Run every stage against the first one."""
+    build = trials.build(input, passes)
+    if len(build.stages) == 1:
+        raise click.UsageError("validate takes --passes, or a folder or file with several stages")
+    allowed = trials.tolerance(rtol, atol)
+    function = trials.function_name(build.stages[0], func)
+    chosen = trials.samples(build.stages[0], function, input_, shape, samples, max_input)
+    stages = build.stages
+    if build.session is not None:
+        stages = [stage for stage, item in zip(stages, build.session.stages, strict=True) if item.changed]
+
+    def work(interrupt: Interrupt) -> Any:
+        with trials.executor(workers, scheduler) as executor:
+            cache = directories.kernel_cache()
+            return validate_stages(stages, function, chosen, allowed, cache, executor, interrupt)
+
+    rows = interruptible(work)
+    shown.print_validation(rows, build.title(stages[0]), [str(sample) for sample in chosen], allowed, format)
+    if any(not row.equal for row in rows):
+        return output.FOUND
+    ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)
+    return output.OK if ran else output.CANNOT

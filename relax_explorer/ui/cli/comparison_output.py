@@ -1,0 +1,224 @@
+"""Print comparisons, bisections and validations as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from relax_explorer.core.session.bisect import Attempt, LeftOut
+from relax_explorer.core.session.compare import Comparison, Pairing, Side, Verdict
+from relax_explorer.core.session.difference import Delta, Tolerance
+from relax_explorer.core.session.validate import Row
+from relax_explorer.ui.cli import output
+from relax_explorer.viz.visible import fit, visible
+
+_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """The result of a bisection: the tested stages, the passes to leave out, and the binding that is wrong."""
+
+    input: str
+    test: str
+    attempts: tuple[Attempt, ...]
+    left_out: LeftOut | None
+    has_passes: bool
+    comparison: Comparison | None
+    place: Side | None  # of a NaN
+
+    @property
+    def failed(self) -> Attempt | None:
+        """The first failing stage."""
+        return self.attempts[-1] if self.attempts[-1].reason else None
+
+
+def print_comparison(result: Comparison, style: str, everything: bool) -> None:
+    """Print a comparison, sample by sample."""
+    if style == "json":
+        content = asdict(result)
+        content["equal"] = result.equal
+        for row, verdict in zip(content["verdicts"], result.verdicts, strict=True):
+            row["equal"] = verdict.equal
+        output.say(output.document("compare", content))
+        return
+    output.say(f"A {visible(result.a, 200)}\nB {visible(result.b, 200)}\nfunction {result.function}")
+    for number, verdict in enumerate(result.verdicts):
+        output.say(
+            f"sample {number + 1} of {len(result.verdicts)} ({visible(verdict.sample, 200)}): {_word(verdict)}"
+        )
+        for name, apart in verdict.results:
+            output.say(f"  {visible(name, 60)}: {distance_text(apart)}")
+        if everything:
+            for pair in verdict.pairs:
+                _say_pair(pair)
+        if not verdict.equal:
+            print_first(verdict)
+        if verdict.unkept:
+            output.say(f"  {verdict.unkept} values were beyond the memory limit and are not compared")
+    _say_bounds(result.verdicts)
+    if result.equal and not result.ran:
+        output.say("every run stopped, so nothing was compared", err=True)
+
+
+def _word(verdict: Verdict) -> str:
+    if not verdict.equal:
+        return f"DIFFERENT, {verdict.reason}"
+    if verdict.ran:
+        return "equal"
+    return f"both stop: {visible(verdict.stopped[0], 200)}"
+
+
+def print_first(verdict: Verdict) -> None:
+    """Print the first binding where the values part, with its operands."""
+    for letter, message in zip("AB", verdict.stopped, strict=True):
+        if message:
+            output.say(f"  {letter} stops: {visible(message, 300)}")
+    first = verdict.first
+    if first is None:
+        output.say("  no binding is known where the values part")
+        return
+    side = first.b or first.a
+    assert side is not None  # a pair has at least one side
+    where = f" of {side.function}" if side.function else ""
+    output.say(f"  first difference: {visible(side.name, 100)}{where}")
+    for mark, item in (("A", first.a), ("B", first.b)):
+        if item is not None and item.text:
+            line = f"{item.line}: " if item.line else ""
+            output.say(f"    {mark} {fit(f'{line}{visible(item.text, 400)}', _WIDTH - 6)}")
+    if first.delta is not None:
+        output.say(f"    {distance_text(first.delta)}")
+    for operand in verdict.operands:
+        _say_pair(operand, "    operand ")
+    for name in side.stale:
+        output.say(f"    operand {visible(name, 100)} was overwritten before this binding reads it")
+
+
+def _say_pair(pair: Pairing, indent: str = "  ") -> None:
+    names = [visible(item.name, 40) if item is not None else "-" for item in (pair.a, pair.b)]
+    text = names[0] if names[0] == names[1] else f"{names[0]} | {names[1]}"
+    if pair.delta is None:
+        state = "only in A" if pair.b is None else "only in B"
+    else:
+        state = distance_text(pair.delta)
+    output.say(f"{indent}{text}: {state}{f' [{pair.by}]' if pair.by else ''}")
+
+
+def distance_text(apart: Delta) -> str:
+    """The distance of two values in one or two lines."""
+    if apart.equal:
+        return f"equal, max |Δ| {apart.max_abs:.3g}" if apart.max_abs else "equal"
+    if apart.reason != "values":
+        return f"DIFFERENT, {visible(apart.reason, 200)}"
+    index = ", ".join(map(str, apart.index))
+    return (
+        f"DIFFERENT, max |Δ| {apart.max_abs:.3g}, {apart.max_ulp} ulp, cos {apart.cosine:.6f}; "
+        f"{apart.count} of {apart.size}, first [{index}]: A {apart.left}, B {apart.right}"
+    )
+
+
+def _say_bounds(verdicts: Sequence[Verdict]) -> None:
+    deltas = [apart for verdict in verdicts for _, apart in verdict.results]
+    deltas += [verdict.first.delta for verdict in verdicts if verdict.first and verdict.first.delta]
+    for bound in dict.fromkeys(apart.bound for apart in deltas if apart.bound):
+        output.say(f"bound: {bound}")
+
+
+def print_bisection(found: Bisection, style: str) -> None:
+    """Print the first failing stage, the passes to leave out and the wrong binding."""
+    if style == "json":
+        output.say(output.document("bisect", _bisection_json(found)))
+        return
+    output.say(f"{visible(found.input, 200)}: test {visible(found.test, 200)}")
+    for attempt in found.attempts:
+        state = "holds" if not attempt.reason else f"FAILS, {visible(attempt.reason, 300)}"
+        output.say(f"{attempt.number:3} {visible(attempt.made_by, 60)}: {state}")
+    failed = found.failed
+    if failed is None:
+        output.say("the test holds after every pass")
+        return
+    if len(found.attempts) == 1:
+        output.say("the test fails on the input already, before any pass")
+        return
+    output.say(f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number})")
+    _say_left_out(found)
+    if found.place is not None:
+        output.say(f"first NaN: {visible(found.place.text or found.place.name, 300)}")
+    verdict = found.comparison.first if found.comparison is not None else None
+    if found.comparison is not None and verdict is not None:
+        output.say(f"A {visible(found.comparison.a, 200)}\nB {visible(found.comparison.b, 200)}")
+        print_first(verdict)
+        _say_bounds((verdict,))
+    elif found.comparison is not None:
+        output.say(
+            "the stages before and after it agree within the tolerance: the error grew over several passes"
+        )
+
+
+def _say_left_out(found: Bisection) -> None:
+    if not found.has_passes:
+        output.say("passes to leave out: unknown, the stages were made before")
+    elif found.left_out is None:
+        output.say("passes to leave out: no set makes the test hold")
+    else:
+        names = ", ".join(f"{visible(name, 100)} ({number + 1})" for number, name in found.left_out.passes)
+        size = "the smallest set" if found.left_out.smallest else "none of them can be put back alone"
+        output.say(f"passes to leave out: {names} ({size})")
+
+
+def _bisection_json(found: Bisection) -> dict[str, Any]:
+    failed = found.failed
+    verdict = found.comparison.first if found.comparison is not None else None
+    out = found.left_out
+    return {
+        "input": found.input,
+        "test": found.test,
+        "holds": failed is None,
+        "first_bad": None if failed is None else asdict(failed),
+        "attempts": [asdict(attempt) for attempt in found.attempts],
+        "leave_out": None
+        if out is None
+        else {
+            "passes": [{"number": n + 1, "pass": name} for n, name in out.passes],
+            "smallest": out.smallest,
+        },
+        "first_nan": None if found.place is None else asdict(found.place),
+        "verdict": None if verdict is None else asdict(verdict),
+    }
+
+
+def print_validation(
+    rows: Sequence[Row], first: str, samples: Sequence[str], allowed: Tolerance, style: str
+) -> None:
+    """Print a table: one row for each stage, one column for each sample."""
+    if style == "json":
+        content = [{**asdict(row), "equal": row.equal} for row in rows]
+        output.say(output.document("validate", {"first": first, "samples": list(samples), "stages": content}))
+        return
+    output.say(f"against {visible(first, 200)}")
+    for number, sample in enumerate(samples):
+        output.say(f"sample {number + 1}: {visible(sample, 200)}")
+    width = max([len(row.made_by) for row in rows], default=0)
+    head = "".join(f"{f'sample {number + 1}':>13}" for number in range(len(samples)))
+    output.say(f"    {'stage':<{min(width, 30)}}{head}")
+    for row in rows:
+        cells = "".join(f"{_cell(cell.equal, cell.stopped, cell.max_abs):>13}" for cell in row.cells)
+        output.say(f"{row.number:3} {fit(visible(row.made_by, 60), 30):<{min(width, 30)}}{cells}")
+    for row in rows:
+        for cell in row.cells:
+            if cell.reason:
+                message = f": {visible(cell.stopped, 200)}" if cell.stopped else ""
+                output.say(
+                    f"stage {row.number} {visible(row.made_by, 60)} ({visible(cell.sample, 100)}): {cell.reason}{message}"
+                )
+    wrong = [row for row in rows if not row.equal]
+    output.say(f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first")
+    if allowed.rtol is None or allowed.atol is None:
+        output.say("bounds by dtype; float32: |Δ| ≤ 1e-4·|a| + 1e-5·median |a|", err=True)
+
+
+def _cell(equal: bool, stopped: str, most: float) -> str:
+    if not equal:
+        return "DIFFERENT"
+    return "both stop" if stopped else f"{most:.2g}"

@@ -1,0 +1,139 @@
+"""The options that `compare`, `bisect` and `validate` share: programs and stages, samples, tolerance, executors."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.codes import passes as pass_codes
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.compare import function_of
+from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.dumps import Stage, dumped, of_snapshots, stage_called
+from relax_explorer.core.session.samples import Sample, sampled
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui import directories
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.run import lengths_given, most_bytes, sources_by_name
+
+_MOST_SAMPLES = 1000
+_MOST_WORKERS = 512
+
+
+@dataclass(frozen=True)
+class Build:
+    """The stages of one input. A session made them, or they were dumped before."""
+
+    path: str
+    stages: list[Stage]
+    session: Session | None = None
+
+    def stage(self, name: str | None, default: int) -> Stage:
+        """The stage with this number or pass, else the one at the place `default`."""
+        if name is None:
+            return self.stages[default]
+        try:
+            return stage_called(self.stages, name)
+        except KeyError as error:
+            raise click.UsageError(f"{self.path}: {error.args[0]}") from None
+
+    def title(self, stage: Stage) -> str:
+        """The name of a stage in messages."""
+        return self.path if len(self.stages) == 1 else f"{self.path}@{stage.number} {stage.made_by}"
+
+
+def place(text: str) -> tuple[str, str | None]:
+    """Path and stage of `PATH@STAGE`. A file whose own name has an `@` is a path."""
+    path, at, stage = text.rpartition("@")
+    if not at or not path or Path(text).exists():
+        return text, None
+    return path, stage
+
+
+def build(path: str, passes: str | None) -> Build:
+    """The stages of a file after passes, of a folder of stages, or of a file with several stages."""
+    if path == "-":
+        stages = [Stage(0, "input", output.read(path), path)]
+    else:
+        stages = dumped(path)
+    if passes is None:
+        return Build(path, stages)
+    if len(stages) > 1:
+        raise click.UsageError(f"{path} has {len(stages)} stages already; --passes is for one program")
+    session = Session(stages[0].module, passes, path, directories.kernel_cache(), "tvm")
+    session.run_all()
+    errors = [item for item in session.stages[0].problems if item.is_error]
+    said = output.of_passes(session)
+    if errors or any(item.code is pass_codes.BAD_OPTION for item in said):
+        raise Failure(*errors, *said)
+    output.report(said)
+    return Build(path, of_snapshots(session.stages, path), session)
+
+
+def function_name(stage: Stage, func: str | None) -> str:
+    """The function to run: the given one, else the entry."""
+    name = func or stage.entry
+    function_of(stage.module, name)
+    return name
+
+
+def samples(
+    stage: Stage,
+    function: str,
+    sources: tuple[str, ...],
+    shape: tuple[str, ...],
+    count: int | None,
+    gigabytes: float,
+) -> tuple[Sample, ...]:
+    """The samples that the options choose."""
+    most = most_bytes(gigabytes)
+    if count is not None and not 1 <= count <= _MOST_SAMPLES:
+        raise click.UsageError(f"--samples takes a number from 1 to {_MOST_SAMPLES}")
+    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
+        if shape or count is not None:
+            raise click.UsageError("--shape and --samples have no effect with an .npz: its arrays are fixed")
+        return (Sample(file=sources[0], most=most),)
+    fn = function_of(normal_form_of(stage.module), function)
+    return sampled(fn, count, sources_by_name(sources), lengths_given(shape), most)
+
+
+def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
+    """The tolerance of `--rtol` and `--atol`."""
+    for name, value in (("--rtol", rtol), ("--atol", atol)):
+        if value is not None and not value >= 0:  # also refuses NaN
+            raise click.UsageError(f"{name} takes a number from 0 on")
+    return Tolerance(rtol, atol)
+
+
+@contextlib.contextmanager
+def executor(workers: int | None, scheduler: str | None) -> Iterator[Executor | None]:
+    """The executor of `--workers` or `--scheduler`; None without either."""
+    if workers is not None and scheduler is not None:
+        raise click.UsageError("--workers and --scheduler exclude each other")
+    if workers is not None:
+        if not 1 <= workers <= _MOST_WORKERS:
+            raise click.UsageError(f"--workers takes a number from 1 to {_MOST_WORKERS}")
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+            yield pool
+        return
+    if scheduler is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        text = "--scheduler needs dask.distributed: pip install 'relax-explorer[distributed]'"
+        raise click.UsageError(text) from None
+    try:
+        client = Client(None if scheduler == "local" else scheduler, timeout=10)
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--scheduler {scheduler}: {error}") from None
+    with client:
+        yield client.get_executor(pure=False)
