@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.interrupt import Cancelled
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.passes.pipeline import run, steps
 from relax_explorer.core.passes.properties import holding
-from relax_explorer.core.session.compare import mapped
-from relax_explorer.core.session.dumps import Stage
-from relax_explorer.core.session.predicates import Predicate
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.compare import Comparison, Side, compare, links_between, mapped
+from relax_explorer.core.session.dumps import Build, Stage, as_build
+from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput
+from relax_explorer.core.session.session import Session
 
 _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes approximate
 
@@ -36,6 +38,25 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Bisection:
+    """The tests of the stages in order; the last one is the first that failed, unless all hold.
+
+    `left_out` are passes to leave out, None if no set is known. `comparison` compares the first bad stage with the one before,
+    for the test of equal results; `place` is the first binding with NaN, for the test of NaN.
+    """
+
+    attempts: tuple[Attempt, ...]
+    left_out: LeftOut | None = None
+    comparison: Comparison | None = None
+    place: Side | None = None
+
+    @property
+    def failed(self) -> Attempt | None:
+        """The first failing stage."""
+        return self.attempts[-1] if self.attempts[-1].reason else None
+
+
+@dataclass(frozen=True, slots=True)
 class _Test:
     predicate: Predicate
     stage: Stage
@@ -48,6 +69,58 @@ class _Build:
     first: Stage
     passes: tuple[str, ...]
     predicate: Predicate
+
+
+def bisect(
+    source: Build | Session | Sequence[Stage | IRModule],
+    predicate: Predicate | None = None,
+    *,
+    executor: Executor | None = None,
+    interrupt: Interrupt | None = None,
+) -> Bisection:
+    """Find the first stage that fails a test, the passes to leave out, and the binding that is wrong.
+
+    Without `predicate`, every stage must give the results of the first one. An executor runs the tests side by side. Passes can
+    only be left out of a session.
+    """
+    build = as_build(source)
+    stages = build.changing()
+    test = SameOutput(stages[0], stages[0].entry) if predicate is None else predicate
+    attempts = first_failing(stages, test, executor)
+    failed = attempts[-1]
+    if not failed.reason or len(attempts) == 1:
+        return Bisection(tuple(attempts))
+    out = None
+    if build.snapshots:
+        changing = [item.number - 1 for item in build.snapshots[1:] if item.changed]
+        changing.sort(key=lambda number: (number != failed.number - 1, -number))
+        out = left_out(stages[0], build.passes, changing, test, executor)
+    before, bad = stages[len(attempts) - 2 : len(attempts)]
+    comparison = place = None
+    if isinstance(test, SameOutput):
+        comparison = _wrong_binding(build, test, before, bad, interrupt)
+    elif isinstance(test, NoNan):
+        found = test.first_nan(bad)
+        place = found[0] if found is not None else None
+    return Bisection(tuple(attempts), out, comparison, place)
+
+
+def _wrong_binding(
+    build: Build, test: SameOutput, before: Stage, bad: Stage, interrupt: Interrupt | None
+) -> Comparison:
+    """The comparison of the last good stage with the first bad one, on the samples of the test."""
+    links = links_between(build.snapshots, before.number, bad.number) if build.snapshots else ()
+    result = compare(
+        before,
+        bad,
+        test.function,
+        test.chosen,
+        test.tolerance,
+        links=links,
+        cache=test.cache,
+        interrupt=interrupt,
+    )
+    return replace(result, a=build.title(before), b=build.title(bad))
 
 
 def first_failing(

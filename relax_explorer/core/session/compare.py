@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from relax_explorer.core.check.normalize import normal_form_of
-from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
@@ -19,12 +17,11 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import binding_text
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
-from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.dumps import Stage, as_stage
 from relax_explorer.core.session.recording import Production, Recording, recorded
-from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.snapshot import Snapshot
 
-_USUAL = (Sample(),)
 Place = tuple[str, int]
 """A function and the number of a binding in it."""
 Links = tuple[tuple[Place, Place], ...]
@@ -130,25 +127,29 @@ class Trial:
 
 
 def compare(
-    a: Stage,
-    b: Stage,
+    a: Stage | IRModule,
+    b: Stage | IRModule,
     function: str = "",
-    samples: Sequence[Sample] = _USUAL,
+    samples: Sequence[Sample] | None = None,
     tolerance: Tolerance = BY_DTYPE,
+    *,
     links: Links = (),
     cache: Path | None = None,
     everything: bool = False,
     executor: Executor | None = None,
     interrupt: Interrupt | None = None,
 ) -> Comparison:
-    """Run `function` of both stages on equal inputs and compare results and bindings.
+    """Run `function` of both programs on equal inputs and compare results and bindings.
 
-    An executor runs the samples side by side; it gets the programs as text. Raises Failure if no inputs can be made.
+    Without `samples`, those of `samples_of`. `links` tell which binding came from which (`links_between`). `everything` lists
+    all pairs. An executor runs the samples side by side; it gets the programs as text. Raises Failure if no inputs can be made.
     """
-    name = function or a.entry
+    first, second = as_stage(a), as_stage(b, 1)
+    name = function or first.entry
+    chosen = samples_of(first.module, name) if samples is None else samples
     own = interrupt if executor is None else None
-    trials = [Trial(a, b, name, sample, tolerance, links, cache, everything, own) for sample in samples]
-    return Comparison(str(a), str(b), name, tuple(mapped(executor, verdict_of, trials)))
+    trials = [Trial(first, second, name, item, tolerance, links, cache, everything, own) for item in chosen]
+    return Comparison(str(first), str(second), name, tuple(mapped(executor, verdict_of, trials)))
 
 
 def mapped(executor: Executor | None, work: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
@@ -165,19 +166,9 @@ def mapped(executor: Executor | None, work: Callable[[Any], Any], tasks: Iterabl
             future.cancel()
 
 
-def function_of(module: IRModule, name: str) -> e.Function:
-    """The Relax function called `name`. Raises Failure if there is none."""
-    fn = module.functions.get(name)
-    if type(fn) is not e.Function:
-        has = ", ".join(module.relax_functions) or "none"
-        text = f"the module has no Relax function {name!r}"
-        raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {has}"))
-    return fn
-
-
 def inputs_of(stage: Stage, function: str, sample: Sample) -> list[Value]:
     """The inputs of a sample for a function of a stage."""
-    return sample.values(function_of(normal_form_of(stage.module), function))
+    return sample.values(function_of(stage.module, function))
 
 
 def verdict_of(trial: Trial) -> Verdict:

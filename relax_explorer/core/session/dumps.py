@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.parser import parse
@@ -56,9 +58,45 @@ class Stage:
         return Stage, (self.number, self.made_by, self.text, self.file)
 
 
-def of_snapshots(snapshots: Sequence[Snapshot], file: str) -> list[Stage]:
-    """The stages of a session."""
-    return [Stage(item.number, item.made_by, item.module, file) for item in snapshots]
+@dataclass(frozen=True)
+class Build:
+    """The stages of a build. If a session made them, with its snapshots and passes, so that passes can be left out."""
+
+    stages: tuple[Stage, ...]
+    path: str = ""
+    snapshots: tuple[Snapshot, ...] = ()
+    passes: tuple[str, ...] = ()
+
+    def changing(self) -> list[Stage]:
+        """The stages that differ from the one before, the first included."""
+        if not self.snapshots:
+            return list(self.stages)
+        return [stage for stage, item in zip(self.stages, self.snapshots, strict=True) if item.changed]
+
+    def title(self, stage: Stage) -> str:
+        """The name of a stage in messages."""
+        return self.path if len(self.stages) == 1 else f"{self.path}@{stage.number} {stage.made_by}"
+
+
+def built(session: Session) -> Build:
+    """The build of a session whose passes have run."""
+    stages = [Stage(item.number, item.made_by, item.module, session.filename) for item in session.stages]
+    passes = tuple(map(str, session.pipeline))
+    return Build(tuple(stages), session.filename, tuple(session.stages), passes)
+
+
+def as_build(source: Build | Session | Sequence[Stage | IRModule]) -> Build:
+    """A build, the one of a session, or one of modules in order."""
+    if isinstance(source, Build):
+        return source
+    if isinstance(source, Session):
+        return built(source)
+    return Build(tuple([as_stage(item, number) for number, item in enumerate(source)]))
+
+
+def as_stage(source: Stage | IRModule, number: int = 0) -> Stage:
+    """A stage, or a module as a stage."""
+    return source if isinstance(source, Stage) else Stage(number, f"module {number}", source)
 
 
 def dumped(path: str | Path) -> list[Stage]:

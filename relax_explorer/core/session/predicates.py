@@ -17,7 +17,7 @@ from relax_explorer.core.session.compare import Side, inputs_of, outcome, side_o
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
 from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.recording import Recording, finished, recorded
-from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.samples import Sample, samples_of
 
 Predicate = Callable[[Stage], str]
 
@@ -28,7 +28,7 @@ class SameOutput:
 
     first: Stage
     function: str
-    samples: Sequence[Sample]
+    samples: Sequence[Sample] | None = None
     tolerance: Tolerance = BY_DTYPE
     recorded: tuple[tuple[str, Any], ...] = ()
     cache: Path | None = None
@@ -36,7 +36,7 @@ class SameOutput:
 
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
-        for sample in self.samples:
+        for sample in self.chosen:
             values = inputs_of(self.first, self.function, sample)
             run = finished(stage.module, self.function, values, self.cache, self.interrupt)
             reason = (
@@ -45,6 +45,11 @@ class SameOutput:
             if reason:
                 return f"{reason} ({sample})"
         return ""
+
+    @property
+    def chosen(self) -> Sequence[Sample]:
+        """The samples, by default those of `samples_of`."""
+        return samples_of(self.first.module, self.function) if self.samples is None else self.samples
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The flag of an interrupt belongs to this process."""

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT
 from relax_explorer.core.session.inputs import free_lengths, from_npz, made_inputs
 
@@ -59,6 +63,30 @@ def sampled(
             for number in range(count)
         ]
     )
+
+
+def samples_of(
+    module: IRModule,
+    function: str,
+    count: int | None = None,
+    sources: Mapping[str, str] | None = None,
+    lengths: Mapping[str, int] | None = None,
+    most: int = INPUT_LIMIT,
+) -> tuple[Sample, ...]:
+    """`sampled` for a function of a module. Raises Failure if there is none."""
+    return sampled(function_of(module, function), count, sources, lengths, most)
+
+
+def function_of(module: IRModule, name: str) -> e.Function:
+    """The Relax function called `name`, in normal form. Raises Failure if there is none."""
+    fn = module.functions.get(name)
+    if type(fn) is not e.Function:
+        has = ", ".join(module.relax_functions) or "none"
+        text = f"the module has no Relax function {name!r}"
+        raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {has}"))
+    normal = normal_form_of(module).functions[name]
+    assert type(normal) is e.Function  # the normal form has the same functions
+    return normal
 
 
 def _lengths(free: list[str], number: int) -> list[tuple[str, int]]:

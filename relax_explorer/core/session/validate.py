@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.compare import Trial, inputs_of, mapped, outcome
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance
-from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.dumps import Build, Stage, as_build
 from relax_explorer.core.session.recording import Recording, finished
-from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.samples import Sample, samples_of
+from relax_explorer.core.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +47,28 @@ class Row:
 
 
 def validate(
-    stages: Sequence[Stage],
-    function: str,
-    samples: Sequence[Sample],
+    source: Build | Session | Sequence[Stage | IRModule],
+    function: str = "",
+    samples: Sequence[Sample] | None = None,
     tolerance: Tolerance = BY_DTYPE,
+    *,
     cache: Path | None = None,
     executor: Executor | None = None,
     interrupt: Interrupt | None = None,
 ) -> list[Row]:
-    """A row for each stage after the first. An executor runs stages and samples side by side."""
+    """A row for each stage after the first that changed something. An executor runs stages and samples side by side.
+
+    Without `samples`, those of `samples_of`.
+    """
+    stages = as_build(source).changing()
     later = stages[1:]
+    name = function or stages[0].entry
+    chosen = samples_of(stages[0].module, name) if samples is None else samples
     trials = [
         Trial(
             stages[0], stage, function, sample, tolerance, (), cache, False, None if executor else interrupt
         )
-        for sample in samples
+        for sample in chosen
         for stage in later
     ]
     first = _FirstRuns()

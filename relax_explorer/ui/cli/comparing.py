@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +12,9 @@ import click
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.arrays import read_arrays
-from relax_explorer.core.session.bisect import Attempt, LeftOut, first_failing, left_out
-from relax_explorer.core.session.compare import Comparison, against, links_between
+from relax_explorer.core.session.bisect import Bisection
+from relax_explorer.core.session.bisect import bisect as find
+from relax_explorer.core.session.compare import Comparison, Links, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput, WellFormed
@@ -39,7 +39,7 @@ def compare(
             raise click.UsageError("--ref compares A alone, in this process")
         path, name = trials.place(a)
         build = trials.build(path, passes)
-        stage = build.stage(name, -1)
+        stage = trials.chosen(build, name, -1)
         function = trials.function_name(stage, func)
         sample = trials.samples(stage, function, input_, shape, samples, max_input)[0]
         values = read_arrays(ref)
@@ -74,11 +74,11 @@ def _compared(
     if b is None and len(left.stages) == 1:
         raise click.UsageError("compare takes a second program, --passes, or --ref")
     right = left if one else trials.build(other, passes)
-    first = left.stage(name, 0 if one or left.session is not None else -1)
-    second = right.stage(its_name if b is not None else None, -1)
+    first = trials.chosen(left, name, 0 if one or left.snapshots else -1)
+    second = trials.chosen(right, its_name if b is not None else None, -1)
     links: Links = ()
-    if one and left.session is not None and first.number <= second.number:
-        links = links_between(left.session.stages, first.number, second.number)
+    if one and left.snapshots and first.number <= second.number:
+        links = links_between(left.snapshots, first.number, second.number)
     function = trials.function_name(first, func)
     chosen = trials.samples(first, function, *choice)
     cache = directories.kernel_cache()
@@ -86,7 +86,16 @@ def _compared(
     def work(interrupt: Interrupt) -> Comparison:
         with trials.executor(*where) as executor:
             return compare_stages(
-                first, second, function, chosen, allowed, links, cache, everything, executor, interrupt
+                first,
+                second,
+                function,
+                chosen,
+                allowed,
+                links=links,
+                cache=cache,
+                everything=everything,
+                executor=executor,
+                interrupt=interrupt,
             )
 
     result: Comparison = interruptible(work)
@@ -136,7 +145,7 @@ def bisect(
     cache = directories.kernel_cache()
     results = _reference(ref) if ref is not None else ()
 
-    def work(interrupt: Interrupt) -> shown.Bisection:
+    def work(interrupt: Interrupt) -> Bisection:
         with trials.executor(workers, scheduler) as executor:
             tests: dict[str, Predicate] = {
                 "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
@@ -144,10 +153,10 @@ def bisect(
                 "well-formed": WellFormed(profile),
             }
             predicate = CommandTest(command) if command else tests[test]
-            return _bisected(build, predicate, command or (test,), executor, interrupt)
+            return find(build, predicate, executor=executor, interrupt=interrupt)
 
     found = interruptible(work)
-    shown.print_bisection(found, format)
+    shown.print_bisection(found, input, " ".join(command or (test,)), bool(build.snapshots), format)
     return output.OK if found.failed is None else output.FOUND
 
 
@@ -157,64 +166,6 @@ def _reference(path: str) -> tuple[tuple[str, Any], ...]:
     if sorted(found) != sorted(f"out{n}" for n in range(len(found))) or not found:
         raise click.UsageError(f"{path} has no results out0, out1, …")
     return tuple([(f"out{n}", found[f"out{n}"]) for n in range(len(found))])
-
-
-def _bisected(
-    build: trials.Build,
-    predicate: Predicate,
-    test: tuple[str, ...],
-    executor: Executor | None,
-    interrupt: Interrupt,
-) -> shown.Bisection:
-    """Test the stages; for the first failing one find the passes to leave out, and the binding that is wrong."""
-    session = build.session
-    stages = build.stages
-    if session is not None:
-        stages = [stage for stage, item in zip(stages, session.stages, strict=True) if item.changed]
-    attempts = first_failing(stages, predicate, executor)
-    failed = attempts[-1] if attempts[-1].reason else None
-    out: LeftOut | None = None
-    if failed is not None and failed.number > 0 and session is not None:
-        changing = [item.number - 1 for item in session.stages[1:] if item.changed]
-        changing.sort(key=lambda number: (number != failed.number - 1, -number))
-        names = [str(step) for step in session.pipeline]
-        out = left_out(stages[0], names, changing, predicate, executor)
-    comparison = None
-    if failed is not None and len(attempts) > 1:
-        pair = (stages[len(attempts) - 2], stages[len(attempts) - 1])
-        comparison = _binding(build, predicate, failed, pair, interrupt)
-    place = None
-    if failed is not None and isinstance(predicate, NoNan):
-        found = predicate.first_nan(stages[len(attempts) - 1])
-        place = found[0] if found is not None else None
-    return shown.Bisection(
-        build.path, " ".join(test), tuple(attempts), out, session is not None, comparison, place
-    )
-
-
-def _binding(
-    build: trials.Build,
-    predicate: Predicate,
-    failed: Attempt,
-    pair: tuple[Stage, Stage],
-    interrupt: Interrupt,
-) -> Comparison | None:
-    """The comparison of the last good stage with the first wrong one, on the samples of the test."""
-    if not isinstance(predicate, SameOutput):
-        return None
-    links: Links = ()
-    if build.session is not None:
-        links = links_between(build.session.stages, pair[0].number, failed.number)
-    result = compare_stages(
-        *pair,
-        predicate.function,
-        predicate.samples,
-        predicate.tolerance,
-        links,
-        predicate.cache,
-        interrupt=interrupt,
-    )
-    return replace(result, a=build.title(pair[0]), b=build.title(pair[1]))
 
 
 def validate(
@@ -228,17 +179,18 @@ def validate(
     allowed = trials.tolerance(rtol, atol)
     function = trials.function_name(build.stages[0], func)
     chosen = trials.samples(build.stages[0], function, input_, shape, samples, max_input)
-    stages = build.stages
-    if build.session is not None:
-        stages = [stage for stage, item in zip(stages, build.session.stages, strict=True) if item.changed]
 
     def work(interrupt: Interrupt) -> Any:
         with trials.executor(workers, scheduler) as executor:
             cache = directories.kernel_cache()
-            return validate_stages(stages, function, chosen, allowed, cache, executor, interrupt)
+            return validate_stages(
+                build, function, chosen, allowed, cache=cache, executor=executor, interrupt=interrupt
+            )
 
     rows = interruptible(work)
-    shown.print_validation(rows, build.title(stages[0]), [str(sample) for sample in chosen], allowed, format)
+    shown.print_validation(
+        rows, build.title(build.stages[0]), [str(sample) for sample in chosen], allowed, format
+    )
     if any(not row.equal for row in rows):
         return output.FOUND
     ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
-from relax_explorer.core.session.bisect import Attempt, LeftOut
-from relax_explorer.core.session.compare import Comparison, Pairing, Side, Verdict
+from relax_explorer.core.session.bisect import Bisection
+from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
 from relax_explorer.core.session.difference import Delta, Tolerance
 from relax_explorer.core.session.validate import Row
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.visible import fit, visible
 
 _WIDTH = 80
-
-
-@dataclass(frozen=True)
-class Bisection:
-    """The result of a bisection: the tested stages, the passes to leave out, and the binding that is wrong."""
-
-    input: str
-    test: str
-    attempts: tuple[Attempt, ...]
-    left_out: LeftOut | None
-    has_passes: bool
-    comparison: Comparison | None
-    place: Side | None  # of a NaN
-
-    @property
-    def failed(self) -> Attempt | None:
-        """The first failing stage."""
-        return self.attempts[-1] if self.attempts[-1].reason else None
 
 
 def print_comparison(result: Comparison, style: str, everything: bool) -> None:
@@ -125,12 +107,12 @@ def _say_bounds(verdicts: Sequence[Verdict]) -> None:
         output.say(f"bound: {bound}")
 
 
-def print_bisection(found: Bisection, style: str) -> None:
+def print_bisection(found: Bisection, name: str, test: str, has_passes: bool, style: str) -> None:
     """Print the first failing stage, the passes to leave out and the wrong binding."""
     if style == "json":
-        output.say(output.document("bisect", _bisection_json(found)))
+        output.say(output.document("bisect", {"input": name, "test": test, **_bisection_json(found)}))
         return
-    output.say(f"{visible(found.input, 200)}: test {visible(found.test, 200)}")
+    output.say(f"{visible(name, 200)}: test {visible(test, 200)}")
     for attempt in found.attempts:
         state = "holds" if not attempt.reason else f"FAILS, {visible(attempt.reason, 300)}"
         output.say(f"{attempt.number:3} {visible(attempt.made_by, 60)}: {state}")
@@ -142,7 +124,7 @@ def print_bisection(found: Bisection, style: str) -> None:
         output.say("the test fails on the input already, before any pass")
         return
     output.say(f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number})")
-    _say_left_out(found)
+    _say_left_out(found, has_passes)
     if found.place is not None:
         output.say(f"first NaN: {visible(found.place.text or found.place.name, 300)}")
     verdict = found.comparison.first if found.comparison is not None else None
@@ -156,8 +138,8 @@ def print_bisection(found: Bisection, style: str) -> None:
         )
 
 
-def _say_left_out(found: Bisection) -> None:
-    if not found.has_passes:
+def _say_left_out(found: Bisection, has_passes: bool) -> None:
+    if not has_passes:
         output.say("passes to leave out: unknown, the stages were made before")
     elif found.left_out is None:
         output.say("passes to leave out: no set makes the test hold")
@@ -172,8 +154,6 @@ def _bisection_json(found: Bisection) -> dict[str, Any]:
     verdict = found.comparison.first if found.comparison is not None else None
     out = found.left_out
     return {
-        "input": found.input,
-        "test": found.test,
         "holds": failed is None,
         "first_bad": None if failed is None else asdict(failed),
         "attempts": [asdict(attempt) for attempt in found.attempts],

@@ -6,18 +6,15 @@ import contextlib
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.compare import function_of
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.dumps import Stage, dumped, of_snapshots, stage_called
-from relax_explorer.core.session.samples import Sample, sampled
+from relax_explorer.core.session.dumps import Build, Stage, built, dumped, stage_called
+from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
@@ -27,26 +24,14 @@ _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512
 
 
-@dataclass(frozen=True)
-class Build:
-    """The stages of one input. A session made them, or they were dumped before."""
-
-    path: str
-    stages: list[Stage]
-    session: Session | None = None
-
-    def stage(self, name: str | None, default: int) -> Stage:
-        """The stage with this number or pass, else the one at the place `default`."""
-        if name is None:
-            return self.stages[default]
-        try:
-            return stage_called(self.stages, name)
-        except KeyError as error:
-            raise click.UsageError(f"{self.path}: {error.args[0]}") from None
-
-    def title(self, stage: Stage) -> str:
-        """The name of a stage in messages."""
-        return self.path if len(self.stages) == 1 else f"{self.path}@{stage.number} {stage.made_by}"
+def chosen(build: Build, name: str | None, default: int) -> Stage:
+    """The stage with this number or pass, else the one at the place `default`."""
+    if name is None:
+        return build.stages[default]
+    try:
+        return stage_called(build.stages, name)
+    except KeyError as error:
+        raise click.UsageError(f"{build.path}: {error.args[0]}") from None
 
 
 def place(text: str) -> tuple[str, str | None]:
@@ -64,7 +49,7 @@ def build(path: str, passes: str | None) -> Build:
     else:
         stages = dumped(path)
     if passes is None:
-        return Build(path, stages)
+        return Build(tuple(stages), path)
     if len(stages) > 1:
         raise click.UsageError(f"{path} has {len(stages)} stages already; --passes is for one program")
     session = Session(stages[0].module, passes, path, directories.kernel_cache(), "tvm")
@@ -74,7 +59,7 @@ def build(path: str, passes: str | None) -> Build:
     if errors or any(item.code is pass_codes.BAD_OPTION for item in said):
         raise Failure(*errors, *said)
     output.report(said)
-    return Build(path, of_snapshots(session.stages, path), session)
+    return built(session)
 
 
 def function_name(stage: Stage, func: str | None) -> str:
@@ -100,8 +85,7 @@ def samples(
         if shape or count is not None:
             raise click.UsageError("--shape and --samples have no effect with an .npz: its arrays are fixed")
         return (Sample(file=sources[0], most=most),)
-    fn = function_of(normal_form_of(stage.module), function)
-    return sampled(fn, count, sources_by_name(sources), lengths_given(shape), most)
+    return samples_of(stage.module, function, count, sources_by_name(sources), lengths_given(shape), most)
 
 
 def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
