@@ -9,7 +9,7 @@ from itertools import combinations
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.passes.pipeline import run, steps
+from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.compare import Comparison, Side, compare, links_between, mapped
@@ -67,7 +67,7 @@ class _Build:
     """The work of building without some passes and testing the result."""
 
     first: Stage
-    passes: tuple[str, ...]
+    passes: tuple[Step | str, ...]  # names for other processes
     predicate: Predicate
 
 
@@ -150,7 +150,7 @@ def _tested(test: _Test) -> str:
 
 def left_out(
     first: Stage,
-    passes: Sequence[str],
+    passes: Sequence[Step],
     changing: Sequence[int],
     predicate: Predicate,
     executor: Executor | None = None,
@@ -161,9 +161,11 @@ def left_out(
     one, larger ones by delta debugging.
     """
 
+    sendable: list[Step | str] = [*passes] if executor is None else [*map(str, passes)]
+
     def hold(sets: Sequence[Sequence[int]]) -> Sequence[int] | None:
         tasks = [
-            _Build(first, tuple([name for n, name in enumerate(passes) if n not in out]), predicate)
+            _Build(first, tuple([step for n, step in enumerate(sendable) if n not in out]), predicate)
             for out in sets
         ]
         results = mapped(executor, _holds, tasks)
@@ -181,7 +183,7 @@ def left_out(
             smallest = len(found) <= 3 and len(pairs) <= _MOST_PAIRS
     if found is None:
         return None
-    return LeftOut(tuple([(number, passes[number]) for number in sorted(found)]), smallest)
+    return LeftOut(tuple([(number, str(passes[number])) for number in sorted(found)]), smallest)
 
 
 def _reduced(out: list[int], hold: Callable[[Sequence[Sequence[int]]], Sequence[int] | None]) -> list[int]:

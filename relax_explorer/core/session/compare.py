@@ -15,6 +15,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import binding_text
+from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
 from relax_explorer.core.session.dumps import Stage, as_stage
@@ -286,11 +287,12 @@ class _Report:
     def first(self) -> tuple[Pairing | None, tuple[Pairing, ...]]:
         """The first pair that differs among the values that the wrong result depends on, and its operands in B."""
         wrong = self._wrong()
-        paired = [number for number in wrong if self.of_b[number].a is not None]
-        if paired or wrong:
-            match = self.of_b[min(paired or wrong)]
-            assert match.b is not None  # it comes from `of_b`
-            return self.pairing(match), self._operands(self.b.productions[match.b].reads)
+        for number in wrong:
+            pair = self.pairing(self.of_b[number])
+            if pair.a is not None and not pair.equal:
+                return pair, self._operands(self.b.productions[number].reads)
+        if wrong:
+            return self.pairing(self.of_b[wrong[0]]), self._operands(self.b.productions[wrong[0]].reads)
         if self.b.failure is not None and self.b.last is not None:
             return Pairing(None, _of_binding(self.b.last), None, "stopped"), self._operands(self.b.last_reads)
         if self.a.failure is not None and self.a.last is not None:
@@ -348,6 +350,11 @@ def _of_binding(binding: e.Binding) -> Side:
     return Side("", name, "", binding_text(binding), span.line if span is not None else 0)
 
 
+def _as(stored: Value, value: Value) -> Value:
+    """A stored value in the dtype of another: files keep dtypes unknown to numpy as raw bytes."""
+    return read_as(stored, getattr(value, "dtype", None))
+
+
 def against(
     stage: Stage, function: str, sample: Sample, values: Mapping[str, Value], tolerance: Tolerance, cache: Path | None = None,
     interrupt: Interrupt | None = None,
@@ -359,11 +366,11 @@ def against(
     pairs = []
     for item in run.productions:
         if last.get(item.name) is item:
-            apart = delta(values[item.name], item.value, tolerance)
+            apart = delta(_as(values[item.name], item.value), item.value, tolerance)
             pairs.append((item, Pairing(Side("", item.name, "recorded"), side_of(item), apart, "name")))
     results = [] if run.failure is not None else list(leaves_of(run.result))
     found = [
-        (f"out{n}", delta(values[f"out{n}"], value, tolerance))
+        (f"out{n}", delta(_as(values[f"out{n}"], value), value, tolerance))
         for n, value in enumerate(results)
         if f"out{n}" in values
     ]

@@ -6,6 +6,7 @@ values that differ are paired: by provenance, else by name, else by operation an
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -245,7 +246,7 @@ class _Known:
         total, margin = float(weights @ finite), float(weights @ allowed.reshape(-1)) * 1.01
         group = self._groups.setdefault((array.dtype.name, array.shape), [])
         place = bisect_left(group, (total - margin,))
-        near = group[place : bisect_left(group, (total + margin, 0), place)]
+        near = group[place : bisect_left(group, (total + margin, math.inf), place)]
         near.sort(key=lambda entry: abs(entry[0] - total))
         for _, number, known in near[:_NEAR]:
             if not (distance(known.astype(np.float64), numbers) > allowed).any():

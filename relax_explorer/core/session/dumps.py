@@ -11,6 +11,7 @@ from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -65,7 +66,7 @@ class Build:
     stages: tuple[Stage, ...]
     path: str = ""
     snapshots: tuple[Snapshot, ...] = ()
-    passes: tuple[str, ...] = ()
+    passes: tuple[Step, ...] = ()
 
     def changing(self) -> list[Stage]:
         """The stages that differ from the one before, the first included."""
@@ -81,8 +82,7 @@ class Build:
 def built(session: Session) -> Build:
     """The build of a session whose passes have run."""
     stages = [Stage(item.number, item.made_by, item.module, session.filename) for item in session.stages]
-    passes = tuple(map(str, session.pipeline))
-    return Build(tuple(stages), session.filename, tuple(session.stages), passes)
+    return Build(tuple(stages), session.filename, tuple(session.stages), tuple(session.pipeline))
 
 
 def as_build(source: Build | Session | Sequence[Stage | IRModule]) -> Build:

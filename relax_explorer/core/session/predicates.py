@@ -13,6 +13,7 @@ from relax_explorer.core import check as rules
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value
+from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.compare import Side, inputs_of, outcome, side_of
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
 from relax_explorer.core.session.dumps import Stage
@@ -24,7 +25,10 @@ Predicate = Callable[[Stage], str]
 
 @dataclass(frozen=True)
 class SameOutput:
-    """The stage gives the results of `first` on every sample, or the recorded results `out0`, `out1`, … in `recorded`."""
+    """The stage gives the results of `first` on every sample, or the recorded results `out0`, `out1`, … in `recorded`.
+
+    It fails if the program stops on every sample, because then nothing is known about its results.
+    """
 
     first: Stage
     function: str
@@ -36,7 +40,9 @@ class SameOutput:
 
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
-        for sample in self.chosen:
+        stops: list[str] = []
+        chosen = self.chosen
+        for sample in chosen:
             values = inputs_of(self.first, self.function, sample)
             run = finished(stage.module, self.function, values, self.cache, self.interrupt)
             reason = (
@@ -44,7 +50,8 @@ class SameOutput:
             )
             if reason:
                 return f"{reason} ({sample})"
-        return ""
+            stops += [run.failure.message] if run.failure is not None else []
+        return f"it stops on every sample: {stops[0]}" if stops and len(stops) == len(chosen) else ""
 
     @property
     def chosen(self) -> Sequence[Sample]:
@@ -70,12 +77,11 @@ class SameOutput:
         given = dict(self.recorded)
         if len(given) != len(results):
             return f"{len(results)} results, {len(given)} are recorded"
-        wrong = [
-            key
-            for key, value in given.items()
-            if not delta(value, results[int(key[3:])], self.tolerance).equal
-        ]
+        wrong = [key for key, value in given.items() if not self._equal(value, results[int(key[3:])])]
         return f"{', '.join(wrong)} differ{'s' * (len(wrong) == 1)}" if wrong else ""
+
+    def _equal(self, stored: Value, value: Value) -> bool:
+        return delta(read_as(stored, getattr(value, "dtype", None)), value, self.tolerance).equal
 
 
 def _with_message(reason: str, run: Recording) -> str:

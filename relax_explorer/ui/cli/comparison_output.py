@@ -35,7 +35,7 @@ def print_comparison(result: Comparison, style: str, everything: bool) -> None:
         if everything:
             for pair in verdict.pairs:
                 _say_pair(pair)
-        if not verdict.equal:
+        if verdict is result.first:
             print_first(verdict)
         if verdict.unkept:
             output.say(f"  {verdict.unkept} values were beyond the memory limit and are not compared")
