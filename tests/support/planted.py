@@ -5,6 +5,7 @@ A row replaces the first occurrence of a text after a place in one stage. Later 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,10 +29,13 @@ class Plant:
         return text[:place] + self.new + text[place + len(self.old) :]
 
     def write(self, folder: Path, stages: list[str]) -> None:
-        """Write these stages into a folder, one of them with the mistake."""
+        """Write these stages into a folder, one of them with the mistake.
+
+        An attribute that changes nothing is left out, so that the stages share their compiled kernels.
+        """
         for name in stages:
             text = self.text() if name == self.stage else (LLAMA / f"{name}.py").read_text()
-            (folder / f"{name}.py").write_text(text)
+            (folder / f"{name}.py").write_text(re.sub(r'"op_pattern": \d, ', "", text))
 
 
 def before(stage: str) -> str:

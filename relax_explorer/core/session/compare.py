@@ -297,7 +297,16 @@ class _Report:
             return Pairing(None, _of_binding(self.b.last), None, "stopped"), self._operands(self.b.last_reads)
         if self.a.failure is not None and self.a.last is not None:
             return Pairing(_of_binding(self.a.last), None, None, "stopped"), ()
-        return self._results(), ()
+        return self._by_name() or self._results(), ()
+
+    def _by_name(self) -> Pairing | None:
+        """The first variable of B that had another value in A, if every wrong value has an equal one elsewhere in A."""
+        named = {(item.function, item.name): item for item in reversed(self.a.productions)}
+        for item in self.b.productions:
+            before = named.get((item.function, item.name))
+            if before is not None and not (apart := delta(before.value, item.value, self.tolerance)).equal:
+                return Pairing(side_of(before), side_of(item), apart, "name")
+        return None
 
     def _wrong(self) -> list[int]:
         """Numbers in B of the values without an equal one in A, from which the results or the stop of B follow."""
@@ -305,9 +314,9 @@ class _Report:
         wrong = self._before(start)
         if wrong or self.b.failure is not None:
             return wrong
-        every = [n for n, match in self.of_b.items() if not match.equal and match.a is not None]
-        overwritten = {name for name in self.b.names}
-        return sorted(n for n in every if self.b.productions[n].name in overwritten)
+        inputs = set(self.b.names)
+        found = [self.b.productions[n] for n, match in self.of_b.items() if not match.equal]
+        return sorted([item.number for item in found if item.written and item.name in inputs])
 
     def _before(self, start: Iterable[int]) -> list[int]:
         seen: set[int] = set()

@@ -25,7 +25,7 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import operands
+from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT
@@ -246,7 +246,9 @@ class _Recorder:
         return number
 
     def _reads(self, value: e.Expr) -> tuple[int, ...]:
-        parts = [value] if isinstance(value, e.Var) else operands(value)
+        parts = [value] if isinstance(value, e.Var) else [*operands(value)]
+        if type(value) is e.If:
+            parts += [branch.body for branch in sequences(value)]  # one of them has run
         return tuple(dict.fromkeys(number for part in parts for number in self._of(part, self.sources[-1])))
 
     def _of(self, expr: e.Expr, sources: dict[e.Var, tuple[int, ...]]) -> tuple[int, ...]:

@@ -65,9 +65,7 @@ def validate(
     name = function or stages[0].entry
     chosen = samples_of(stages[0].module, name) if samples is None else samples
     trials = [
-        Trial(
-            stages[0], stage, function, sample, tolerance, (), cache, False, None if executor else interrupt
-        )
+        Trial(stages[0], stage, name, sample, tolerance, (), cache, False, None if executor else interrupt)
         for sample in chosen
         for stage in later
     ]
