@@ -164,7 +164,7 @@ def test_options_that_write_or_read_files_say_so() -> None:
             assert argument.kind in KINDS, f"{item.name} {argument.name}"
 
 
-KINDS = {"text", "int", "float", "flag", "choice", "names", "source", "target", "pair", "many"}
+KINDS = {"address", "text", "int", "float", "flag", "choice", "names", "source", "target", "pair", "many"}
 
 
 @pytest.mark.parametrize(

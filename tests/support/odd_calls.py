@@ -419,6 +419,73 @@ CALLS = tuple(
 0 passes --changing -
 2 run {plain} -p LegalizeOps{skip=nobody}
 2 show {plain} -p LegalizeOps{skip=nobody}
+0 compare {plain} {plain}
+1 compare {plain} {sized}
+2 compare {plain}
+2 compare {plain} {missing}
+2 compare {plain} {binary}
+2 compare {plain} {folder}
+2 compare {folder}
+2 compare {plain} -p Nobody
+2 compare {plain} {plain} --samples 0
+2 compare {plain} {plain} --samples {digits}
+2 compare {plain} {plain} --rtol nan
+2 compare {plain} {plain} --atol -1
+2 compare {plain} {plain} --workers 0
+2 compare {plain} {plain} --workers 2 --scheduler local
+2 compare {plain} {plain} --func nobody
+2 compare {kernel_only} {kernel_only}
+2 compare {any} {any}
+2 compare {broken} {plain}
+2 compare {problems} {plain}
+0 compare {plain}@0 {plain}@input
+2 compare {plain}@1 {plain}
+2 compare {plain}@-7 {plain}
+2 compare {plain}@ {plain}
+2 compare {plain}@{digits} {plain}
+2 compare @ {plain}
+2 compare {plain} --ref {one_npz}
+2 compare {plain} --ref {missing}
+2 compare {plain} --ref {cut_npz}
+1 compare {plain} --ref {odd_npz}
+2 compare {plain} --ref {one_npz} --workers 2
+2 compare {plain} {plain} --input {one_npz} --samples 2
+3 compare {plain} {plain} --input {bomb_npz}
+2 compare {sized} {sized} --shape k=2
+3 compare {sized} {sized} --max-input 0
+3 compare {endless} {endless}
+3 compare {surrogate} {surrogate}
+3 compare {long} {long}
+1 compare {tuple} {shape}
+1 compare {dtype_float8_e4m3fn} {dtype_bfloat16}
+0 compare {latin} {latin} --all
+0 compare {zero} {zero} --all --format json
+2 compare - -
+2 compare ∅ {plain}
+2 bisect {plain}
+0 bisect {plain} -p LegalizeOps --test well-formed
+0 bisect {plain} -p LegalizeOps --test no-nan
+2 bisect {plain} -p default --test nobody
+2 bisect {plain} -p LegalizeOps --ref {one_npz}
+1 bisect {plain} -p LegalizeOps --ref {odd_npz}
+2 bisect {folder}
+2 bisect {broken} -p default
+2 bisect {any} -p default
+1 bisect {endless} -p default
+2 bisect {plain} -p default -- {missing}
+2 bisect {plain} -p default -- {folder}
+2 bisect {plain} -p default -- ∅
+1 bisect {plain} -p default -- false
+0 bisect {plain} -p default -- true
+2 bisect {plain} -p LegalizeOps{nobody=1}
+2 bisect {kernel_only} -p default
+2 validate {plain}
+0 validate {plain} -p default
+0 validate {sized} -p default --samples 1 --format json
+2 validate {plain} -p nobody
+2 validate {folder}
+2 validate {kernel_only} -p default
+2 validate {plain} -p default --samples -1
 2 run {plain} -p DeadCodeElimination{errors=typo}
 2 opt {plain} -p DeadCodeElimination{errors=typo}
 """.strip().splitlines()

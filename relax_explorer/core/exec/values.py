@@ -184,7 +184,7 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
         return NULL
     if isinstance(info, s.PrimStructInfo) and type(value) is int and info.dtype not in (INT64, BOOL):
         return np.asarray(value, info.dtype.to_numpy())[()]
-    if isinstance(info, s.ShapeStructInfo) and isinstance(value, (tuple, list)):
+    if isinstance(info, s.ShapeStructInfo) and _are_lengths(value):
         return Shape(int(element) for element in value)
     if (
         isinstance(info, s.TupleStructInfo)
@@ -202,6 +202,10 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
         element_dtype = info.dtype.to_numpy() if info.dtype is not None else None
         return np.asarray(value, dtype=element_dtype)
     return value
+
+
+def _are_lengths(value: Value) -> bool:
+    return isinstance(value, (tuple, list)) and all(isinstance(item, (int, np.integer)) for item in value)
 
 
 def dtype_of(value: Value) -> DType | None:

@@ -141,11 +141,11 @@ def first_failing(
 
 def _tested(test: _Test) -> str:
     try:
-        return test.predicate(test.stage)
-    except Cancelled:
-        raise
-    except Failure as failure:
-        return failure.diagnostics[0].message
+        _ = test.stage.module
+    except Failure as failure:  # its text is no program
+        problem = failure.diagnostics[0]
+        return f"{problem.code}: {problem.message}"
+    return test.predicate(test.stage)
 
 
 def left_out(

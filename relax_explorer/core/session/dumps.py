@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ def dumped(path: str | Path) -> list[Stage]:
     Raises Failure for a folder without such files, and for a file that cannot be read.
     """
     place = Path(path)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         return split_stages(read_text(place), str(path))
     found = [(hit, name) for name in place.iterdir() if (hit := _FILE.fullmatch(name.name))]
     if not found:
@@ -145,7 +146,7 @@ def stage_called(stages: Sequence[Stage], name: str) -> Stage:
     if re.fullmatch(r"-[0-9]{1,9}", name) and int(name) >= -len(stages):
         return stages[int(name)]
     for stage in reversed(stages):
-        if stage.made_by == name or (name.isdecimal() and stage.number == int(name)):
+        if stage.made_by == name or (name.lstrip("0") or name[:1]) == str(stage.number):
             return stage
     has = ", ".join(map(str, stages[:20]))
     raise KeyError(f"no stage {name!r}; there are {has}{' …' if len(stages) > 20 else ''}")

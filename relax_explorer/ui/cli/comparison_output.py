@@ -192,6 +192,9 @@ def print_validation(
                 output.say(
                     f"stage {row.number} {visible(row.made_by, 60)} ({visible(cell.sample, 100)}): {cell.reason}{message}"
                 )
+    if not rows:
+        output.say("no pass changes the program")
+        return
     wrong = [row for row in rows if not row.equal]
     output.say(f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first")
     if allowed.rtol is None or allowed.atol is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from pathlib import Path
 
 import click
 
@@ -37,7 +37,7 @@ def chosen(build: Build, name: str | None, default: int) -> Stage:
 def place(text: str) -> tuple[str, str | None]:
     """Path and stage of `PATH@STAGE`. A file whose own name has an `@` is a path."""
     path, at, stage = text.rpartition("@")
-    if not at or not path or Path(text).exists():
+    if not at or not path or os.path.exists(text):  # also for a name that no file can have
         return text, None
     return path, stage
 
