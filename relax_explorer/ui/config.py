@@ -30,10 +30,11 @@ class BadConfig(Exception):
 
 @dataclass(slots=True)
 class _Reader:
-    """Merges the settings files. `personal` options cannot be set by project files."""
+    """Merges the settings files. `personal` options cannot be set by project files, `code` options by no file."""
 
     options: dict[str, set[str]]
     personal: set[str]
+    code: set[str]
     kinds: dict[tuple[str, str], str]
     merged: Settings
     remarks: list[str]
@@ -63,6 +64,10 @@ class _Reader:
             option_names = {key for known in self.options.values() for key in known} | self.options.keys()
             inside = {f"{command}.{key}" for command, known in self.options.items() for key in known}
             self.remarks.append(_unknown(path, written, inside if "." in written else option_names))
+        elif _key(name) in self.code:
+            self.remarks.append(
+                f"{path}: setting {written!r} is ignored: no settings file chooses code to execute; type the option"
+            )
         elif is_project and _key(name) in self.personal:
             self.remarks.append(
                 f"{path}: setting {written!r} is ignored: a file found in a folder does not choose paths; "
@@ -81,8 +86,9 @@ def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str
     """
     options = {item.name: {a.key for a in item.arguments if not a.positional} for item in COMMANDS}
     personal = {a.key for item in COMMANDS for a in item.arguments if a.is_personal}
+    code = {a.key for item in COMMANDS for a in item.arguments if a.is_code}
     kinds = {(item.name, a.key): a.kind for item in COMMANDS for a in item.arguments}
-    reader = _Reader(options, personal, kinds, {name: {} for name in options}, [])
+    reader = _Reader(options, personal, code, kinds, {name: {} for name in options}, [])
     for path, is_project in [(given, False)] if given else reversed(list(_files(start))):
         reader.read(path, is_project)
     return reader.merged, reader.remarks

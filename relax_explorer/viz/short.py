@@ -82,6 +82,10 @@ def short_value(value: Any, limit: int = 60) -> str:
         return f"{dims} {element}{_range(value)}"[:limit]
     if isinstance(value, np.generic):
         return f"{short_dtype(value.dtype.name)} {value}"[:limit]
+    captured = getattr(value, "env", None)
+    if captured:
+        own = [f"{name} = {short_value(item)}" for name, item in captured.items() if item is not value]
+        return f"{value!r} of {', '.join(own)}"[:limit] if own else repr(value)[:limit]
     if type(value) is tuple:
         return f"({', '.join([short_value(item, limit) for item in value])})"[:limit]
     return repr(value)[:limit]

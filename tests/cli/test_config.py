@@ -121,7 +121,12 @@ def test_settings_of_options_that_are_given_several_times(folder: Path) -> None:
         settings(Path.cwd())
 
 
-PATHS = [(item.name, a) for item in COMMANDS for a in item.arguments if a.is_personal and not a.positional]
+PATHS = [
+    (item.name, a)
+    for item in COMMANDS
+    for a in item.arguments
+    if a.is_personal and not a.is_code and not a.positional
+]
 
 
 @pytest.mark.parametrize("name", ["relax-explorer.toml", "pyproject.toml"])
@@ -164,7 +169,20 @@ def test_options_that_write_or_read_files_say_so() -> None:
             assert argument.kind in KINDS, f"{item.name} {argument.name}"
 
 
-KINDS = {"address", "text", "int", "float", "flag", "choice", "names", "source", "target", "pair", "many"}
+KINDS = {
+    "address",
+    "text",
+    "int",
+    "float",
+    "flag",
+    "choice",
+    "names",
+    "source",
+    "target",
+    "pair",
+    "many",
+    "code",
+}
 
 
 @pytest.mark.parametrize(

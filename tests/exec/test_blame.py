@@ -202,6 +202,7 @@ def test_a_store_that_overflows_a_narrow_float_is_found(dtype: str) -> None:
         ('y = R.call_tir_inplace(M.roots, (x, x), [1], R.Tensor((2, 3), "float32"))\nreturn y', "y"),
         ('a = R.builtin.alloc_tensor(R.shape([2, 3]), "float32", 0)\n_ = M.roots(x, a)\nreturn a', "a"),
         ('a = R.builtin.alloc_tensor(R.shape([2, 3]), "float32", 0)\n_ = M.roots(x, a)\nb = R.add(a, a)\nreturn b', "a"),
+        ('_ = R.call_packed("roots", x, x)\ny = R.add(x, x)\nreturn y', "x"),
         ("_ = M.roots(x, x)\ny = R.add(x, x)\nreturn y", "x"),
         ('a = R.builtin.alloc_tensor(R.shape([2, 3]), "float32", 0)\n_ = R.vm.call_tir_dyn(M.roots, (x, a))\nreturn a', "a"),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relax_explorer as rxe
 from relax_explorer.core.exec.values import Shape
 from relax_explorer.viz.short import short_value
 
@@ -29,3 +30,20 @@ def test_a_value_in_one_line(value: Any, text: str) -> None:
 
 def test_a_long_one_is_cut() -> None:
     assert len(short_value(tuple([np.zeros(2)] * 100), 40)) == 40
+
+
+def test_a_closure_shows_what_it_captured() -> None:
+    text = """
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    n = T.int64()
+    @R.function
+    def g(y: R.Tensor((n,), "float32")) -> R.Tensor((n,), "float32"):
+        z = R.add(y, x)
+        return z
+    w = g(x)
+    return w
+"""
+    session = rxe.debug(rxe.parse(text), "main", [np.ones(2, "float32")])
+    session.step()
+    assert short_value(session.frame["g"]) == "closure(g) of x = (2,) f32 [1 1], n = 2"

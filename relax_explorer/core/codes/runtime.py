@@ -164,6 +164,13 @@ BAD_COMMAND = Code(
     "the debugger does not have.",
     "`help` lists the commands, and `help break` explains one.",
 )
+PRIVATE = Code(
+    "RX0526",
+    "private function run from outside",
+    "A private function (`@R.function(private=True)`) has no name outside its module, so that only functions of the module call it. "
+    "TVM's virtual machine runs it all the same.",
+    "Run a function that calls it, or allow private functions: `run --private`, or `private=True` from Python.",
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "wrong argument of a builtin",

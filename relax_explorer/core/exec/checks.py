@@ -13,6 +13,7 @@ from relax_explorer.core.exec.shape_origins import explained
 from relax_explorer.core.exec.values import Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.struct_info import OBJECT
+from relax_explorer.core.program.module import IRModule
 
 PROVED, CHECKED = "proved", "checked"
 
@@ -29,6 +30,22 @@ class Check:
     place: e.Function | e.MatchCast
     outcome: str
     seconds: float
+
+
+def entry(module: IRModule, function: str, count: int, private: bool) -> e.Function:
+    """The function to run on `count` inputs. Raises Failure if it can't be run from outside."""
+    fn = module.functions.get(function)
+    if type(fn) is not e.Function:
+        names = ", ".join(module.relax_functions) or "none"
+        text = f"the module has no Relax function {function!r}"
+        raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {names}"))
+    if fn.is_private and not private:
+        text = f"{function} is private: only functions of the module call it"
+        raise Failure(Diagnostic(codes.PRIVATE, text, (Label(fn, "", True),), help=codes.PRIVATE.fix))
+    if count != len(fn.params):
+        text = f"{function} takes {len(fn.params)} inputs ({', '.join(q.name for q in fn.params)}), {count} given"
+        raise Failure(Diagnostic(codes.INPUT_COUNT, text, (Label(fn, "", True),), help=codes.INPUT_COUNT.fix))
+    return fn
 
 
 def check_params(frame: Frame, args: Sequence[Value], scope: Scope) -> None:

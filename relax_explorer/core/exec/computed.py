@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.events import Change
+from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import from_numpy
@@ -163,7 +164,8 @@ def kernel_call(module: IRModule, step: Made) -> tuple[PrimFunc, list[Value]] | 
         return _with_function(module, call.op.name, _lengths(args))
     name = call.op.name if type(call.op) is e.OpRef else ""
     if type(call.op) is e.ExternFunc:
-        return _with_function(module, call.op.name, _lengths(args))
+        kernel = by_symbol(module, call.op.name)
+        return None if kernel is None else (kernel, list(args))
     if not name.startswith(("relax.call_tir", "relax.vm.call_tir_dyn")) or not args:
         return None
     callee = args[0].name if isinstance(args[0], e.GlobalVar) else ""

@@ -30,11 +30,18 @@ class Debugger:
         args: Sequence[Value] = (),
         cache: Path | None = None,
         interrupt: Interrupt | None = None,
+        private: bool = False,
     ) -> None:
         self.module = normal_form_of(module)
         self.interrupt = interrupt if interrupt is not None else Interrupt()
         self.machine = Machine(
-            self.module, function, list(args), record=True, cache=cache, interrupt=self.interrupt
+            self.module,
+            function,
+            list(args),
+            record=True,
+            cache=cache,
+            interrupt=self.interrupt,
+            private=private,
         )
         self.breakpoints: list[Breakpoint] = []
         self._start = self.event = Event("start", function, 1)
@@ -196,7 +203,11 @@ class Debugger:
 
 
 def debug(
-    module: IRModule, function: str = "main", args: Sequence[Value] = (), cache: Path | None = None
+    module: IRModule,
+    function: str = "main",
+    args: Sequence[Value] = (),
+    cache: Path | None = None,
+    private: bool = False,
 ) -> Debugger:
-    """A debugger at the start of a call. Raises Failure if the inputs don't fit."""
-    return Debugger(module, function, args, cache)
+    """A debugger at the start of a call. Raises Failure if the inputs don't fit, or the function is private and `private` False."""
+    return Debugger(module, function, args, cache, private=private)

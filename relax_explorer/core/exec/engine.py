@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.exec import packed, vm_builtins
+from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
@@ -38,7 +39,9 @@ def _of_global(module: IRModule, name: str) -> str:
 
 
 def _of_packed(module: IRModule, name: str) -> str:
+    if by_symbol(module, name) is not None:
+        return "numba"
     function = packed.find(name)
     if function is not None:
         return "numpy" if packed.is_operator(function) else "python"
-    return "builtin" if name in vm_builtins.TABLE else _of_global(module, name)
+    return "builtin" if name in vm_builtins.TABLE else "python"

@@ -17,10 +17,24 @@ from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Lengths, Va
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.tir_numba import Code, Variables
+
+
+_BY_SYMBOL: PerNode[dict[str, PrimFunc]] = PerNode()
+
+
+def by_symbol(module: IRModule, symbol: str) -> PrimFunc | None:
+    """The public PrimFunc of a module with this global symbol, which packed calls may name."""
+    return _BY_SYMBOL.of(module, _symbols).get(symbol)
+
+
+def _symbols(module: IRModule) -> dict[str, PrimFunc]:
+    functions = [fn for fn in module.functions.values() if type(fn) is PrimFunc]
+    return {str(fn.attrs["global_symbol"]): fn for fn in functions if not fn.is_private}
 
 
 class Kernels:

@@ -25,12 +25,13 @@ from relax_explorer.core.exec.checks import (
     check_annotation,
     check_params,
     check_result,
+    entry,
 )
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import called, guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
 from relax_explorer.core.exec.operation import run_again, run_operator
@@ -66,6 +67,7 @@ class Machine:
 
     With `record`, each step can be undone. Without, registers are freed after their last use. With `check_annotations`, a value
     that contradicts the annotation of its binding stops the program (errata E-44). `interrupt` stops it from another thread.
+    With `private`, a private function can be run too.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Machine:
         cache: Path | None = None,
         check_annotations: bool = False,
         interrupt: Interrupt | None = None,
+        private: bool = False,
     ) -> None:
         self.module, self.record, self.check_annotations = module, record, check_annotations
         self.interrupt = interrupt if interrupt is not None else Interrupt()
@@ -97,20 +100,10 @@ class Machine:
         self.renewed: dict[Plan, list[int]] = {}  # registers of constants that each frame copies
         self.globals = self._globals()
         self.prologue = tuple([Event("global", name, 0, None, value) for name, value in self.globals.items()])
-        self._start(function, args)
+        self._start(function, args, private)
 
-    def _start(self, function: str, args: Sequence[Value]) -> None:
-        """Enter the function to run."""
-        fn = self.module.functions.get(function)
-        if type(fn) is not e.Function:
-            names = ", ".join(self.module.relax_functions) or "none"
-            text = f"the module has no Relax function {function!r}"
-            raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {names}"))
-        if len(args) != len(fn.params):
-            text = f"{function} takes {len(fn.params)} inputs ({', '.join(q.name for q in fn.params)}), {len(args)} given"
-            raise Failure(
-                Diagnostic(codes.INPUT_COUNT, text, (Label(fn, "", True),), help=codes.INPUT_COUNT.fix)
-            )
+    def _start(self, function: str, args: Sequence[Value], private: bool) -> None:
+        fn = entry(self.module, function, len(args), private)
         values = [as_argument(arg, param.struct_info) for arg, param in zip(args, fn.params, strict=True)]
         self._enter(fn, function, values, {}, None, None, {})
 
@@ -461,6 +454,9 @@ class Machine:
         """The result of a packed function. With unknown arguments the result is unknown."""
         from relax_explorer.core.exec import vm_builtins
 
+        kernel = by_symbol(self.module, name)
+        if kernel is not None:
+            return call_kernel(self, at, kernel, list(args))
         function = packed.find(name)
         builtin = vm_builtins.TABLE.get(name)
         if function is None and builtin is not None:
@@ -578,13 +574,20 @@ def run(
     args: Sequence[Value] = (),
     cache: Path | None = None,
     check_annotations: bool = False,
+    private: bool = False,
 ) -> Value:
     """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
 
     Returns a numpy array, a tuple, or a tuple of int for a shape. Raises Failure if the program is invalid or traps. `cache`
-    is a directory for compiled kernels. `check_annotations` checks every value against the annotation of its binding.
+    is a directory for compiled kernels. `check_annotations` checks every value against the annotation of its binding. Private
+    functions are refused, unless `private` is True.
     """
     machine = Machine(
-        normal_form_of(module), function, list(args), cache=cache, check_annotations=check_annotations
+        normal_form_of(module),
+        function,
+        list(args),
+        cache=cache,
+        check_annotations=check_annotations,
+        private=private,
     )
     return to_python(machine.run())

@@ -68,4 +68,7 @@ def hint(name: str) -> str:
     if near:
         return f"did you mean {near[0]!r}?"
     known = f"; registered: {', '.join(names())}" if names() else ""
-    return f'register it before the run, from Python: @rxe.packed_function("{name}") above a function{known}'
+    return (
+        f'register it before the run, from Python: @rxe.packed_function("{name}") above a function, '
+        f"or on the command line: --packed {name}=FILE.py:FUNCTION{known}"
+    )

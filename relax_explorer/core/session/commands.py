@@ -13,7 +13,8 @@ class Argument:
     """One argument. It is positional if its name has no dash.
 
     `kind` is text, names (with commas), int, float, flag, source (a path to read), target (a path to write), address (of a
-    server), pair (`name=value`, may be repeated), many (may be repeated) or one of `choices`.
+    server), pair (`name=value`, may be repeated), many (may be repeated), code (files to execute, may be repeated) or one of
+    `choices`.
     """
 
     name: str
@@ -33,7 +34,17 @@ class Argument:
     @property
     def is_personal(self) -> bool:
         """True for paths and addresses: only the user sets them, never a settings file found in a folder."""
-        return self.kind in ("source", "target", "address")
+        return self.kind in ("source", "target", "address", "code")
+
+    @property
+    def is_code(self) -> bool:
+        """True for files that are executed: only typed options name them, no settings file and no environment variable."""
+        return self.kind == "code"
+
+    @property
+    def may_repeat(self) -> bool:
+        """True if the option may be given several times."""
+        return self.kind in ("pair", "many", "code")
 
     @property
     def positional(self) -> bool:
@@ -104,6 +115,13 @@ RUN_INPUT = Argument(
     "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
     "many",
     metavar="x=SOURCE",
+)
+PRIVATE = Argument("--private", "also run a private function", "flag", False)
+PACKED = Argument(
+    "--packed",
+    "execute this Python file, which you trust, and register its packed functions, or one function under a name",
+    "code",
+    metavar="[NAME=]FILE.py[:FUNCTION]",
 )
 MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
 
@@ -228,6 +246,8 @@ COMMANDS: tuple[Command, ...] = (
             RUN_INPUT,
             SHAPE,
             MAX_INPUT,
+            PACKED,
+            PRIVATE,
             Argument(
                 "--expect",
                 "compare with the entries out0, out1, … of this .npz; exit with 1 if they differ",
@@ -297,6 +317,8 @@ COMMANDS: tuple[Command, ...] = (
             RUN_INPUT,
             SHAPE,
             MAX_INPUT,
+            PACKED,
+            PRIVATE,
             Argument(
                 "--script",
                 "read the commands from this file, or - for standard input",

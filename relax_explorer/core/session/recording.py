@@ -84,7 +84,9 @@ def finished(
     """Run a call without recording its values. A failure of the program is part of the result."""
     recording, arguments = Recording(), _copied(tuple(args))
     try:
-        machine = Machine(normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt)
+        machine = Machine(
+            normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
+        )
         machine.run()
     except Cancelled:
         raise
@@ -110,7 +112,9 @@ def recorded(
     recording, arguments = recorder.recording, _copied(tuple(args))
     recording.inputs = arguments
     try:
-        machine = Machine(normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt)
+        machine = Machine(
+            normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
+        )
         recorder.begin(machine)
         while not machine.done:
             recorder.step()

@@ -130,5 +130,5 @@ class Session:
     # -- runs -----------------------------------------------------------------------------------------------------
 
     def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
-        """A debugger at the start of a call of `function` in a stage. Raises Failure if the inputs don't fit."""
-        return debug(self.stages[stage].module, function, args, self.cache)
+        """A debugger at the start of a call of `function`, public or private, in a stage. Raises Failure if the inputs don't fit."""
+        return debug(self.stages[stage].module, function, args, self.cache, private=True)

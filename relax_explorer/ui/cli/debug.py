@@ -18,6 +18,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import relax_function, run_inputs
 from relax_explorer.viz.debug_text import answer_data, answer_lines
 from relax_explorer.viz.visible import visible_json
@@ -27,7 +28,7 @@ PROMPT = "(rxe) "
 
 def debug(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
-    script: str | None, profile: str, format: str,
+    script: str | None, profile: str, format: str, packed: tuple[str, ...], private: bool,
 ) -> int:  # fmt: skip
     """Debug a function of the last stage."""
     is_prompt = script is None and sys.stdin.isatty()
@@ -40,9 +41,12 @@ def debug(
     errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
     if errors:
         raise Failure(*errors)
+    register_files(packed)
     name = func or stage.entry
     args = run_inputs(relax_function(stage.module, name), input_, shape, max_input)
-    debugger = interruptible(lambda interrupt: Debugger(stage.module, name, args, session.cache, interrupt))
+    debugger = interruptible(
+        lambda interrupt: Debugger(stage.module, name, args, session.cache, interrupt, private)
+    )
     opened = open_debug_session(session, debugger, stage.number)
     _print("", opened.stop(), format)
     if commands is None:

@@ -84,7 +84,7 @@ def _parameter(argument: Argument) -> click.Parameter:
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind == "flag":
         return click.Option(names, is_flag=True, default=argument.default, help=argument.doc)
-    many = argument.kind in ("pair", "many")
+    many = argument.may_repeat
     shown = argument.default not in (None, False) and not many
     return click.Option(
         names,
@@ -94,6 +94,7 @@ def _parameter(argument: Argument) -> click.Parameter:
         help=argument.doc,
         metavar=argument.metavar or None,
         show_default=shown,
+        allow_from_autoenv=not argument.is_code,
     )
 
 

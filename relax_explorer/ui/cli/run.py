@@ -27,6 +27,7 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
 from relax_explorer.ui.cli.run_times import Times
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -39,19 +40,23 @@ def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
+    packed: tuple[str, ...], private: bool,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
     session = _session(input, passes, profile)
+    register_files(packed)
     stage = session.stages[-1]
     name = func or stage.entry
     fn = relax_function(stage.module, name)
     output.report(_of_the_run(session.stages[0], name))
     args = run_inputs(fn, input_, shape, max_input)
     if asked.steps:
-        walked = interruptible(lambda interrupt: walk(_debugger(session, name, args, interrupt), asked))
+        walked = interruptible(
+            lambda interrupt: walk(_debugger(session, name, args, interrupt, private), asked)
+        )
         if walked.is_stopped:
             report_stop(walked)
             return output.FOUND if stop_on is not None else output.OK
@@ -59,7 +64,9 @@ def run(
     else:
         times = Times()
         machine = interruptible(
-            lambda interrupt: _ended(session, name, args, interrupt, times if time_bindings else None)
+            lambda interrupt: _ended(
+                session, name, args, interrupt, times if time_bindings else None, private
+            )
         )
         document = times.report(format) if time_bindings else {}
     results = _flat(to_python(machine.result))
@@ -88,8 +95,10 @@ def _report_remarks(machine: Machine) -> None:
         output.say(f"warning[{warning.code}]: {warning.message}", err=True)
 
 
-def _debugger(session: Session, name: str, args: Sequence[Any], interrupt: Interrupt) -> Debugger:
-    return Debugger(session.stages[-1].module, name, args, session.cache, interrupt)
+def _debugger(
+    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, private: bool
+) -> Debugger:
+    return Debugger(session.stages[-1].module, name, args, session.cache, interrupt, private)
 
 
 def relax_function(module: IRModule, name: str) -> e.Function:
@@ -140,10 +149,11 @@ def _storable(value: Any) -> Any:
 
 
 def _ended(
-    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, times: Times | None
+    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, times: Times | None, private: bool
 ) -> Machine:
     """Run a machine to the end."""
-    machine = Machine(session.stages[-1].module, name, args, cache=session.cache, interrupt=interrupt)
+    module, cache = session.stages[-1].module, session.cache
+    machine = Machine(module, name, args, cache=cache, interrupt=interrupt, private=private)
     if times is None:
         machine.run()
     else:
