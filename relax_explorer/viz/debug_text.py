@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec.blame import Blame
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
@@ -17,7 +16,6 @@ from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_commands import DebugCommand
 from relax_explorer.core.session.debug_session import Answer, Place, Watch
-from relax_explorer.viz.blame_text import blame_data, blame_lines
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.shape_text import shape_data, shape_lines
 from relax_explorer.viz.short import short_info, short_value
@@ -35,7 +33,11 @@ def answer_lines(answer: Answer) -> list[str]:
 
 def answer_data(answer: Answer) -> dict[str, Any]:
     """An answer as plain data."""
-    data = {key: _plain(value) for key, value in answer.data.items()}
+    data = {key: _plain(value) for key, value in answer.data.items() if key != "blame"}
+    if answer.data.get("blame") is not None:
+        from relax_explorer.viz.blame_text import blame_data
+
+        data["blame"] = blame_data(answer.data["blame"])
     problems = [problem.to_json() for problem in answer.problems]
     return {"answer": answer.kind, **data, **({"problems": problems} if problems else {})}
 
@@ -216,6 +218,8 @@ def _value(data: dict[str, Any]) -> Iterable[str]:
 
 
 def _blame(data: dict[str, Any]) -> Iterable[str]:
+    from relax_explorer.viz.blame_text import blame_lines  # loads the compiler of kernels
+
     found = data["blame"]
     yield from blame_lines(found) if found is not None else [f"{data['name'] or 'the last value'} is finite"]
 
@@ -384,7 +388,6 @@ _PLAIN: dict[type, Callable[..., Any]] = {
         "expression": item.expression.text,
         "changed": item.is_changed,
     },
-    Blame: blame_data,
     Shape: list,
     DebugCommand: lambda item: {"name": item.name, "usage": item.usage, "short": item.short, "doc": item.doc},
 }

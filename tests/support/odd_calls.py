@@ -144,6 +144,10 @@ CALLS = tuple(
 0 debug {plain} --script {commands_txt} --format json
 0 debug {plain} -p LegalizeOps --script {commands_txt}
 2 debug {plain}
+0 debug {plain} --budget 0 --script {commands_txt}
+2 debug {plain} --budget -1 --script {commands_txt}
+2 debug {plain} --budget x --script {commands_txt}
+2 debug {plain} --budget 99999999999 --script {commands_txt}
 2 debug {plain} --script -
 2 debug {plain} --script {wrong_txt}
 2 debug {plain} --script {wrong_txt} --format json

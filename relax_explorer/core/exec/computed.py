@@ -10,6 +10,7 @@ import numpy as np
 
 from relax_explorer.core.exec.events import Change
 from relax_explorer.core.exec.kernels import by_symbol
+from relax_explorer.core.exec.evicted import recalled
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import from_numpy
@@ -67,7 +68,7 @@ def made(change: Change, contents: Mapping[int, Any] | None = None) -> Made | No
     call, before = binding.value, {id(array): old for array, old, _ in change.memory}
     before |= contents or {}
     head = len(at.args) - len(call.args)
-    given = [change.frame.registers[slot] for slot in at.args[head:]]
+    given = [recalled(change.frame.registers[slot]) for slot in at.args[head:]]
     operands = [item for expr, value in zip(call.args, given, strict=True) for item in _named(expr, value)]
     name = binding.var.name if binding.var is not None else "_"
     declared = find(call.op.name) if type(call.op) is e.OpRef else None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.budget import Budget
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -31,7 +32,9 @@ class Debugger:
         cache: Path | None = None,
         interrupt: Interrupt | None = None,
         private: bool = False,
+        budget: int | None = None,
     ) -> None:
+        """`budget` limits the bytes of recorded values; values beyond it are computed again when they are read."""
         self.module = normal_form_of(module)
         self.interrupt = interrupt if interrupt is not None else Interrupt()
         self.machine = Machine(
@@ -43,6 +46,7 @@ class Debugger:
             interrupt=self.interrupt,
             private=private,
         )
+        self.budget = None if budget is None else Budget(self.machine, budget)
         self.breakpoints: list[Breakpoint] = []
         self._start = self.event = Event("start", function, 1)
         self._first = self.machine.frame
@@ -134,6 +138,8 @@ class Debugger:
         if self.machine.done:
             return self.event
         self.event = self.machine.step()
+        if self.budget is not None:
+            self.budget.look()
         if self.breakpoints:
             self._look()
         return self.event

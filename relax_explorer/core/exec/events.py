@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_explorer.core.exec.checks import Check
+from relax_explorer.core.exec.evicted import recalled
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
@@ -23,11 +24,16 @@ class Event:
     function: str
     depth: int
     binding: e.Binding | None = None
-    value: Value = None
+    content: Value = None  # the value, or what stands for it after it was evicted
     dims: tuple[tuple[p.PrimVar, int], ...] = ()  # shape variables bound by this step
     check: str = ""
     checks: tuple[Check, ...] = ()  # that passed in this step
     branches: tuple[bool, ...] = ()  # taken in this step: True for the then-branch of an If
+
+    @property
+    def value(self) -> Value:
+        """The value that the step bound or returned. An evicted one is computed again."""
+        return recalled(self.content)
 
     def __str__(self) -> str:
         name = self.binding.var.name if self.binding is not None and self.binding.var is not None else ""

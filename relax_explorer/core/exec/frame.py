@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.exec.evicted import recalled
 from relax_explorer.core.exec.plan import Plan, plan
 from relax_explorer.core.exec.values import Lengths, Value, to_python
 from relax_explorer.core.ir import expr as e
@@ -40,7 +41,7 @@ class Frame:
 
     @property
     def values(self) -> dict[str, Value]:
-        """All variables in scope with a value, by name, parameters first."""
+        """All variables in scope with a value, by name, parameters first. Evicted values are not computed again."""
         names: dict[str, Value] = {}
         for var, slot in self.plan.slots.items():
             value = self.registers[slot]
@@ -63,17 +64,17 @@ class Frame:
                 return length
         for slot in reversed(self.slots_of(name)):
             if self.registers[slot] is not None and self.in_scope(slot):
-                return self.registers[slot]
+                return recalled(self.registers[slot])
         return None
 
     def __getitem__(self, name: str) -> Value:
         """The value of the variable called `name`. Raises KeyError if it has no value in scope."""
         for slot in reversed(self.slots_of(name)):
             if self.registers[slot] is not None and self.in_scope(slot):
-                return to_python(self.registers[slot])
+                return to_python(recalled(self.registers[slot]))
         raise KeyError(f"{name!r} has no value here")
 
     def value_of(self, var: e.Var) -> Value:
         """The value of a variable, or None if it has none yet."""
         slot = self.plan.slots.get(var)
-        return None if slot is None else self.registers[slot]
+        return None if slot is None else recalled(self.registers[slot])

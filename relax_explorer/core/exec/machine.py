@@ -322,6 +322,14 @@ class Machine:
             for slot in instruction.dead:
                 frame.registers[slot] = None
 
+    def compute(self, frame: Frame, at: Instruction) -> None:
+        """Execute an instruction that only computes a value, into a register of `frame`. Nothing is recorded."""
+        change, self.change = self.change, None
+        try:
+            _RULES[at.kind](self, frame, at)
+        finally:
+            self.change = change
+
     def write(self, frame: Frame, slot: int, value: Value) -> None:
         """Put a value into a register."""
         if self.change is not None:

@@ -320,6 +320,13 @@ COMMANDS: tuple[Command, ...] = (
             PACKED,
             PRIVATE,
             Argument(
+                "--budget",
+                "MiB of recorded values to keep (0: all); older ones are computed again when they are read",
+                "int",
+                512,
+                metavar="MIB",
+            ),
+            Argument(
                 "--script",
                 "read the commands from this file, or - for standard input",
                 "source",

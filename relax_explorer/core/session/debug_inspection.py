@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relax_explorer.core.exec.blame import blame
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.expression import NoValue, expression
 from relax_explorer.core.exec.shape_panel import shape_panel
@@ -33,6 +32,13 @@ def print_(session: DebugSession, text: str) -> Answer:
 
 def blame_(session: DebugSession, text: str) -> Answer:
     """`blame`."""
+    from relax_explorer.core.exec.blame import blame  # loads the compiler of kernels
+
+    budget = session.debugger.budget
+    if budget is not None and budget.evicted:
+        raise refused(
+            "values of earlier steps were evicted to save memory", "start again with a larger --budget"
+        )
     if text:
         session.places.check_names([text])
         if session.frame.find(text) is None:

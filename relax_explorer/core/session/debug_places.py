@@ -12,13 +12,12 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.breakpoints import Breakpoint, on_bindings, on_condition
 from relax_explorer.core.exec.condition import condition
 from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.session.listing import Listing
 from relax_explorer.core.tir.stmt import PrimFunc
 
-NOT_FINITE = {"nan": (NAN,), "inf": (INF,), "not-finite": BOTH}
+NOT_FINITE = {"nan": ("nan",), "inf": ("inf",), "not-finite": ("nan", "inf")}
 _IF = re.compile(r"(?:^|\s)if\s+(.*)", re.DOTALL)
 _LINE = re.compile(r"(?:(?P<file>.*):)?(?P<line>[0-9]{1,9})", re.DOTALL)
 
@@ -92,6 +91,8 @@ class Places:
         if not text:
             return self._next()
         if text in NOT_FINITE:
+            from relax_explorer.core.exec.not_finite import on_not_finite  # loads the compiler of kernels
+
             return on_not_finite(self.debugger, NOT_FINITE[text])
         if colon and kind in ("op", "fn", "kernel"):
             return {"op": self._operator, "fn": self._function, "kernel": self._kernel}[kind](text, name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from relax_explorer.core.check import checked, lenient
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.exec.debugger import Debugger, debug
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.passes.pipeline import Step, explain, run, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
@@ -129,6 +129,8 @@ class Session:
 
     # -- runs -----------------------------------------------------------------------------------------------------
 
-    def debug(self, function: str, args: Sequence[Any], stage: int = 0) -> Debugger:
+    def debug(
+        self, function: str, args: Sequence[Any], stage: int = 0, budget: int | None = None
+    ) -> Debugger:
         """A debugger at the start of a call of `function`, public or private, in a stage. Raises Failure if the inputs don't fit."""
-        return debug(self.stages[stage].module, function, args, self.cache, private=True)
+        return Debugger(self.stages[stage].module, function, args, self.cache, private=True, budget=budget)

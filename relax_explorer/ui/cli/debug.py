@@ -28,9 +28,11 @@ PROMPT = "(rxe) "
 
 def debug(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
-    script: str | None, profile: str, format: str, packed: tuple[str, ...], private: bool,
+    budget: int, script: str | None, profile: str, format: str, packed: tuple[str, ...], private: bool,
 ) -> int:  # fmt: skip
     """Debug a function of the last stage."""
+    if not 0 <= budget < 1 << 30:
+        raise click.UsageError("--budget takes a number of MiB from 0 on")
     is_prompt = script is None and sys.stdin.isatty()
     if input == "-" and (script is None or script == "-"):
         raise click.UsageError("the program is on standard input: give the commands in a file, --script FILE")
@@ -44,8 +46,9 @@ def debug(
     register_files(packed)
     name = func or stage.entry
     args = run_inputs(relax_function(stage.module, name), input_, shape, max_input)
+    most = budget << 20 or None
     debugger = interruptible(
-        lambda interrupt: Debugger(stage.module, name, args, session.cache, interrupt, private)
+        lambda interrupt: Debugger(stage.module, name, args, session.cache, interrupt, private, most)
     )
     opened = open_debug_session(session, debugger, stage.number)
     _print("", opened.stop(), format)

@@ -20,6 +20,7 @@ from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.debug_text import answer_lines, stop_notice
 
+BUDGET = 512 << 20  # bytes of recorded values
 Work = Callable[[DebugSession], Answer]
 
 
@@ -51,7 +52,7 @@ class Debugging(Stages):
                 self.say("the module has no Relax function to run")
                 return
             values, made_up = made_inputs(fn, {})
-            debugger = self.session.debug(stage.entry, values, stage.number)
+            debugger = self.session.debug(stage.entry, values, stage.number, BUDGET)
             self.debugging = open_debug_session(self.session, debugger, stage.number)
             if self.left is not None:
                 lost = self.debugging.take_over(self.left)
