@@ -118,7 +118,17 @@ def test_a_script_goes_on_after_ctrl_c(tmp_path: Path) -> None:
 def test_json_has_one_object_for_each_command(tmp_path: Path) -> None:
     path, script = tmp_path / "p.py", tmp_path / "commands.txt"
     path.write_text(SMALL)
-    commands = ["break z if max > -9", "watch y", "continue", "info breakpoints", "where", "print y / 0", "C", "blame", "n 2", "print nan(z)", "break nan", "help", "zork"]  # fmt: skip
+    commands = [
+        "break z if max > -9",
+        "watch y",
+        "continue",
+        "info breakpoints",
+        "where",
+        "print y / 0",
+        "C",
+        "blame",
+    ]
+    commands += ["n 2", "print nan(z)", "break nan", "help", "zork"]
     script.write_text("\n".join(commands))
     done = CliRunner().invoke(group, ["debug", str(path), "--script", str(script), "--format", "json", "--input", "x=arange"])  # fmt: skip
     assert done.exit_code == 2

@@ -14,6 +14,7 @@ import numpy as np
 from relax_explorer.core.exec.computed import Made, Named, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Change
+from relax_explorer.core.exec.evicted import recalled
 from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.not_finite import (
@@ -158,7 +159,9 @@ class _Log:
     def _given(self, position: int) -> list[Value]:
         """The arguments of a step themselves."""
         change = self.changes[position]
-        return [change.frame.registers[slot] for slot in change.frame.plan.code[change.after - 1].args]
+        return [
+            recalled(change.frame.registers[slot]) for slot in change.frame.plan.code[change.after - 1].args
+        ]
 
     def step(self, position: int) -> Made:
         """The computation of a step, with the contents that its operands had then."""
