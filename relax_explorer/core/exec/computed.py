@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.events import Change
-from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.evicted import recalled
+from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import from_numpy
