@@ -325,10 +325,8 @@ class Machine:
     def compute(self, frame: Frame, at: Instruction) -> None:
         """Execute an instruction that only computes a value, into a register of `frame`. Nothing is recorded."""
         change, self.change = self.change, None
-        try:
-            _RULES[at.kind](self, frame, at)
-        finally:
-            self.change = change
+        _RULES[at.kind](self, frame, at)
+        self.change = change
 
     def write(self, frame: Frame, slot: int, value: Value) -> None:
         """Put a value into a register."""
