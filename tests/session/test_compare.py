@@ -13,7 +13,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.session.bisect import first_failing
-from relax_explorer.core.session.compare import Verdict, links_between
+from relax_explorer.core.session.compare import Verdict, judged, links_between
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.predicates import NoNan, SameOutput, WellFormed
@@ -296,6 +296,17 @@ def test_values_that_all_occur_elsewhere() -> None:
     a = module("\n".join(chain))
     chain[5] = "v5 = R.subtract(v4, x)"
     assert name(a, module("\n".join(chain))) == "v5"
+
+
+def test_values_beyond_the_memory_limit_are_no_difference() -> None:
+    x = [np.ones(4, np.float32)]
+    runs = [recorded(module(text), "main", x, most=16) for text in (CHAIN, CHAIN.replace("R.exp", "R.tanh"))]
+    assert [run.unkept for run in runs] == [2, 2]
+    found = judged(runs[0], runs[1], "", Tolerance(), {}, True)
+    assert found.reason == "out0 differs"
+    assert [pair.by for pair in found.pairs] == ["name, equal value", "not kept", "not kept"]
+    assert found.first is None or found.first.by == "result"
+    assert found.unkept == 4
 
 
 # -- executors --------------------------------------------------------------------------------------------------------

@@ -1,13 +1,24 @@
 """Mistakes planted into stages of the Llama build, each with the binding that a bisection must name.
 
 A row replaces the first occurrence of a text after a place in one stage. Later stages stay as TVM printed them.
+`python -m tests.support.planted` bisects the whole build of seventeen stages for each row, with recorded and with sampled inputs.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from relax_explorer.ui.cli.main import group
 
 LLAMA = Path(__file__).parent.parent / "data" / "corpus" / "llama"
 
@@ -36,6 +47,15 @@ class Plant:
         for name in stages:
             text = self.text() if name == self.stage else (LLAMA / f"{name}.py").read_text()
             (folder / f"{name}.py").write_text(re.sub(r'"op_pattern": \d, ', "", text))
+
+    def is_named(self, found: Mapping[str, Any]) -> bool:
+        """True if the JSON of a bisection names the stage and the binding."""
+        side = found["verdict"]["first"]["b"]
+        stage = f"{found['first_bad']['number']:02}_{found['first_bad']['made_by']}"
+        return stage == self.stage and any(
+            name in side["name"].split(", ") or (side["name"] == "_" and name in side["text"])
+            for name in self.names
+        )
 
 
 def before(stage: str) -> str:
@@ -72,3 +92,25 @@ PLANTS = (
     Plant("a wrong length", "32_VMShapeLower", "def forward", '"vm.builtin.make_shape", shape_heap, 4, 1, 0, 1, 1, 0, 4, 0, 8',
           '"vm.builtin.make_shape", shape_heap, 4, 1, 0, 0, 4, 1, 1, 0, 8', ("reshape2",)),
 )  # fmt: skip
+
+
+def main() -> int:
+    """Bisect the whole build for each mistake, and print what was named. The status is the number of wrong answers."""
+    values = str(LLAMA / "io.npz")
+    wrong = 0
+    for plant in PLANTS:
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(LLAMA, folder, dirs_exist_ok=True)
+            (Path(folder) / f"{plant.stage}.py").write_text(plant.text())
+            for options in (["--input", values, "--ref", values], ["--shape", "b=2", "--shape", "s=3"]):
+                done = CliRunner().invoke(group, ["bisect", folder, "--format", "json", *options])
+                found = json.loads(done.stdout)
+                is_right = plant.is_named(found)
+                wrong += not is_right
+                said = f"{found['first_bad']['made_by']} {found['verdict']['first']['b']['name']}"
+                sys.stdout.write(f"{'right' if is_right else 'WRONG'}  {plant.kind}: {said}\n")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,7 +10,7 @@ from typing import Any
 
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import UNKNOWN, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
@@ -278,21 +278,23 @@ class _Report:
         """A match with the distance of its values."""
         left = None if match.a is None else self.a.productions[match.a]
         right = None if match.b is None else self.b.productions[match.b]
-        apart = (
-            delta(left.value, right.value, self.tolerance) if left is not None and right is not None else None
-        )
         sides = [None if item is None else side_of(item) for item in (left, right)]
-        return Pairing(sides[0], sides[1], apart, match.by)
+        if left is None or right is None:
+            return Pairing(sides[0], sides[1], None, match.by)
+        if left.value is UNKNOWN or right.value is UNKNOWN:  # beyond the memory limit
+            return Pairing(sides[0], sides[1], None, "not kept")
+        return Pairing(sides[0], sides[1], delta(left.value, right.value, self.tolerance), match.by)
 
     def first(self) -> tuple[Pairing | None, tuple[Pairing, ...]]:
         """The first pair that differs among the values that the wrong result depends on, and its operands in B."""
         wrong = self._wrong()
         for number in wrong:
             pair = self.pairing(self.of_b[number])
-            if pair.a is not None and not pair.equal:
+            if pair.delta is not None and not pair.equal:
                 return pair, self._operands(self.b.productions[number].reads)
-        if wrong:
-            return self.pairing(self.of_b[wrong[0]]), self._operands(self.b.productions[wrong[0]].reads)
+        for number in wrong:  # values that only B has
+            if self.of_b[number].a is None and self.b.productions[number].value is not UNKNOWN:
+                return self.pairing(self.of_b[number]), self._operands(self.b.productions[number].reads)
         if self.b.failure is not None and self.b.last is not None:
             return Pairing(None, _of_binding(self.b.last), None, "stopped"), self._operands(self.b.last_reads)
         if self.a.failure is not None and self.a.last is not None:

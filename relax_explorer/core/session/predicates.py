@@ -96,6 +96,11 @@ class NoNan:
     function: str
     samples: Sequence[Sample]
     cache: Path | None = None
+    interrupt: Interrupt | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The flag of an interrupt belongs to this process."""
+        return NoNan, (self.first, self.function, self.samples, self.cache)
 
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
@@ -108,7 +113,7 @@ class NoNan:
             values = inputs_of(self.first, self.function, sample)
             if any(map(_has_nan, values)):
                 continue  # NaN is given
-            run = recorded(stage.module, self.function, values, self.cache)
+            run = recorded(stage.module, self.function, values, self.cache, self.interrupt)
             for item in run.productions:
                 if _has_nan(item.value):
                     return side_of(item), sample

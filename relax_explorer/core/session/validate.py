@@ -19,12 +19,16 @@ from relax_explorer.core.session.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One stage on one sample: the reason of a difference (empty if equal), the largest distance, and the message of a stop."""
+    """One stage on one sample: the reason of a difference (empty if equal), the largest distance, the message of a stop.
+
+    `bounds` are the bounds that its results are compared with.
+    """
 
     sample: str
     reason: str
     max_abs: float
     stopped: str = ""
+    bounds: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -91,7 +95,8 @@ class _FirstRuns:
         reason, results = outcome(before, after, trial.tolerance)
         stops = [run.failure.message for run in (after, before) if run.failure is not None]
         most = max([apart.max_abs for _, apart in results], default=0.0)
-        return Cell(str(trial.sample), reason, most, stops[0] if stops else "")
+        bounds = tuple(dict.fromkeys(apart.bound for _, apart in results if apart.bound))
+        return Cell(str(trial.sample), reason, most, stops[0] if stops else "", bounds)
 
 
 def _cell_of(trial: Trial) -> Cell:

@@ -149,7 +149,7 @@ def bisect(
         with trials.executor(workers, scheduler) as executor:
             tests: dict[str, Predicate] = {
                 "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
-                "no-nan": NoNan(first, function, chosen, cache),
+                "no-nan": NoNan(first, function, chosen, cache, interrupt),
                 "well-formed": WellFormed(profile),
             }
             predicate = CommandTest(command) if command else tests[test]
@@ -188,9 +188,7 @@ def validate(
             )
 
     rows = interruptible(work)
-    shown.print_validation(
-        rows, build.title(build.stages[0]), [str(sample) for sample in chosen], allowed, format
-    )
+    shown.print_validation(rows, build.title(build.stages[0]), [str(sample) for sample in chosen], format)
     if any(not row.equal for row in rows):
         return output.FOUND
     ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)

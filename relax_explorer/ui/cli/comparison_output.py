@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_explorer.core.session.bisect import Bisection
 from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
-from relax_explorer.core.session.difference import Delta, Tolerance
+from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.validate import Row
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.visible import fit, visible
@@ -81,7 +81,7 @@ def _say_pair(pair: Pairing, indent: str = "  ") -> None:
     names = [visible(item.name, 40) if item is not None else "-" for item in (pair.a, pair.b)]
     text = names[0] if names[0] == names[1] else f"{names[0]} | {names[1]}"
     if pair.delta is None:
-        state = "only in A" if pair.b is None else "only in B"
+        state = "only in A" if pair.b is None else "only in B" if pair.a is None else "not kept"
     else:
         state = distance_text(pair.delta)
     output.say(f"{indent}{text}: {state}{f' [{pair.by}]' if pair.by else ''}")
@@ -168,9 +168,7 @@ def _bisection_json(found: Bisection) -> dict[str, Any]:
     }
 
 
-def print_validation(
-    rows: Sequence[Row], first: str, samples: Sequence[str], allowed: Tolerance, style: str
-) -> None:
+def print_validation(rows: Sequence[Row], first: str, samples: Sequence[str], style: str) -> None:
     """Print a table: one row for each stage, one column for each sample."""
     if style == "json":
         content = [{**asdict(row), "equal": row.equal} for row in rows]
@@ -197,8 +195,8 @@ def print_validation(
         return
     wrong = [row for row in rows if not row.equal]
     output.say(f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first")
-    if allowed.rtol is None or allowed.atol is None:
-        output.say("bounds by dtype; float32: |Δ| ≤ 1e-4·|a| + 1e-5·median |a|", err=True)
+    for bound in dict.fromkeys(bound for row in rows for cell in row.cells for bound in cell.bounds):
+        output.say(f"bound: {bound}")
 
 
 def _cell(equal: bool, stopped: str, most: float) -> str:
