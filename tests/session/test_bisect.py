@@ -135,6 +135,11 @@ def test_four_mistakes_are_found_by_delta_debugging() -> None:
     assert out is not None
     assert [number for number, _ in out.passes] == [0, 1, 2, 3]
     assert out.smallest is False
+    between = [NOTHING, every[0], NOTHING, every[1], every[2], NOTHING]
+    out = left_out(first, between, range(6), SameOutput(first, "main"))
+    assert out is not None
+    assert [number for number, _ in out.passes] == [1, 3, 4]
+    assert out.smallest is True  # no one and no two passes are enough
 
 
 def test_nothing_helps_if_the_input_fails() -> None:

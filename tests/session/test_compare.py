@@ -175,6 +175,19 @@ def test_the_call_that_fills_a_tensor_is_named() -> None:
     assert (found.first.b.name, found.first.b.operation) == ("t", "plus")
 
 
+def test_a_filled_tensor_and_its_name_have_one_counterpart() -> None:
+    plain = module('s = R.add(x, R.const(1.0, "float32"))\ny = R.exp(s)\nreturn y')
+    alloc = 'R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))'
+    filled = module(f"m = {alloc}\n_ = M.plus(x, m)\ns = m\ny = R.exp(s)\nreturn y", more=KERNEL, pure=False)
+    pairs = rxe.compare(plain, filled, everything=True).verdicts[0].pairs
+    assert [(pair.a and pair.a.name, pair.b and pair.b.name) for pair in pairs] == [
+        ("s", "m"),
+        ("s", "s"),
+        ("y", "y"),
+    ]
+    assert all(pair.equal for pair in pairs)
+
+
 def test_an_operand_overwritten_before_it_is_read_is_said() -> None:
     wrong = FILLED.replace("y = R.add", "_2 = M.twice(s)\ny = R.add")
     found = parted(module(FILLED, more=KERNEL, pure=False), module(wrong, more=KERNEL, pure=False))

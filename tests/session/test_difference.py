@@ -71,6 +71,14 @@ def test_a_mask_hides_nothing() -> None:
     assert delta(most, b, BY_DTYPE).index == (3,)
 
 
+def test_one_large_element_loosens_nothing() -> None:
+    a = np.ones(100, np.float32)
+    a[0] = 1000
+    b = a.copy()
+    b[3] += np.float32(5e-3)
+    assert delta(a, b, BY_DTYPE).index == (3,)
+
+
 def test_nan_and_infinities() -> None:
     a = np.array([math.nan, math.inf, -math.inf, 1.0])
     assert delta(a, a.copy(), BY_DTYPE).equal
