@@ -287,3 +287,38 @@ def test_the_arguments_and_the_position_stay_as_they_are() -> None:
     session.back()
     assert not np.isnan(session.frame["x"]).any()
     assert blame(session) is None
+
+
+REUSED = """    @T.prim_func
+    def spread(A: T.Buffer((2, 3), "float32"), B: T.Buffer((2, 3), "float32")):
+        for i, j in T.grid(2, 3):
+            with T.sblock("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[0, 0] - A[1, 2]
+"""
+
+
+def test_memory_that_held_other_nan_before_is_no_reason() -> None:
+    """Storage is reused, and the kernel writes the NaN that are there already."""
+    body = """s = R.memory.alloc_storage(R.shape([24]), 0, "global", "float32")
+a = R.memory.alloc_tensor(s, 0, R.shape([2, 3]), "float32")
+_ = M.spread(x, a)
+b = R.add(a, a)
+_1 = R.memory.kill_tensor(a)
+y = R.multiply(b, b)
+c = R.memory.alloc_tensor(s, 0, R.shape([2, 3]), "float32")
+_2 = M.spread(y, c)
+z = R.add(c, c)
+_3 = R.memory.kill_tensor(c)
+return z"""
+    x = X.copy()
+    x[0, 0], x[1, 2] = np.inf, np.inf
+    session = at_the_end(body, x, rest=REUSED)
+    found = blame(session)
+    assert found is not None
+    assert (found.name, found.position) == ("a", 3)
+    assert [item.name for item in found.passed_on] == ["b", "y", "_2", "z"]
+    assert isinstance(found.store, Store)
+    assert [item.value[0, 0] for item in found.operands] == [np.inf, 0]
+    assert session.done
+    assert (session.position, session.event.kind) == (len(session.machine.log), "done")

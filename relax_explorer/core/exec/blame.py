@@ -6,15 +6,14 @@ From a wrong value the search goes back through the steps that only passed it on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec.computed import Made, Named, floats, kernel_call, made
+from relax_explorer.core.exec.computed import Made, Named, Result, filled, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Change
-from relax_explorer.core.exec.evicted import recalled
 from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.not_finite import (
@@ -27,6 +26,7 @@ from relax_explorer.core.exec.not_finite import (
     holds,
     operand_parts,
     wrong,
+    wrong_operands,
 )
 from relax_explorer.core.exec.operand_parts import Place, flat
 from relax_explorer.core.exec.operand_parts import written as written_index
@@ -89,7 +89,7 @@ def blame(
 ) -> Blame | None:
     """The maker of the wrong elements of a variable of a frame, by default the innermost one; without `name`, of the last value.
 
-    None if there are none. Nothing but a kernel is run again, on copies.
+    None if there are none. The debugger goes back to the steps and returns. Only kernels run again, on copies.
     """
     log = _Log(debugger)
     kind, array = _in_question(
@@ -97,21 +97,49 @@ def blame(
     )
     if array is None:
         return None
+    here, failed = debugger.position, debugger.machine.failed
+    try:
+        return _walk(debugger, log, kind, array)
+    finally:
+        debugger.goto(here)
+        debugger.machine.failed = failed
+
+
+def _walk(debugger: Debugger, log: _Log, kind: str, array: Any) -> Blame | None:
+    """Go back from step to step, each time to just after the step, where memory holds what the step saw."""
     passed_on: list[Passed] = []
     before = debugger.position
+    read: tuple[Frame, str] | None = None  # the variable that held the array
     while True:
         position = log.maker(array, kind, before)
+        if position is None and read is not None:
+            position = log.writer(*read, before)
         if position is None:
             return _given(debugger, kind, array, tuple(reversed(passed_on)))
-        step = log.step(position)
+        debugger.goto(position + 1)
+        step = made(log.changes[position])
+        assert step is not None  # only steps that call something are written down
+        if not step.results:
+            numbers = [n for n in filled(debugger.module, step) if step.originals[n] is array]
+            step = replace(
+                step, results=tuple([Result(step.operands[n].name, (), array.copy(), n) for n in numbers])
+            )
+        if any(item is array for _, item in floats(step.originals)) and not _is_overwritten(step, array):
+            return _given(debugger, kind, array, tuple(reversed(passed_on)))  # it only returns its operand
         found = first_wrong(debugger, step, (kind,))
         if found is not None:
-            return _of_step(debugger, position, step, found, tuple(reversed(passed_on)))
-        source = _wrong_operand(kind, step)
+            return _of_step(debugger, log, position, step, found, tuple(reversed(passed_on)))
+        source = next(iter(wrong_operands(debugger, kind, step)), None)
         if source is None:
             return None  # meant: the step itself names infinity
         passed_on.append(Passed(position + 1, step.change.frame.name, _name(step)))
-        array, before = log.original(position, source), position
+        arrays = zip(floats(step.originals[source]), floats(step.operands[source].value), strict=True)
+        array = next(own for (_, own), (_, old) in arrays if holds(kind, old))
+        before, read = position, (step.change.frame, step.operands[source].name)
+
+
+def _is_overwritten(step: Made, array: Any) -> bool:
+    return any(step.originals[item.operand] is array for item in step.results if item.is_overwritten)
 
 
 def given_wrong(debugger: Debugger, kinds: Sequence[str] = (NAN,)) -> Blame | None:
@@ -124,20 +152,17 @@ def given_wrong(debugger: Debugger, kinds: Sequence[str] = (NAN,)) -> Blame | No
     return None
 
 
-_Overwritten = tuple[int, Any, Any]
-"""A step, and the contents of an array before and after it."""
-
-
 class _Log:
     """The recorded steps up to now: who wrote which array first, and who overwrote it."""
 
     def __init__(self, debugger: Debugger) -> None:
+        self.module = debugger.module
         self.changes: list[Change] = debugger.machine.log[: debugger.position]
         self.written: dict[int, int] = {}
-        self.overwritten: dict[int, list[_Overwritten]] = {}
+        self.overwritten: dict[int, list[tuple[int, Any]]] = {}  # steps with the contents afterwards
         for position, change in enumerate(self.changes):
-            for array, old, new in change.memory:
-                self.overwritten.setdefault(id(array), []).append((position, old, new))
+            for array, _, new in change.memory:
+                self.overwritten.setdefault(id(array), []).append((position, new))
             binding = change.event.binding
             if change.event.kind == "bind" and binding is not None and type(binding.value) is e.Call:
                 for _, _, _, value in change.writes:
@@ -145,43 +170,33 @@ class _Log:
                         self.written.setdefault(id(array), position)
 
     def maker(self, array: Any, kind: str, before: int) -> int | None:
-        """The last step before `before` that turned an array wrong, or else the step that made it."""
-        for position, old, new in reversed(self.overwritten.get(id(array), [])):
-            if position < before and holds(kind, new) and not holds(kind, old):
-                return position
-        position = self.written.get(id(array), before)
-        if position >= before:
+        """The last step before `before` that wrote wrong elements into an array, or else the step that made it."""
+        entries: list[tuple[int, Any]] = self.overwritten.get(id(array), [])
+        for position, new in reversed(entries):
+            if position < before and holds(kind, new):
+                return int(position)
+        first = self.written.get(id(array))
+        if first is None or first >= before:
             return None
-        step = made(self.changes[position])
-        given = [] if step is None else [item for value in self._given(position) for _, item in floats(value)]
-        return None if any(item is array for item in given) else position
+        return self._filler(array, first, before)
 
-    def _given(self, position: int) -> list[Value]:
-        """The arguments of a step themselves."""
-        change = self.changes[position]
-        return [
-            recalled(change.frame.registers[slot]) for slot in change.frame.plan.code[change.after - 1].args
-        ]
+    def writer(self, frame: Frame, name: str, before: int) -> int | None:
+        """The call that bound a variable, whose value was evicted and computed again: another array with the same contents."""
+        slots = frame.slots_of(name)
+        for position in range(before - 1, -1, -1):
+            change = self.changes[position]
+            if any(owner is frame and slot in slots for owner, slot, _, _ in change.writes):
+                return position if made(change) is not None else None
+        return None
 
-    def step(self, position: int) -> Made:
-        """The computation of a step, with the contents that its operands had then."""
-        contents = {
-            id(array): self.content(array, position)
-            for value in self._given(position)
-            for _, array in floats(value)
-        }
-        step = made(self.changes[position], contents)
-        assert step is not None  # only steps that call something are written down
-        return step
-
-    def content(self, array: Any, position: int) -> Any:
-        """What an array held before a step: what the next step that overwrote it found."""
-        later = (old for at, old, _ in self.overwritten.get(id(array), []) if at >= position)
-        return next(later, array)
-
-    def original(self, position: int, number: int) -> Any:
-        """The array itself behind the wrong float number `number` of the arguments of a step."""
-        return [item for value in self._given(position) for _, item in floats(value)][number]
+    def _filler(self, array: Any, first: int, before: int) -> int:
+        """The last step that filled memory with the contents that it had, which is not recorded; else the step `first`."""
+        step = made(self.changes[first])
+        for position in range(before - 1, first, -1) if step is not None and not step.results else ():
+            later = made(self.changes[position])
+            if later is not None and any(later.originals[n] is array for n in filled(self.module, later)):
+                return position
+        return first
 
 
 def _in_question(debugger: Debugger, log: _Log, value: Value, kinds: Sequence[str]) -> tuple[str, Any]:
@@ -195,12 +210,6 @@ def _in_question(debugger: Debugger, log: _Log, value: Value, kinds: Sequence[st
             if holds(kind, array):
                 return kind, array
     return "", None
-
-
-def _wrong_operand(kind: str, step: Made) -> int | None:
-    """The number of the first wrong array among the arrays of the arguments."""
-    arrays = [array for value in step.args for _, array in floats(value)]
-    return next((number for number, array in enumerate(arrays) if holds(kind, array)), None)
 
 
 def _name(step: Made) -> str:
@@ -233,7 +242,7 @@ def _given(debugger: Debugger, kind: str, array: Any, passed_on: tuple[Passed, .
 
 
 def _of_step(
-    debugger: Debugger, position: int, step: Made, found: Wrong, passed_on: tuple[Passed, ...]
+    debugger: Debugger, log: _Log, position: int, step: Made, found: Wrong, passed_on: tuple[Passed, ...]
 ) -> Blame:
     array, place = found.result.array, found.place
     mask = wrong(found.kind, array)
@@ -242,17 +251,20 @@ def _of_step(
     change = step.change
     return Blame(
         found.kind, "step", name, place.index, float(np.asarray(array)[place.index]), int(mask.sum()), int(mask.size),
-        position + 1, change.frame.name, change.event.binding, _callers(change), _tensors(step.operands),
+        position + 1, change.frame.name, change.event.binding, _callers(change), _tensors(log, step),
         () if found.result.is_overwritten else _elements(step, place), store, began, passed_on,
     )  # fmt: skip
 
 
-def _tensors(operands: Sequence[Named]) -> tuple[Named, ...]:
-    """The operands that hold numbers, each once."""
+def _tensors(log: _Log, step: Made) -> tuple[Named, ...]:
+    """The operands that hold numbers, each once. Arrays that other steps overwrite are copied."""
     seen: dict[tuple[str, int], Named] = {}
-    for item in operands:
-        if isinstance(item.value, (np.ndarray, np.generic, bool, int, float)):
-            seen.setdefault((item.name, id(item.value)), item)
+    for item, original in zip(step.operands, step.originals, strict=True):
+        value = item.value
+        if isinstance(value, np.ndarray) and (value.base is not None or id(original) in log.overwritten):
+            value = value.copy()
+        if isinstance(value, (np.ndarray, np.generic, bool, int, float)):
+            seen.setdefault((item.name, id(original)), Named(item.name, value))
     return tuple(seen.values())
 
 
@@ -271,7 +283,7 @@ def _elements(step: Made, place: Place) -> tuple[Element, ...]:
         return ()
     values = zip(flat(step.args), step.operands, selections, strict=False)
     found = [
-        Element(f"{item.name}{written_index(part)}" if part else item.name, np.asarray(value[part]))
+        Element(f"{item.name}{written_index(part)}" if part else item.name, np.array(value[part]))
         for value, item, part in values
         if part is not None
     ]

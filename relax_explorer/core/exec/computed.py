@@ -17,7 +17,8 @@ from relax_explorer.core.ir.dtype import from_numpy
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import BufferStore, PrimFunc
+from relax_explorer.core.tir.traverse import statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,12 @@ class Result:
     name: str
     path: tuple[int, ...]
     array: Any
-    is_overwritten: bool = False
+    operand: int = -1  # the number of the overwritten operand
+
+    @property
+    def is_overwritten(self) -> bool:
+        """True if the array was an operand."""
+        return self.operand >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ class Made:
     call: e.Call
     args: tuple[Value, ...]
     operands: tuple[Named, ...]  # the arguments by name, tuples flattened
+    originals: tuple[Value, ...]  # the operands themselves, whose contents may have changed
     results: tuple[Result, ...]
 
     @property
@@ -54,11 +61,8 @@ class Made:
         return find(self.call.op.name) if type(self.call.op) is e.OpRef else None
 
 
-def made(change: Change, contents: Mapping[int, Any] | None = None) -> Made | None:
-    """The computation of a recorded step; None for a step that calls nothing.
-
-    `contents` are the contents of overwritten arrays before the step, by identity. By default those that the step overwrote.
-    """
+def made(change: Change) -> Made | None:
+    """The computation of the step that a run did last; None for a step that calls nothing."""
     binding = change.event.binding
     if change.event.kind != "bind" or binding is None or type(binding.value) is not e.Call:
         return None
@@ -66,7 +70,6 @@ def made(change: Change, contents: Mapping[int, Any] | None = None) -> Made | No
     if at.binding is not binding:
         return None
     call, before = binding.value, {id(array): old for array, old, _ in change.memory}
-    before |= contents or {}
     head = len(at.args) - len(call.args)
     given = [recalled(change.frame.registers[slot]) for slot in at.args[head:]]
     operands = [item for expr, value in zip(call.args, given, strict=True) for item in _named(expr, value)]
@@ -76,8 +79,8 @@ def made(change: Change, contents: Mapping[int, Any] | None = None) -> Made | No
     results = [Result(name, path, array) for path, array in floats(value)]
     after = {id(array): new for array, _, new in change.memory}
     results += [
-        Result(item.name, path, after[id(array)], True)
-        for item in operands
+        Result(item.name, path, after[id(array)], number)
+        for number, item in enumerate(operands)
         for path, array in floats(item.value)
         if id(array) in after
     ]
@@ -86,6 +89,7 @@ def made(change: Change, contents: Mapping[int, Any] | None = None) -> Made | No
         call,
         tuple([_before(value, before) for value in given]),
         tuple([Named(item.name, _before(item.value, before)) for item in operands]),
+        tuple([item.value for item in operands]),
         tuple(results),
     )
 
@@ -186,6 +190,17 @@ def kernel_call(module: IRModule, step: Made) -> tuple[PrimFunc, list[Value]] | 
     return _with_function(
         module, callee, [*inputs, *results, *tail] if between else [*inputs, *tail, *results]
     )
+
+
+def filled(module: IRModule, step: Made) -> list[int]:
+    """The numbers of the operands that the PrimFunc of a step stores into."""
+    kernel = kernel_call(module, step)
+    if kernel is None or type(step.call.op) is e.OpRef:
+        return []
+    fn, args = kernel
+    stored = {node.buffer for node in statements(fn.body) if type(node) is BufferStore}
+    arrays = [id(arg) for param, arg in zip(fn.params, args, strict=False) if param in stored]
+    return [number for number, item in enumerate(step.operands) if id(item.value) in arrays]
 
 
 def _with_function(module: IRModule, name: str, args: list[Value]) -> tuple[PrimFunc, list[Value]] | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.computed import Made, Result, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
@@ -56,7 +57,7 @@ def first_wrong(debugger: Debugger, step: Made, kinds: Sequence[str] = BOTH) -> 
     for kind in kinds:
         for result in step.results:
             if holds(kind, result.array):
-                place = _own(kind, step, result)
+                place = _own(debugger, kind, step, result)
                 if place is not None and not (kind == INF and _is_meant(debugger, step)):
                     return Wrong(kind, result, place)
     return None
@@ -75,11 +76,35 @@ def wrong(kind: str, array: Any) -> Any:
     return mask
 
 
-def _own(kind: str, step: Made, result: Result) -> Place | None:
+def wrong_operands(debugger: Debugger, kind: str, step: Made) -> list[int]:
+    """The numbers of the wrong operands. Old contents that a kernel overwrites without reading do not count."""
+    found = [number for number, item in enumerate(step.operands) if holds(kind, item.value)]
+    return [number for number in found if not _is_ignored(debugger, step, number)]
+
+
+def _is_ignored(debugger: Debugger, step: Made, number: int) -> bool:
+    """True if a kernel fills an operand without reading it: on copies, with zeros in it, it gives the same."""
+    result = next((item for item in step.results if item.operand == number), None)
+    kernel = kernel_call(debugger.module, step) if result is not None else None
+    if result is None or kernel is None:
+        return False
+    fn, args = kernel
+    value = step.operands[number].value
+    places = [place for place, arg in enumerate(args) if arg is value]
+    copies = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+    for place in places:
+        copies[place] = np.zeros_like(value)
+    try:
+        debugger.machine.kernels.call(fn, copies)
+    except Failure:
+        return False
+    return len(places) == 1 and bool(copies[places[0]].tobytes() == result.array.tobytes())
+
+
+def _own(debugger: Debugger, kind: str, step: Made, result: Result) -> Place | None:
     """The first wrong element that no wrong element explains."""
     mask = wrong(kind, result.array)
-    explained = [item.value for item in step.operands if holds(kind, item.value)]
-    if not explained:
+    if not wrong_operands(debugger, kind, step):
         return Place(result.path, first_index(mask))
     op = step.op
     if op is None or op.evaluate is None or result.is_overwritten:
