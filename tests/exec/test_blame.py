@@ -322,3 +322,18 @@ return z"""
     assert [item.value[0, 0] for item in found.operands] == [np.inf, 0]
     assert session.done
     assert (session.position, session.event.kind) == (len(session.machine.log), "done")
+
+
+@pytest.mark.parametrize("budget", [0, 1 << 14, None])
+def test_makers_are_found_among_evicted_values(budget: int | None) -> None:
+    steps = "".join(f"    v{n} = R.add(v{n - 1}, x)\n" for n in range(1, 30))
+    text = f'@R.function\ndef main(x: R.Tensor((40, 40), "float32")):\n    v0 = R.log(x)\n{steps}    return v29\n'
+    x = np.ones((40, 40), "float32")
+    x[3, 4] = -1
+    session = Debugger(rxe.parse(text), "main", [x], budget=budget)
+    session.goto(10**9)
+    found = blame(session)
+    assert found is not None
+    assert (found.name, found.position, found.index) == ("v0", 1, (3, 4))
+    assert len(found.passed_on) == 29
+    assert stopped(session) is not None
