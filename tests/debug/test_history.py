@@ -123,3 +123,22 @@ def test_changes_are_those_of_a_search_through_every_step() -> None:
             assert back == places[::-1], name
             changed += len(places)
     assert changed > 100
+
+
+def test_breakpoints_given_in_the_middle_count_earlier_hits_when_the_run_goes_on() -> None:
+    text = "\n".join(
+        [
+            "@R.function",
+            'def main(x: R.Tensor((2,), "float32")):',
+            *["    y = R.add(x, x)"] * 9,
+            "    return y",
+        ]
+    )
+    at = Debugger(rxe.normalize(rxe.parse(text)), "main", [np.ones(2, np.float32)])
+    at.goto(4)
+    anywhere = Breakpoint("any step", lambda event, frame: event.kind == "bind")
+    at.breakpoints = [anywhere]
+    at.step()
+    assert anywhere.hits == []
+    at.continue_()
+    assert anywhere.hits == list(range(1, at.position + 1))

@@ -96,13 +96,14 @@ def test_the_values_of_a_long_run_fit_the_budget() -> None:
         return sum(value.nbytes for value in contents if isinstance(value, np.ndarray))
 
     assert held() <= budget
+    assert at.budget is not None
+    assert at.budget.distance >= 16
     assert any(isinstance(change.event.content, Evicted) for change in at.machine.log)
     assert "evicted" in repr(at.frame.values["v2"])
     for position in range(length - 1, 0, -1):
         at.goto(position)
         assert at.event.value[0] == position + 1
     assert held() <= budget
-    assert at.budget is not None
     assert at.budget.again_bytes <= budget // 4
 
 

@@ -163,8 +163,12 @@ def _to_change(
 
     answer = session.move(motion)
     answer.data["expression"], answer.data["changed"] = read.text, found == [True]
+    answer.data["now"], answer.data["missing"] = None, ""
+    if not any(item is frame for item in session.frames):
+        answer.data["missing"] = f"{read.text} has no value here: {frame.name} has no open call with it"
+        return answer
     try:
-        answer.data["now"], answer.data["missing"] = read.value(frame, session.debugger.event.value), ""
+        answer.data["now"] = read.value(frame, session.debugger.event.value)
     except NoValue as reason:
-        answer.data["now"], answer.data["missing"] = None, str(reason)
+        answer.data["missing"] = str(reason)
     return answer
