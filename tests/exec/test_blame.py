@@ -322,6 +322,9 @@ return z"""
     assert [item.value[0, 0] for item in found.operands] == [np.inf, 0]
     assert session.done
     assert (session.position, session.event.kind) == (len(session.machine.log), "done")
+    again = blame(at_the_end(body.replace("M.spread(y, c)", "M.spread(x, c)"), x, rest=REUSED))
+    assert again is not None
+    assert (again.name, [item.name for item in again.passed_on]) == ("c", ["z"])
 
 
 @pytest.mark.parametrize("budget", [0, 1 << 14, None])
