@@ -107,3 +107,64 @@ def main(s: R.Shape(["n"])):
     assert runs(program, (3,)).tolist() == [2, 2, 2]
     assert refused(program, (2,)) == "RX0507"
     assert runs(program, (3,)).tolist() == [2, 2, 2]
+
+
+KERNEL = """
+@I.ir_module
+class M:
+    @T.prim_func(private=True, s_tir=True)
+    def scale(a: T.handle, b: T.handle, k: T.int64):
+        n = T.int64()
+        A = T.match_buffer(a, (n, 2), "int32")
+        B = T.match_buffer(b, (n, 2), "int32")
+        for i, j in T.grid(n, 2):
+            with T.sblock("B"):
+                v_i, v_j = T.axis.remap("SS", [i, j])
+                B[v_i, v_j] = {value}
+    @R.function
+    def main(x: R.Tensor(("n", 2), "int32"), s: R.Shape(["k"])):
+        n = T.int64()
+        k = T.int64()
+        y = R.call_tir(M.scale, (x,), out_sinfo=R.Tensor((n, 2), "int32"), tir_vars=R.shape([k]))
+        return y
+"""
+
+
+def kernel(value: str) -> rxe.IRModule:
+    return rxe.normalize(rxe.parse(KERNEL.format(value=value)))
+
+
+def test_a_kernel_gets_the_lengths_and_scalars_of_each_call() -> None:
+    program = kernel("A[v_i, v_j] * T.Cast('int32', k)")
+    ones = np.ones((3, 2), "int32")
+    assert runs(program, ones, (5,)).tolist() == [[5, 5]] * 3
+    assert runs(program, ones, (7,)).tolist() == [[7, 7]] * 3
+    assert runs(program, ones[:1], (7,)).tolist() == [[7, 7]]
+    assert refused(program, np.ones((3, 3), "int32"), (7,)) == "RX0501"
+
+
+def test_an_array_in_another_order_reaches_a_kernel_in_order() -> None:
+    program = kernel("A[v_i, v_j] * T.Cast('int32', k)")
+    square = np.array([[1, 2], [3, 4]], "int32")
+    assert runs(program, square, (1,)).tolist() == [[1, 2], [3, 4]]
+    assert runs(program, square.T, (1,)).tolist() == [[1, 3], [2, 4]]
+    assert runs(program, np.ones((9, 2), "int32")[::3], (2,)).tolist() == [[2, 2]] * 3
+
+
+def test_a_kernel_that_stops_says_why_in_each_run() -> None:
+    program = kernel("A[v_i, v_j] // T.Cast('int32', k - A[v_i, 0])")
+    ones = np.ones((1, 2), "int32")
+    assert runs(program, ones, (2,)).tolist() == [[1, 1]]
+    assert refused(program, ones * 2, (2,)) == "RX0509"
+    assert runs(program, ones, (2,)).tolist() == [[1, 1]]
+
+
+def test_another_kernel_of_the_same_name_is_called() -> None:
+    """`main` is the same function in both modules, and so is its plan."""
+    first = kernel("A[v_i, v_j] * T.Cast('int32', k)")
+    ones = np.ones((1, 2), "int32")
+    assert runs(first, ones, (3,)).tolist() == [[3, 3]]
+    second = first.having({**first.functions, "scale": kernel("A[v_i, v_j] + T.Cast('int32', k)")["scale"]})
+    assert second["main"] is first["main"]
+    assert runs(second, ones, (3,)).tolist() == [[4, 4]]
+    assert runs(first, ones, (3,)).tolist() == [[3, 3]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
 from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.repeat_kernel import flat, remember_kernel, run_kernel_again
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, Value, describe
 from relax_explorer.core.ir import expr as e
@@ -37,6 +38,10 @@ def _prim_func(machine: Running, at: Instruction, callee: Value) -> PrimFunc:
 def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.call_tir(f, (args…), out)`. Scalars in `tir_vars` (older surface) go to their parameters in the PrimFunc."""
     fn = _prim_func(machine, at, args[0])
+    value = run_kernel_again(machine, frame, at, fn, args) if at.repeat is not None else None
+    if value is not None:
+        machine.write(frame, at.target, value)
+        return
     tail = list(args[2]) if len(args) > 2 else []
     out = at.node.sinfo_args[0]
     if any(map(is_spread, out.fields if isinstance(out, s.TupleStructInfo) else (out,))):
@@ -45,16 +50,12 @@ def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value])
     if any(arg is UNKNOWN for arg in args[1]):
         machine.write(frame, at.target, UNKNOWN)
         return
-    inputs = _flat(args[1])
+    inputs = flat(args[1])
     if tail and not isinstance(fn.params[-1], PrimVar):  # they precede the outputs
         inputs, tail = [*inputs, *tail], []
     value = guarded(machine, at, lambda: machine.kernels.call_tir(fn, inputs, tail, out, frame.dims, at.node))
+    remember_kernel(machine, frame, at, fn, args, [inputs, tail], value)
     machine.write(frame, at.target, value)
-
-
-def _flat(args: Sequence[Value]) -> list[Any]:
-    """The arguments of a kernel. A shape is replaced by its lengths."""
-    return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
 
 
 def call_tir_inplace(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
@@ -73,7 +74,7 @@ def call_tir_inplace(machine: Running, frame: Frame, at: Instruction, args: list
     fresh = [
         r for r, index in zip(results, at.node.attrs.get("inplace_indices", ()), strict=True) if index < 0
     ]
-    guarded(machine, at, lambda: machine.kernels.call(fn, [*_flat(inputs), *fresh]))
+    guarded(machine, at, lambda: machine.kernels.call(fn, [*flat(inputs), *fresh]))
     machine.write(frame, at.target, tuple(results) if isinstance(out, s.TupleStructInfo) else results[0])
 
 

@@ -61,8 +61,8 @@ def types_of(values: Sequence[Value]) -> Types | None:
 
 def repeated(at: Instruction, args: Sequence[Value], dims: Lengths) -> Value:
     """The result of a call that needs no checks. None if it needs them."""
-    known: Repeat | None = at.repeat
-    if known is None or types_of(args) != known.operands:
+    known = at.repeat
+    if type(known) is not Repeat or types_of(args) != known.operands:
         return None
     if known.dims and tuple(map(dims.get, known.dims)) != known.lengths:
         return None

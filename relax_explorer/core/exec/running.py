@@ -10,6 +10,7 @@ import numpy as np
 from relax_explorer.core.diagnostics import Code, Failure
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Scope
 from relax_explorer.core.exec.plan import Instruction
@@ -23,6 +24,7 @@ class Running(Protocol):
 
     module: IRModule
     kernels: Kernels
+    interrupt: Interrupt
     frames: list[Frame]
     output: list[str]
     is_mutable: bool

@@ -145,6 +145,17 @@ class Kernel:
         values = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         return [*values, *[int(dims[var]) for var in self.variables.shapes]]
 
+    def prepared(self, args: Sequence[Value], inputs: int) -> tuple[Any, list[Any]] | None:
+        """The compiled text and its arguments. None if an array must be converted, or if one of the `inputs` is written."""
+        values = self.passed(args)
+        arrays = [(arg, value) for arg, value in zip(args, values, strict=False) if type(arg) is np.ndarray]
+        written = any(param in self.variables.written for param in self.fn.params[:inputs])
+        if written or any(arg is not value for arg, value in arrays):
+            return None
+        trusting = self.trusts(self._dims(args))
+        note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
+        return self.code.function(self.fn, (*values, note, _NEVER.address), trusting), values
+
     def trusts(self, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if every fact that the text relies on holds for these lengths."""
         lengths, facts = self.variables.lengths, self.code.facts
