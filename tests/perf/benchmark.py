@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True)
 class Result:
-    """Medians in seconds; `tvm` is None if TVM was not asked or has no counterpart."""
+    """The fastest of several times, in seconds; `tvm` is None if TVM was not asked or has no counterpart."""
 
     name: str
     ours: float
@@ -53,11 +52,11 @@ class Benchmark:
         """Measure both sides, one after the other."""
         text, work = self.prepare()
         work()
-        ours = statistics.median(_seconds(work) for _ in range(self.repeat))
+        ours = min(_seconds(work) for _ in range(self.repeat))
         if oracle is None or self.tvm is None:
             return Result(self.name, ours, None, self.goal)
-        medians = oracle.time(text, [self.tvm], repeat=self.tvm_repeat).get()
-        return Result(self.name, ours, medians[self.tvm], self.goal)
+        times = oracle.time(text, [self.tvm], repeat=self.tvm_repeat).get()
+        return Result(self.name, ours, times[self.tvm], self.goal)
 
 
 def _seconds(work: Work) -> float:

@@ -270,7 +270,7 @@ class Oracle:
     def time(
         self, text: str, what: Sequence[str], *, repeat: int = 3, seconds: float = 600
     ) -> Answer[dict[str, float]]:
-        """Return the median seconds of `parse`, `script`, `well_formed` or a pass by its name."""
+        """Return the seconds, at best, of `parse`, `script`, `well_formed` or a pass by its name."""
         return self._ask("time", seconds, program={"text": text}, what=list(what), repeat=repeat)
 
     def die(self, signal: int) -> Answer[None]:

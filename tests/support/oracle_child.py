@@ -9,13 +9,13 @@ import inspect
 import json
 import os
 import re
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.script import parser as relax_parser
@@ -273,11 +273,23 @@ def ask_time(program: dict[str, str], what: list[str], repeat: int) -> dict[str,
         "well_formed": lambda: relax.analysis.check_well_formed(module),
         "structural_hash": lambda: structural_hash(module),
     }
-    medians = {}
+    fastest = {}
     for name in what:
-        work = works.get(name) or partial(applied, module, [(name, {})])
-        medians[name] = statistics.median(timed(work) for _ in range(repeat))
-    return medians
+        work = works.get(name) or (ready(module) if name == "run" else partial(applied, module, [(name, {})]))
+        fastest[name] = min(timed(work) for _ in range(repeat))
+    return fastest
+
+
+def ready(module: Any) -> Callable[[], Any]:
+    """A call of the compiled `main` on random tensors of static shapes."""
+    machine = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
+    types = [param.ty for param in module["main"].params]
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal([int(n) for n in of.shape.values]).astype(str(of.dtype)) for of in types]
+    values = [tvm.runtime.tensor(array) for array in arrays]
+    main = machine["main"]
+    main(*values)
+    return lambda: main(*values)
 
 
 def ask_lattice(program: dict[str, str]) -> list[dict[str, Any]]:

@@ -48,6 +48,7 @@ class Inferrer:
         self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
         self._memo: dict[Any, s.StructInfo] = {}
+        self._complete: dict[Any, s.StructInfo] = {}  # results of complete calls without effects
         self._kernel_calls: set[Any] = set()  # the inputs of correct calls of PrimFuncs
 
     def info(self, expr: e.Expr) -> s.StructInfo:
@@ -109,15 +110,23 @@ class Inferrer:
         cached = self._memo.get(key) if key is not None else None
         return cached if cached is not None else self.bounded(call, self._operator(call, op, infos, key))
 
-    def remembered(self, call: e.Call, name: str, infos: list[s.StructInfo | None]) -> s.StructInfo | None:
+    def remembered(
+        self, call: e.Call, op_ref: e.OpRef, infos: list[s.StructInfo | None]
+    ) -> s.StructInfo | None:
         """The result of an equal call; None if there was none, if this call is incomplete, or if it has an effect."""
-        op = find(name)
+        key = (op_ref, call.attrs, *infos)
+        known = self._complete.get(key)
+        if known is not None:
+            return known
+        op = find(op_ref.name)
         info = self._memo.get((op, call.attrs, tuple(infos), call.sinfo_args))
         if info is None or op is None or len(call.attrs) < len(op.attributes):
             return None
         if not op.pure or not op.pure_in_spec:
             return None
-        if op.refine is not None and op.refine(call, infos) is not call:
+        if op.refine is None:
+            self._complete[key] = info
+        elif op.refine(call, infos) is not call:
             return None
         return info
 

@@ -199,13 +199,14 @@ class FunctionNormalizer:
             return False
         now, infos = self.vars, []
         for arg in call.args:
-            if isinstance(arg, e.Var):
-                if now.get(arg, arg) is not arg:
+            node_type = type(arg)
+            if node_type is e.Var or node_type is e.DataflowVar:
+                if now.get(arg, arg) is not arg:  # type: ignore[call-overload]  # a Var, as its type says
                     return False
-            elif type(arg) not in _CONSTANTS:
+            elif node_type not in _CONSTANTS:
                 return False
             infos.append(arg.struct_info)
-        if self.infer.remembered(call, op.name, infos) is not info or self.ending or var in self.bound:
+        if self.infer.remembered(call, op, infos) is not info or self.ending or var in self.bound:
             return False
         self.bound.add(var)
         now[var] = var

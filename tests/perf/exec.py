@@ -1,0 +1,110 @@
+"""Running programs, beside TVM's virtual machine with the kernels that TVM generates without schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from tests.perf.benchmark import Benchmark, Work
+
+HEAD = "@I.ir_module\nclass Module:\n    @R.function\n    def main({params}):\n        with R.dataflow():\n"
+Program = tuple[str, list[tuple[int, ...]]]
+
+
+def _program(params: Mapping[str, tuple[int, ...]], values: list[str]) -> Program:
+    """A program of float32 parameters; binding `vN` has the Nth value."""
+    written = ", ".join(f'{name}: R.Tensor({shape}, "float32")' for name, shape in params.items())
+    lines = [f"            v{n} = {value}" for n, value in enumerate(values)]
+    last = f"v{len(values) - 1}"
+    end = f"            R.output({last})\n        return {last}\n"
+    return HEAD.format(params=written) + "\n".join(lines) + "\n" + end, list(params.values())
+
+
+def chain(length: int) -> Program:
+    """Additions of small vectors: the cost of a binding."""
+    values = [f"R.add({'x' if n == 0 else f'v{n - 1}'}, y)" for n in range(length)]
+    return _program({"x": (4,), "y": (4,)}, values)
+
+
+def elementwise(size: int) -> Program:
+    """Eight cheap element-wise operators: the cost of memory."""
+    values = [
+        "R.add(x, y)", "R.multiply(v0, y)", "R.nn.relu(v1)", "R.subtract(v2, x)",
+        "R.abs(v3)", "R.maximum(v4, y)", "R.negative(v5)", "R.add(v6, x)",
+    ]  # fmt: skip
+    return _program({"x": (size,), "y": (size,)}, values)
+
+
+def softmax() -> Program:
+    """Softmax over rows of 4096."""
+    return _program({"x": (4096, 4096)}, ["R.nn.softmax(x, axis=-1)"])
+
+
+def layer_norm() -> Program:
+    """Layer normalization of rows of 1024."""
+    value = "R.nn.layer_norm(x, g, b, axes=[-1])"
+    return _program({"x": (4096, 1024), "g": (1024,), "b": (1024,)}, [value])
+
+
+def matmul() -> Program:
+    """One large product."""
+    return _program({"x": (1024, 1024), "y": (1024, 1024)}, ["R.matmul(x, y)"])
+
+
+def perceptron() -> Program:
+    """Three dense layers on 256 rows."""
+    shapes = {"x": (256, 1024), "a": (1024, 1024), "b": (1024, 1024), "c": (1024, 1024)}
+    values = ["R.matmul(x, a)", "R.nn.relu(v0)", "R.matmul(v1, b)", "R.nn.relu(v2)", "R.matmul(v3, c)"]
+    return _program(shapes, values)
+
+
+def conv2d() -> Program:
+    """The convolution of a ResNet block."""
+    value = "R.nn.conv2d(x, w, strides=[1, 1], padding=[1, 1, 1, 1])"
+    return _program({"x": (1, 64, 56, 56), "w": (64, 64, 3, 3)}, [value, "R.nn.relu(v0)"])
+
+
+def _run(program: Callable[[], Program], lowered: bool = False) -> tuple[str, Work]:
+    import relax_explorer
+
+    text, shapes = program()
+    module = relax_explorer.normalize(relax_explorer.parse(text))
+    if lowered:
+        module = relax_explorer.apply_pass(module, "LegalizeOps")
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal(shape).astype("float32") for shape in shapes]
+    return text, lambda: relax_explorer.run(module, "main", arrays)
+
+
+def _recorded(length: int) -> tuple[str, Work]:
+    """Every step of a chain, recorded."""
+    import relax_explorer
+
+    text, shapes = chain(length)
+    module = relax_explorer.normalize(relax_explorer.parse(text))
+    arrays = [np.ones(shape, "float32") for shape in shapes]
+
+    def work() -> object:
+        debugger = relax_explorer.debug(module, "main", arrays)
+        while not debugger.done:
+            debugger.step()
+        return debugger.result
+
+    return text, work
+
+
+EXEC = [
+    Benchmark("run-chain-1000", partial(_run, partial(chain, 1000)), "run", 1, tvm_repeat=20),
+    Benchmark("run-chain-lowered-1000", partial(_run, partial(chain, 1000), True), "run", 1, tvm_repeat=20),
+    Benchmark("recorded-chain-10000", partial(_recorded, 10_000)),
+    Benchmark("run-elementwise", partial(_run, partial(elementwise, 10_000_000)), "run", 3),
+    Benchmark("run-softmax", partial(_run, softmax), "run", 2),
+    Benchmark("run-layer-norm", partial(_run, layer_norm), "run", 2),
+    Benchmark("run-matmul", partial(_run, matmul), "run", 20, tvm_repeat=1),
+    Benchmark("run-mlp", partial(_run, perceptron), "run", 20, tvm_repeat=1),
+    Benchmark("run-conv2d", partial(_run, conv2d), "run", 20, tvm_repeat=1),
+    Benchmark("run-matmul-lowered", partial(_run, matmul, True), "run", 5, tvm_repeat=1),
+    Benchmark("run-mlp-lowered", partial(_run, perceptron, True), "run", 5, tvm_repeat=1),
+]
