@@ -14,6 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.ops.kit.blocks import by_rows
 from relax_explorer.core.ops.kit.broadcasting import index
 from relax_explorer.core.ops.kit.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
@@ -54,9 +55,10 @@ def array_moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
 
 def normalise(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     """An array with mean 0 and variance 1 over axes."""
-    mean, variance = array_moments(x, axes)
-    result: Array = (x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype))
-    return result
+    distance: Array = np.subtract(x, mean_over(x, axes))
+    variance = mean_over(np.square(distance), axes)
+    distance /= np.sqrt(variance + np.asarray(epsilon, x.dtype))
+    return distance
 
 
 class LayerNorm(Op, name="relax.nn.layer_norm"):
@@ -109,9 +111,15 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         data: Array, gamma: Array, beta: Array, axes: Axes, epsilon: float, center: bool, scale: bool
     ) -> Array:
         """Computed at least in float32."""
-        x = normalise(wide(data), tuple(axes), epsilon)
-        x = x * spread(gamma, data.shape, axes) if scale else x
-        return (x + spread(beta, data.shape, axes) if center else x).astype(data.dtype, copy=False)
+        factor = spread(gamma, data.shape, axes) if scale else None
+        shift = spread(beta, data.shape, axes) if center else None
+
+        def rows(x: Array) -> Array:
+            x = normalise(x, tuple(axes), epsilon)
+            x = x if factor is None else x * factor
+            return x if shift is None else x + shift
+
+        return by_rows(rows, wide(data), axes).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(
@@ -210,11 +218,14 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
     @staticmethod
     def evaluate(data: Array, weight: Array, axes: Axes, epsilon: float) -> Array:
         """Computed at least in float32."""
-        x = wide(data)
-        square = mean_over(x * x, tuple(axes))
-        scaled = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
-        result: Array = (scaled * spread(weight, data.shape, axes)).astype(data.dtype, copy=False)
-        return result
+        factor = spread(weight, data.shape, axes)
+
+        def rows(x: Array) -> Array:
+            square = mean_over(x * x, tuple(axes))
+            scaled: Array = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
+            return scaled * factor
+
+        return by_rows(rows, wide(data), axes).astype(data.dtype, copy=False)
 
     @staticmethod
     def legalize(te: Te, data: Tensor, weight: Tensor, axes: Axes, epsilon: float) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.ops.kit.blocks import by_rows
 from relax_explorer.core.ops.kit.decl import Fusion, Site, attr
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, lowest
@@ -42,8 +44,7 @@ class Softmax(Activation, name="relax.nn.softmax"):
     def evaluate(data: Array, axis: int) -> Array:
         """Shifted by the maximum."""
         x = wide(data)
-        power = np.exp(x - np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x
-        result: Array = (power / np.sum(power, axis, keepdims=True)).astype(data.dtype, copy=False)
+        result: Array = by_rows(partial(_shares, axis=axis), x, (axis,)).astype(data.dtype, copy=False)
         return result
 
     @staticmethod
@@ -54,6 +55,19 @@ class Softmax(Activation, name="relax.nn.softmax"):
         return te.compute(
             "T_softmax_norm", data.shape, lambda *i: p.Div(power[i], total[drop(i)]), None, notes
         )
+
+
+def _shares(x: Array, axis: int) -> Array:
+    power: Array = np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x.copy()
+    np.exp(power, out=power)
+    power /= np.sum(power, axis, keepdims=True)
+    return power
+
+
+def _logarithms(x: Array, axis: int) -> Array:
+    moved: Array = np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x.copy()
+    moved -= np.log(np.sum(np.exp(moved), axis, keepdims=True))
+    return moved
 
 
 def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:
@@ -80,10 +94,7 @@ class LogSoftmax(Softmax, name="relax.nn.log_softmax"):
     def evaluate(data: Array, axis: int) -> Array:
         """Shifted by the maximum."""
         x = wide(data)
-        moved = x - np.max(x, axis, keepdims=True, initial=-np.inf) if x.size else x
-        result: Array = (moved - np.log(np.sum(np.exp(moved), axis, keepdims=True))).astype(
-            data.dtype, copy=False
-        )
+        result: Array = by_rows(partial(_logarithms, axis=axis), x, (axis,)).astype(data.dtype, copy=False)
         return result
 
     @staticmethod
