@@ -30,6 +30,7 @@ from relax_explorer.core.exec.checks import (
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import called, guarded
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.groups import run_group
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
@@ -283,6 +284,7 @@ class Machine:
 
     def run(self) -> Value:
         """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
+        by_groups = not (self.is_mutable or self.check_annotations)
         while self.frames:
             frame = self.frames[-1]
             code = frame.plan.code
@@ -290,6 +292,8 @@ class Machine:
                 if self.interrupt.is_cancelled:
                     self.interrupt.check()
                 instruction = code[frame.pc]
+                if instruction.repeat is not None and by_groups and run_group(frame, self.interrupt):
+                    continue
                 frame.pc += 1
                 if frame.has_ended:
                     self._refuse_ended(frame, instruction)

@@ -24,8 +24,9 @@ from relax_explorer.core.ir.walk import info_holders, info_vars
 from relax_explorer.core.ops.kit.decl import Op
 
 _SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
-_ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
+ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
 Types = tuple[Any, ...]
+LARGE = 1 << 17  # elements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +40,7 @@ class Repeat:
     shares: bool  # True if the result may share memory with an operand
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    is_large: bool  # True if running by blocks of rows is worth it (groups.py)
 
 
 def types_of(values: Sequence[Value]) -> Types | None:
@@ -69,7 +71,7 @@ def repeated(at: Instruction, args: Sequence[Value], dims: Lengths) -> Value:
     try:
         with np.errstate(all="ignore"):
             value = known.function(*args)
-    except _ERRORS:
+    except ERRORS:
         return None  # the checked call fails again, and says why
     if type(value) is not np.ndarray or value.shape != known.shape or value.dtype != known.dtype:
         return None  # its lengths depend on elements
@@ -90,7 +92,8 @@ def remember(at: Instruction, op: type[Op], frame: Frame, args: Sequence[Value],
     absent = () if op.variadic else (None,) * (len(op.operands) - len(args))
     if absent or at.node.attrs:
         function = partial(_with, op.evaluate, absent, dict(at.node.attrs))
-    at.repeat = Repeat(operands, dims, lengths, function, bool(op.shares), value.shape, value.dtype)
+    is_large = value.ndim > 0 and value.size >= LARGE
+    at.repeat = Repeat(operands, dims, lengths, function, bool(op.shares), value.shape, value.dtype, is_large)
 
 
 def _with(

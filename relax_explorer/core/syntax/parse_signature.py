@@ -172,7 +172,9 @@ def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:
     computed: set[str] = set()
     for outer in ast.walk(node):
         if isinstance(outer, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp)):
-            names = {inner.id for inner in ast.walk(outer) if isinstance(inner, ast.Name)}
-            if names - {"T"} <= scalars:
+            parts = list(ast.walk(outer))
+            prefixes = {part.value for part in parts if isinstance(part, ast.Attribute)}  # the T of T.max
+            names = {part.id for part in parts if isinstance(part, ast.Name) and part not in prefixes}
+            if names <= scalars:
                 computed |= {name for name in names if outer.lineno <= bound_at.get(name, outer.lineno)}
     return computed

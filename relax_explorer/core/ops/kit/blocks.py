@@ -16,30 +16,47 @@ _ELEMENTS = 1 << 16  # of a block: 256 KB of float32
 _SHARED = 1 << 20  # elements from which on threads share the work
 
 
+# The ufunc that an `evaluate` calls if all dtypes are equal, and no narrow floats: such a call can write into a given array.
+UFUNCS: dict[Callable[..., Array], np.ufunc] = {}
+
+
 def by_rows(function: Callable[[Array], Array], x: Array, axes: Sequence[int]) -> Array:
     """`function(x)` of the same shape and dtype as `x`. It combines elements along `axes` only, so others can be divided."""
     if x.size <= 2 * _ELEMENTS or any(n % x.ndim == 0 for n in axes):
         return function(x)
-    rows = max(1, _ELEMENTS * len(x) // x.size)
+    rows = rows_of(x.shape, x.size)
     result = np.empty(x.shape, x.dtype)
 
-    def fill(first: int, end: int) -> None:
-        for start in range(first, end, rows):
-            stop = min(start + rows, end)
-            result[start:stop] = function(x[start:stop])
+    def fill(start: int, end: int) -> None:
+        result[start:end] = function(x[start:end])
 
-    if x.size < _SHARED:
-        fill(0, len(x))
-        return result
-    part = -(-len(x) // _threads())
+    in_blocks(fill, len(x), rows, x.size)
+    return result
+
+
+def rows_of(shape: Sequence[int], size: int) -> int:
+    """The rows of a block of an array of this shape and number of elements."""
+    return max(1, _ELEMENTS * shape[0] // size)
+
+
+def in_blocks(fill: Callable[[int, int], None], length: int, rows: int, size: int) -> None:
+    """Call `fill(start, end)` for blocks of rows, on several threads if the array of `size` elements is large."""
+
+    def some(first: int, last: int) -> None:
+        for start in range(first, last, rows):
+            fill(start, min(start + rows, last))
+
+    if size < _SHARED:
+        some(0, length)
+        return
+    part = -(-length // _threads())
     # Each thread works under the numpy error state of this one, which belongs to the context.
     works = [
-        _pool().submit(copy_context().run, fill, first, min(first + part, len(x)))
-        for first in range(0, len(x), part)
+        _pool().submit(copy_context().run, some, first, min(first + part, length))
+        for first in range(0, length, part)
     ]
     for work in works:
         work.result()
-    return result
 
 
 @cache

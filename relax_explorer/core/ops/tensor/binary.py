@@ -38,6 +38,7 @@ from relax_explorer.core.ops.kit.binary_math import (
     subtract,
     truth,
 )
+from relax_explorer.core.ops.kit.blocks import UFUNCS
 from relax_explorer.core.ops.kit.broadcasting import index, result_shape
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, Stops, operand
 from relax_explorer.core.ops.kit.devices import is_spread
@@ -174,6 +175,8 @@ def _evaluate(function: Function, compared: bool) -> Function:
             return result[()]
         return result if compared else result.astype(arrays[0].dtype, copy=False)
 
+    if isinstance(function, np.ufunc) and not compared:
+        UFUNCS[evaluate] = function
     return evaluate
 
 

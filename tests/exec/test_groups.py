@@ -1,0 +1,126 @@
+"""Neighbouring element-wise operators run together on blocks of rows, with the values that they give one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec import groups, machine, repeat
+from relax_explorer.core.ops.kit import blocks
+
+N, M = 70, 30
+HEAD = "@R.function\ndef main({params}):\n{body}\n"
+PARAMS = 'x: R.Tensor(("n", 30), "{dtype}"), y: R.Tensor(("n", 30), "{dtype}"), b: R.Tensor((30,), "{dtype}"), c: R.Tensor((1, 30), "{dtype}")'
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of 1,000 elements are large, blocks have 200, and threads share them."""
+    monkeypatch.setattr(repeat, "LARGE", 1_000)
+    monkeypatch.setattr(blocks, "_ELEMENTS", 200)
+    monkeypatch.setattr(blocks, "_SHARED", 500)
+
+
+@pytest.fixture
+def grouped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of calls in the groups that ran."""
+    sizes: list[int] = []
+
+    def watched(frame: Any, interrupt: Any) -> bool:
+        before = frame.pc
+        done = groups.run_group(frame, interrupt)
+        sizes.extend([frame.pc - before] if done else [])
+        return done
+
+    monkeypatch.setattr(machine, "run_group", watched)
+    return sizes
+
+
+def program(lines: str, dtype: str = "float32") -> rxe.IRModule:
+    body = "\n".join(f"    {line}" for line in lines.strip().splitlines())
+    return rxe.normalize(rxe.parse(HEAD.format(params=PARAMS.format(dtype=dtype), body=body)))
+
+
+def arrays(dtype: str) -> list[Any]:
+    random = np.random.default_rng(1)
+    shapes = [(N, M), (N, M), (M,), (1, M)]
+    return [(random.standard_normal(shape) * 5 + 6).astype(dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8", "int64"])
+@pytest.mark.parametrize(
+    ("lines", "calls"),
+    [
+        ("p = R.add(x, y)\nq = R.multiply(p, x)\nr = R.abs(q)\nreturn r", 3),
+        ("p = R.add(x, b)\nq = R.maximum(c, p)\nreturn (p, q, x)", 2),
+        ("p = R.add(x, y)\nq = R.subtract(p, p)\ns = R.sum(q, axis=0)\nreturn (q, s)", 2),
+        ("p = R.negative(x)\nq = R.less(p, y)\nr = R.where(q, p, y)\nreturn (r, q)", 2),
+        ("p = R.clip(x, 1, 5)\nq = R.add(p, R.const(1, '{dtype}'))\nr = R.astype(q, 'float32')\nreturn r", 3),
+    ],
+)
+def test_a_group_gives_the_values_of_its_calls(
+    lines: str, calls: int, dtype: str, grouped: list[int]
+) -> None:
+    module, given = program(lines.replace("{dtype}", dtype), dtype), arrays(dtype)
+    first = rxe.run(module, "main", given)
+    assert not grouped
+    second = rxe.run(module, "main", given)
+    assert grouped[0] >= calls
+    for one, two in zip(_all(first), _all(second), strict=True):
+        assert one.dtype == two.dtype
+        assert np.array_equal(one, two)
+    assert not any(np.shares_memory(one, two) for one in _all(second)[:1] for two in given)
+
+
+def _all(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def test_other_lengths_run_one_by_one_and_are_right(grouped: list[int]) -> None:
+    module, given = program("p = R.add(x, y)\nq = R.abs(p)\nreturn q"), arrays("float32")
+    rxe.run(module, "main", given)
+    rows = [given[0][:50], given[1][:50], *given[2:]]
+    assert np.array_equal(rxe.run(module, "main", rows), np.abs(rows[0] + rows[1]))
+    assert not grouped
+    rxe.run(module, "main", rows)
+    assert grouped == [2]
+
+
+def test_a_failing_element_is_reported_at_its_call(grouped: list[int]) -> None:
+    module, given = (
+        program("p = R.add(x, y)\nq = R.floor_divide(p, x)\nr = R.abs(q)\nreturn r", "int32"),
+        arrays("int32"),
+    )
+    given[0][:] = np.abs(given[0]) + 1
+    rxe.run(module, "main", given)
+    given[0][N - 1, 3] = 0
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(module, "main", given)
+    problem = caught.value.diagnostics[0]
+    assert problem.code.id == "RX0509"
+    assert problem.message.startswith("q: ")
+    assert grouped == []
+
+
+def test_rows_that_are_not_divided_stay_whole(grouped: list[int]) -> None:
+    """The slope of prelu belongs to an axis, so it is no operand by element."""
+    lines = "p = R.add(x, y)\nq = R.negative(p)\nr = R.nn.prelu(q, b, axis=1)\nreturn r"
+    module, given = program(lines), arrays("float32")
+    first, second = (rxe.run(module, "main", given) for _ in range(2))
+    assert grouped == [2]
+    assert np.array_equal(first, second)
+
+
+def test_programs_that_overwrite_arrays_run_one_by_one(grouped: list[int]) -> None:
+    text = program("p = R.add(x, y)\nq = R.abs(p)\nreturn q").script()
+    text = text.replace(
+        "return q", 'u = R.call_packed("test.groups.none", p, sinfo_args=R.Tuple())\n        return q'
+    )
+    module = rxe.normalize(rxe.parse(text.replace("@R.function\n", "@R.function(pure=False)\n")))
+    rxe.packed_function("test.groups.none")(lambda x: None)
+    for _ in range(3):
+        rxe.run(module, "main", arrays("float32"))
+    assert not grouped
