@@ -274,13 +274,14 @@ class Machine:
             event = _RULES[instruction.kind](self, frame, instruction)
             if event is not None:
                 return event
+            value = frame.registers[instruction.target]
+            if self.check_annotations and instruction.binding is not None:
+                check_annotation(frame, instruction.binding, value)
+            if not self.record:
+                for slot in instruction.dead:
+                    frame.registers[slot] = None
             if instruction.binding is not None:
-                value = frame.registers[instruction.target]
-                if self.check_annotations:
-                    check_annotation(frame, instruction.binding, value)
-                self._release(frame, instruction)
                 return Event("bind", frame.name, len(self.frames), instruction.binding, value)
-            self._release(frame, instruction)
 
     def run(self) -> Value:
         """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
@@ -320,11 +321,6 @@ class Machine:
             self.change.checks += (check,)
         else:
             self.entry = check
-
-    def _release(self, frame: Frame, instruction: Instruction) -> None:
-        if not self.record:
-            for slot in instruction.dead:
-                frame.registers[slot] = None
 
     def compute(self, frame: Frame, at: Instruction) -> None:
         """Execute an instruction that only computes a value, into a register of `frame`. Nothing is recorded."""
