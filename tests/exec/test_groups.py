@@ -9,7 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec import groups, machine, repeat
-from relax_explorer.core.ops.kit import blocks
+from relax_explorer.core.ops.kit import by_rows
 
 N, M = 70, 30
 HEAD = "@R.function\ndef main({params}):\n{body}\n"
@@ -20,8 +20,8 @@ PARAMS = 'x: R.Tensor(("n", 30), "{dtype}"), y: R.Tensor(("n", 30), "{dtype}"), 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of 1,000 elements are large, blocks have 200, and threads share them."""
     monkeypatch.setattr(repeat, "LARGE", 1_000)
-    monkeypatch.setattr(blocks, "_ELEMENTS", 200)
-    monkeypatch.setattr(blocks, "_SHARED", 500)
+    monkeypatch.setattr(by_rows, "_ELEMENTS", 200)
+    monkeypatch.setattr(by_rows, "_SHARED", 500)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from relax_explorer.core.exec.repeat import ERRORS, Repeat, types_of
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.blocks import UFUNCS, in_blocks, rows_of
+from relax_explorer.core.ops.kit.by_rows import UFUNCS, in_blocks, rows_of
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.ops.tensor.binary import Arithmetic
 

@@ -10,7 +10,7 @@ import numpy as np
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT64, INT64
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.blocks import UFUNCS
+from relax_explorer.core.ops.kit.by_rows import UFUNCS
 
 # Coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23
 # (1969), as in netlib's specfun, the highest power first: x * P(x^2) / Q(x^2) for erf near 0, and

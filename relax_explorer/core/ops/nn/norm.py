@@ -14,8 +14,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.blocks import by_rows
 from relax_explorer.core.ops.kit.broadcasting import index
+from relax_explorer.core.ops.kit.by_rows import by_rows
 from relax_explorer.core.ops.kit.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call

@@ -38,8 +38,8 @@ from relax_explorer.core.ops.kit.binary_math import (
     subtract,
     truth,
 )
-from relax_explorer.core.ops.kit.blocks import UFUNCS
 from relax_explorer.core.ops.kit.broadcasting import index, result_shape
+from relax_explorer.core.ops.kit.by_rows import UFUNCS
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, Stops, operand
 from relax_explorer.core.ops.kit.devices import is_spread
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
