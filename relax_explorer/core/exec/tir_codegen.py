@@ -29,6 +29,7 @@ from relax_explorer.core.exec.tir_support import (
     add, allocated, at, distance, floor_div, floor_mod, inside, larger, left, mul, nonzero, piece, poll, positive, power, quotient, rest,
     right, right_unsigned, smaller, sub, trunc_div, trunc_mod, whole, window,
 )
+from relax_explorer.core.exec.tir_narrow import narrow
 
 
 """

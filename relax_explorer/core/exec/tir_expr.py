@@ -7,10 +7,13 @@ values of the length variables, and decided again for the values of each call (`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
@@ -58,6 +61,16 @@ def element(dtype: DType) -> str:
     if dtype.is_int:
         return f"np.{dtype.kind}{max(dtype.bits, 8)}"
     return "np.float64" if dtype.name == "float64" else "np.float32"
+
+
+def narrowed(dtype: DType, value: str) -> str:
+    """The text that rounds `value` to an element of `dtype`, as a float32."""
+    import ml_dtypes
+
+    form = ml_dtypes.finfo(dtype.to_numpy())  # type: ignore[no-untyped-call]  # ml_dtypes has no types
+    beyond = float(np.float32(np.inf).astype(dtype.to_numpy()).astype(np.float32))
+    limits = f"{int(form.nmant)}, {int(form.minexp)}, {float(form.max)!r}"
+    return f"narrow(np.float64({value}), {limits}, np.{'inf' if math.isinf(beyond) else 'nan'})"
 
 
 def into(dtype: DType, text: str) -> str:
@@ -243,7 +256,8 @@ class Expressions:
         if dtype.is_bool:
             return f"({value} != 0)"
         if not dtype.is_int:
-            return f"{element(dtype)}({value})"
+            is_narrow = dtype.bits < 32 and source is not dtype
+            return narrowed(dtype, value) if is_narrow else f"{element(dtype)}({value})"
         if source.is_float:
             return self._whole(dtype, value)
         keeps = self.fact(lambda sample: sample.keeps(expr))
