@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -10,12 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from relax_explorer.ui.cli.main import group
+from tests.support.signals import hearing
 from tests.ui.test_endless import PROGRAMS
 
 SMALL = """@R.function
@@ -27,15 +30,29 @@ def main(x: R.Tensor((2,), "float32")):
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX terminal")
 
 
+_STARTED: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_on() -> Iterator[None]:
+    """End the programs that a failed test leaves."""
+    yield
+    while _STARTED:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(_STARTED.pop(), signal.SIGKILL)
+
+
 class Prompt:
     """`rxe debug` in a terminal of its own."""
 
     def __init__(self, path: Path, *arguments: str) -> None:
         pid, self.fd = pty.fork()
         if pid == 0:
+            hearing()
             os.environ["TERM"] = "dumb"
             os.execv(sys.executable, [sys.executable, "-m", "relax_explorer", "debug", str(path), *arguments])
         self.pid = pid
+        _STARTED.append(pid)
 
     def read(self, until: str = "(rxe) ", seconds: float = 60) -> str:
         text, end = "", time.monotonic() + seconds
@@ -55,6 +72,7 @@ class Prompt:
         except OSError:
             pass  # the other end is closed
         _, status = os.waitpid(self.pid, 0)
+        _STARTED.remove(self.pid)
         os.close(self.fd)
         return os.waitstatus_to_exitcode(status)
 
@@ -103,7 +121,7 @@ def test_a_script_goes_on_after_ctrl_c(tmp_path: Path) -> None:
     path.write_text(PROGRAMS["recursion"])
     script.write_text("continue\nwhere\n")
     command = [sys.executable, "-m", "relax_explorer", "debug", str(path), "--script", str(script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=hearing) as process:
         assert process.stdout is not None
         while "(rxe) continue" not in process.stdout.readline():
             continue
