@@ -168,3 +168,36 @@ def test_another_kernel_of_the_same_name_is_called() -> None:
     assert second["main"] is first["main"]
     assert runs(second, ones, (3,)).tolist() == [[4, 4]]
     assert runs(first, ones, (3,)).tolist() == [[3, 3]]
+
+
+class Counts(rxe.ops.Op, name="test.counts"):
+    """Counts its evaluations, and fails for negative elements."""
+
+    x: "Tensor" = rxe.ops.operand("the tensor")  # type: ignore[name-defined]  # noqa: F821, UP037
+    pure = False
+    seen = 0
+
+    @staticmethod
+    def infer(at: Any, x: Any) -> Any:
+        return rxe.ops.rules.tensor(at, x, "x")
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        Counts.seen += 1
+        if x.min() < 0:
+            raise ValueError("negative")
+        return x + x
+
+
+def test_an_operator_with_an_effect_is_evaluated_once_even_if_it_fails() -> None:
+    rxe.ops.register(Counts)
+    program = rxe.normalize(
+        rxe.parse(
+            '@R.function(pure=False)\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.op("test.counts", x)\n    return y\n'
+        )
+    )
+    runs(program, np.ones(2, F))
+    assert Counts.seen == 3
+    refused(program, -np.ones(2, F))
+    assert Counts.seen == 4
+    rxe.ops.unregister(Counts.name)

@@ -80,8 +80,8 @@ def repeated(at: Instruction, args: Sequence[Value], dims: Lengths) -> Value:
 
 def remember(at: Instruction, op: type[Op], frame: Frame, args: Sequence[Value], value: Value) -> None:
     """Remember a call that passed its checks, if later ones can be recognised by the types of their operands."""
-    if type(value) is not np.ndarray or op.evaluate is None:
-        return
+    if type(value) is not np.ndarray or op.evaluate is None or op.overwritten():
+        return  # a call that is evaluated again after a failure must have no effect
     operands = types_of(args)
     infos = [info for info in (at.node.struct_info, *[arg.struct_info for arg in at.node.args]) if info]
     if operands is None or any(map(info_holders, infos)):

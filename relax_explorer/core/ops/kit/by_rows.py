@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache
 
@@ -55,6 +55,7 @@ def in_blocks(fill: Callable[[int, int], None], length: int, rows: int, size: in
         _pool().submit(copy_context().run, some, first, min(first + part, length))
         for first in range(0, length, part)
     ]
+    wait(works)  # also after a failure: no thread goes on with arrays of the caller
     for work in works:
         work.result()
 
