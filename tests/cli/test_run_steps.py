@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
-from relax_explorer.ui.cli.main import group
+from tests.cli.test_run import run
 
 PROGRAM = """@I.ir_module
 class M:
@@ -43,14 +42,6 @@ class M:
         r = M.f(x, c)
         return r
 """
-
-
-def run(path: Path, text: str, *arguments: str) -> Result:
-    program = path / "p.py"
-    program.write_text(text)
-    done = CliRunner().invoke(group, ["run", str(program), *arguments])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done
 
 
 def test_a_stop_at_nan_names_the_maker_and_prints_no_weights(tmp_path: Path) -> None:

@@ -124,6 +124,8 @@ PACKED = Argument(
     metavar="[NAME=]FILE.py[:FUNCTION]",
 )
 MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
+# A call of a function: the program, the function, and its arguments.
+CALL = (INPUT, FUNCTION, PASSES, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
 
 
 SAMPLING = (
@@ -240,14 +242,7 @@ COMMANDS: tuple[Command, ...] = (
         "run",
         "Run a function and print its result. With --trace, record every step.",
         (
-            INPUT,
-            FUNCTION,
-            PASSES,
-            RUN_INPUT,
-            SHAPE,
-            MAX_INPUT,
-            PACKED,
-            PRIVATE,
+            *CALL,
             Argument(
                 "--expect",
                 "compare with the entries out0, out1, … of this .npz; exit with 1 if they differ",
@@ -311,14 +306,7 @@ COMMANDS: tuple[Command, ...] = (
         "debug",
         "Step through a run, forward and back, by commands as in gdb; `help` lists them.",
         (
-            INPUT,
-            FUNCTION,
-            PASSES,
-            RUN_INPUT,
-            SHAPE,
-            MAX_INPUT,
-            PACKED,
-            PRIVATE,
+            *CALL,
             Argument(
                 "--budget",
                 "MiB of recorded values to keep (0: all); older ones are computed again when they are read",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from relax_explorer.core.check.call_graph import reached
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.breakpoints import Breakpoint, on_condition, on_operator, on_variable
-from relax_explorer.core.exec.condition import condition
+from relax_explorer.core.exec.condition import Condition, condition
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, expression
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import all_dims, bindings
+
+_Read = TypeVar("_Read", Condition, Expression)
 
 
 def breakpoint_at(text: str, debugger: Debugger, function: str) -> Breakpoint:
@@ -37,28 +40,26 @@ def breakpoint_at(text: str, debugger: Debugger, function: str) -> Breakpoint:
 
 def watched(text: str, debugger: Debugger, function: str) -> Expression:
     """An expression of `--watch`. Its names must be variables of the functions that run."""
-    try:
-        found = expression(text)
-    except Failure as failure:
-        problem = failure.diagnostics[0]
-        raise click.UsageError(f"--watch: {problem.message}. {problem.help}") from None
-    known = _names(debugger, function)
-    for name in sorted(found.names):
-        _require(name, known, "has no variable", function, "--watch")
-    return found
+    return _read("--watch", expression, text, debugger, function)
 
 
 def _on_condition(text: str, debugger: Debugger, function: str) -> Breakpoint:
     """The breakpoint of a condition. Its names must be variables of the functions that run."""
+    _read("--break", condition, text, debugger, function)
+    return on_condition(text)
+
+
+def _read(option: str, reader: Callable[[str], _Read], text: str, debugger: Debugger, function: str) -> _Read:
+    """The text of an option, read by `reader`. Its names must be variables of the functions that run."""
     try:
-        breakpoint = on_condition(text)
+        part = reader(text)
     except Failure as failure:
         problem = failure.diagnostics[0]
-        raise click.UsageError(f"--break: {problem.message}. {problem.help}") from None
+        raise click.UsageError(f"{option}: {problem.message}. {problem.help}") from None
     known = _names(debugger, function)
-    for name in sorted(condition(text).names):
-        _require(name, known, "has no variable", function)
-    return breakpoint
+    for name in sorted(part.names):
+        _require(name, known, "has no variable", function, option)
+    return part
 
 
 def _functions(debugger: Debugger, function: str) -> list[Any]:
