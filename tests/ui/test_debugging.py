@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
@@ -134,6 +136,24 @@ async def test_the_command_line(program: str) -> None:
         assert app.debugger.event.kind == "enter"
         await typed(pilot, app, "quit")
         assert app.pane == "passes"
+
+
+async def test_keys_typed_at_once_behind_the_key_that_opens_a_line_are_its_text(program: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        start = app.view.cursor
+        for keys, line in (
+            (("colon", *"break w"), "#command"),
+            (("j", "slash", *"qj2d"), "#search"),
+        ):
+            for key in keys:
+                app.post_message(events.Key("space" if key == " " else key, key if len(key) == 1 else None))
+            await pilot.pause(0.2)
+            assert app.query_one(line, Input).value == {"#command": "break w", "#search": "qj2d"}[line]
+            assert app.current == "debug"
+            await pilot.press("escape")
+        assert app.view.cursor == start + 1
 
 
 async def test_breakpoints_and_watches_survive_a_restart_and_another_stage(program: str) -> None:

@@ -13,7 +13,7 @@ import click
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.commands import COMMANDS, Argument, Command
-from relax_explorer.ui.cli import output, streams
+from relax_explorer.ui.cli import ctrl_c, output, streams
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
 
@@ -174,6 +174,7 @@ for _item in COMMANDS:
 def main() -> None:
     """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
+    ctrl_c.keep()
     try:
         group(prog_name="relax-explorer")
     except (SystemExit, KeyboardInterrupt):

@@ -109,6 +109,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("a", "all", "The whole graph", ("graph",), "all"),
     Action("e", "export", "Write the graph as SVG", ("graph",), "export"),
 )
+OF_LISTS = frozenset({"up", "down", "pageup", "pagedown", "home", "end"})  # a focused list takes these
 
 
 def actions_of(pane: str) -> list[Action]:

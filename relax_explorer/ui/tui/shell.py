@@ -90,7 +90,7 @@ class Shell(App[int]):
     COMMANDS: ClassVar[set[Any]] = {KeyCommands}
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(key, f"press('{key}')", show=False, priority=key in ("tab", "escape"))
+        Binding(key, f"press('{key}')", show=False, priority=True)
         for key in dict.fromkeys(a.key for a in keys.ACTIONS)
     ]
 
@@ -257,6 +257,17 @@ class Shell(App[int]):
         return self.query_one("#panes", ContentSwitcher).current or self.pane
 
     # -- keys -----------------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key is the application's. It comes before the focused widget, since a key may move the focus for those behind it."""
+        if action != "press":
+            return super().check_action(action, parameters)
+        key = str(parameters[0])
+        if isinstance(self.focused, Input):
+            return key == "escape"
+        if isinstance(self.focused, ChoiceList) and key in keys.OF_LISTS:
+            return False
+        return keys.find(self.current, key) is not None
 
     def action_press(self, key: str) -> None:
         """Handle a key press."""

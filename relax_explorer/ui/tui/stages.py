@@ -245,7 +245,7 @@ class Stages(Shell):
     def do_search(self) -> None:
         search = self.query_one("#search", Input)
         search.display = True
-        search.focus()
+        self.set_focus(search)  # at once: `focus()` would let the next keys go to the screen
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Find the text in the view, or execute the command."""

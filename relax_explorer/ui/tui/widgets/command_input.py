@@ -23,7 +23,7 @@ class CommandInput(Input):
         self.place = len(self.history)
         self.value = text
         self.display = True
-        self.focus()
+        self.screen.set_focus(self)  # at once: `focus()` would let the next keys go to the screen
         self.cursor_position = len(text)
 
     def remember(self, text: str) -> None:

@@ -1,0 +1,45 @@
+"""Ctrl+c at a moment when Python would drop it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+DROPPED = """
+import sys, time
+from relax_explorer.ui.cli import ctrl_c
+if {keep}:
+    ctrl_c.keep()
+class Freed:
+    def __del__(self):
+        raise {error}
+try:
+    Freed()
+    time.sleep({seconds})
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def run(keep: bool, error: str, seconds: float) -> tuple[int, str]:
+    code = DROPPED.format(keep=keep, error=error, seconds=seconds)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.returncode, done.stderr
+
+
+def test_an_interruption_while_an_object_is_freed_comes_again() -> None:
+    assert run(True, "KeyboardInterrupt", 30) == (130, "")
+
+
+def test_python_alone_drops_it() -> None:
+    status, errors = run(False, "KeyboardInterrupt", 0.1)
+    assert status == 0
+    assert "KeyboardInterrupt" in errors
+
+
+def test_other_errors_are_shown_as_before() -> None:
+    status, errors = run(True, "ValueError('here')", 0.1)
+    assert status == 0
+    assert "ValueError: here" in errors
