@@ -38,7 +38,8 @@ class Benchmark:
     """One measured piece of work.
 
     `prepare` returns the text and the work on it, outside of the measured time. `tvm` names the work that the oracle times
-    on the same text (see `Oracle.time`). `goal` is the smallest accepted ratio.
+    on the same text (see `Oracle.time`), or on as many bindings: `rounds` times the body of the text. `goal` is the smallest
+    accepted ratio.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Benchmark:
     goal: float | None = None
     repeat: int = 5
     tvm_repeat: int = 3
+    rounds: int = 1
 
     def measure(self, oracle: Oracle | None) -> Result:
         """Measure both sides in turns, so that a slow minute of the machine falls on both. The fastest time of each counts."""
@@ -58,7 +60,8 @@ class Benchmark:
         for _ in range(turns):
             ours += [_seconds(work) for _ in range(self.repeat // turns)]
             if oracle is not None and self.tvm is not None:
-                times = oracle.time(text, [self.tvm], repeat=-(-self.tvm_repeat // turns)).get()
+                repeat = -(-self.tvm_repeat // turns)
+                times = oracle.time(text, [self.tvm], repeat=repeat, rounds=self.rounds).get()
                 theirs.append(times[self.tvm])
         return Result(self.name, min(ours), min(theirs, default=None), self.goal)
 

@@ -268,10 +268,15 @@ class Oracle:
         return _converted(answer, lambda rows: [_one(row) for row in rows])
 
     def time(
-        self, text: str, what: Sequence[str], *, repeat: int = 3, seconds: float = 600
+        self, text: str, what: Sequence[str], *, repeat: int = 3, rounds: int = 1, seconds: float = 600
     ) -> Answer[dict[str, float]]:
-        """Return the seconds, at best, of `parse`, `script`, `well_formed` or a pass by its name."""
-        return self._ask("time", seconds, program={"text": text}, what=list(what), repeat=repeat)
+        """Return the seconds, at best, of `parse`, `script`, `well_formed` or a pass by its name.
+
+        The work is done on the module whose dataflow block stands `rounds` times in a row.
+        """
+        return self._ask(
+            "time", seconds, program={"text": text}, what=list(what), repeat=repeat, rounds=rounds
+        )
 
     def die(self, signal: int) -> Answer[None]:
         """Make the child end by a signal, like a crash of TVM."""

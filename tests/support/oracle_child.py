@@ -23,6 +23,7 @@ from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal, stru
 
 from tests.support import wire
 from tests.support.annotations import strip_binding_annotations
+from tests.support.oracle_repeat import repeated
 
 Module = Any
 PassList = list[tuple[str, dict[str, Any]]]
@@ -264,9 +265,11 @@ def ask_run_each(program: dict[str, str], calls: list[list[Any]], passes: PassLi
     return answers
 
 
-def ask_time(program: dict[str, str], what: list[str], repeat: int) -> dict[str, float]:
+def ask_time(program: dict[str, str], what: list[str], repeat: int, rounds: int) -> dict[str, float]:
     text = program["text"]
     module = PROGRAMS.get(program, check=True)
+    if rounds > 1:
+        module = repeated(module, rounds)
     works: dict[str, Callable[[], Any]] = {
         "parse": lambda: parse(text, True),
         "script": lambda: module.script(),
