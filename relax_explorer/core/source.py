@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
+def with_line_feeds(text: str) -> str:
+    """A text whose lines end with a line feed. Python's `ast` counts carriage returns as line ends, too."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 class Source:
     """One text with its name. Columns are code points from 0, lines count from 1."""
 

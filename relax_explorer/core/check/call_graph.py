@@ -47,22 +47,25 @@ def _mentioned(fn: e.Function) -> tuple[str, ...]:
     stack: list[e.Expr] = [fn.body]
     while stack:
         expr = stack.pop()
-        parts: Iterable[e.Expr]
-        if type(expr) is e.Call:
-            parts = expr.args if type(expr.op) is e.OpRef else (expr.op, *expr.args)
-        elif type(expr) is e.GlobalVar:
+        if type(expr) is e.GlobalVar:
             names[expr.name] = None
-            continue
         else:
-            parts = _PARTS.get(type(expr), operands)(expr)
-        for part in parts:
-            if type(part) not in _NAMELESS:  # saves a turn of the loop; most operands are variables
-                stack.append(part)
+            stack.extend(_PARTS.get(type(expr), operands)(expr))
     return tuple(names)
 
 
 def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
-    values = [binding.value for block in seq.blocks for binding in block.bindings]
+    values = [
+        binding.value
+        for block in seq.blocks
+        for binding in block.bindings
+        # most bindings are calls of operators on variables; without them the stack is short
+        if not (
+            type(value := binding.value) is e.Call
+            and type(value.op) is e.OpRef
+            and _NAMELESS.issuperset(map(type, value.args))
+        )
+    ]
     return reversed([*values, seq.body])  # a stack takes the last one first
 
 

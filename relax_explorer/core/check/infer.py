@@ -110,24 +110,23 @@ class Inferrer:
         cached = self._memo.get(key) if key is not None else None
         return cached if cached is not None else self.bounded(call, self._operator(call, op, infos, key))
 
-    def remembered(
-        self, call: e.Call, op_ref: e.OpRef, infos: list[s.StructInfo | None]
-    ) -> s.StructInfo | None:
-        """The result of an equal call; None if there was none, if this call is incomplete, or if it has an effect."""
-        key = (op_ref, call.attrs, *infos)
+    def remembered(self, call: e.Call, op_ref: e.OpRef, key: tuple[Any, ...]) -> s.StructInfo | None:
+        """The result of an equal call; None if there was none, if this call is incomplete, or if it has an effect.
+
+        `key` holds what decides it: operator, attributes, the kinds of constants, and the StructInfo of the operands.
+        """
         known = self._complete.get(key)
         if known is not None:
             return known
-        op = find(op_ref.name)
-        info = self._memo.get((op, call.attrs, tuple(infos), call.sinfo_args))
+        op, infos = find(op_ref.name), tuple([arg.struct_info for arg in call.args])
+        info = self._memo.get((op, call.attrs, infos, call.sinfo_args))
         if info is None or op is None or len(call.attrs) < len(op.attributes):
             return None
         if not op.pure or not op.pure_in_spec:
             return None
-        if op.refine is None:
-            self._complete[key] = info
-        elif op.refine(call, infos) is not call:
+        if op.refine is not None and op.refine(call, infos) is not call:
             return None
+        self._complete[key] = info
         return info
 
     def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: Any) -> s.StructInfo:

@@ -197,16 +197,18 @@ class FunctionNormalizer:
             return False
         if binding.annotation is not info and binding.annotation is not None:
             return False
-        now, infos = self.vars, []
+        now, key = self.vars, [op, call.attrs]
         for arg in call.args:
             node_type = type(arg)
             if node_type is e.Var or node_type is e.DataflowVar:
                 if now.get(arg, arg) is not arg:  # type: ignore[call-overload]  # a Var, as its type says
                     return False
-            elif node_type not in _CONSTANTS:
+            elif node_type in _CONSTANTS:
+                key.append(node_type)  # operators refine shapes that are written out
+            else:
                 return False
-            infos.append(arg.struct_info)
-        if self.infer.remembered(call, op, infos) is not info or self.ending or var in self.bound:
+            key.append(arg.struct_info)
+        if self.infer.remembered(call, op, tuple(key)) is not info or self.ending or var in self.bound:
             return False
         self.bound.add(var)
         now[var] = var

@@ -56,17 +56,13 @@ class Substitution:
         """A call, when no shape variables are replaced."""
         replacements, args = self.variables, call.args
         op = call.op if type(call.op) is e.OpRef else self.expr(call.op)
-        new = [
-            replacements.get(arg, arg)
-            if isinstance(arg, e.Var)
-            else arg
-            if type(arg) in e.LEAVES
-            else self.expr(arg)
-            for arg in args
-        ]
+        if e.LEAVES.issuperset(map(type, args)):  # no loop in Python: most calls are such
+            new = tuple(map(replacements.get, args, args))  # type: ignore[arg-type]  # other leaves are never keys
+        else:
+            new = tuple([self.expr(arg) for arg in args])
         info = call.struct_info
         if op is not call.op or not all(map(is_, new, args)):
-            call = e.Call(op, tuple(new), call.attrs, call.sinfo_args, info, call.span)
+            call = e.Call(op, new, call.attrs, call.sinfo_args, info, call.span)
         fixed_shape = type(info) is s.TensorStructInfo and type(info.shape) is tuple and not call.sinfo_args
         return call if fixed_shape or not replacements or info is None else self._shapes(call)
 
@@ -131,22 +127,28 @@ class Substitution:
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
-        var: e.Var | None = None
-        if type(binding) is e.VarBinding and type(binding.value) is e.Function:
-            var = self._define(binding.var)  # first, for the function may call itself
-        value = self.expr(binding.value)
-        if isinstance(binding, e.MatchCast):
-            info = substitute_info(binding.struct_info, self.dims, self.variables)
-            var = None if binding.var is None else self._define(binding.var)
-            return replace(
-                binding, var=var, value=value, struct_info=info, annotation=self.info(binding.annotation)
-            )
-        annotation, var = binding.annotation, var or self._define(binding.var)
+        if type(binding) is not e.VarBinding:
+            return self._match_cast(binding)
+        var, value, annotation = binding.var, binding.value, binding.annotation
+        if type(value) is e.Function:
+            var = self._define(var)  # first, for the function may call itself
+            value = self.expr(value)
+        else:
+            value = self.expr(value)
+            var = self._define(var)
         if annotation is not None:
             annotation = self.info(annotation)
         if var is binding.var and value is binding.value and annotation is binding.annotation:
             return binding
         return e.VarBinding(var, value, annotation, binding.span)
+
+    def _match_cast(self, binding: e.MatchCast) -> e.Binding:
+        value = self.expr(binding.value)
+        info = substitute_info(binding.struct_info, self.dims, self.variables)
+        var = None if binding.var is None else self._define(binding.var)
+        return replace(
+            binding, var=var, value=value, struct_info=info, annotation=self.info(binding.annotation)
+        )
 
     def infos(self, binding: e.Binding) -> e.Binding:
         """A binding with variables replaced in its StructInfo and annotation. Its value is unchanged."""

@@ -42,6 +42,9 @@ def bindings(fn: e.Function, nested: bool = True) -> Iterator[e.Binding]:
     while stack:
         for entry in stack[-1]:
             if isinstance(entry, e.BindingBlock):
+                if _WITH_BLOCKS.isdisjoint([type(binding.value) for binding in entry.bindings]):
+                    yield from entry.bindings
+                    continue
                 stack.append(iter(entry.bindings))
                 break
             yield entry

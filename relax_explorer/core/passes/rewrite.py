@@ -7,6 +7,8 @@ Every change is recorded. Lists are copied only on their first change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress, repeat
+from operator import is_not
 from typing import Any
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -110,6 +112,6 @@ def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], 
 
 def record_in_order(old: e.Function, new: e.Function, at: PassSite) -> None:
     """Record the rewrite of each binding, for a pass that keeps their number and order."""
-    pairs = zip(bindings(old), bindings(new), strict=True)
-    rewrites = [Rewrite(at.rule, (before,), (after,)) for before, after in pairs if before is not after]
-    at.rewrites.extend(rewrites)
+    before, after = list(bindings(old)), list(bindings(new))
+    changed = list(map(is_not, before, after))
+    at.rewrites.extend(map(Rewrite, repeat(at.rule), zip(compress(before, changed)), zip(compress(after, changed))))

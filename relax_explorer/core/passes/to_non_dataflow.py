@@ -44,5 +44,5 @@ class _Ordinary(Substitution):
     def _define(self, var: e.Var) -> e.Var:
         if type(var) is not e.DataflowVar:
             return super()._define(var)
-        plain = self.variables[var] = e.var_like(var, self.info(var.struct_info), e.Var)
+        plain = self.variables[var] = e.Var(var.name, self.info(var.struct_info), var.span)
         return plain

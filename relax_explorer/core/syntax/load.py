@@ -9,7 +9,7 @@ from typing import BinaryIO
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.source import Source
+from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax.parser import parse
 
 MAX_BYTES = 256 << 20
@@ -87,7 +87,7 @@ def decode(data: bytes, name: str) -> str:
             name,
             line,
         ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return with_line_feeds(text)
 
 
 def _error(code: Code, text: str, name: str, line: int = 1, help: str = "") -> ParseError:

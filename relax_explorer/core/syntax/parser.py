@@ -17,7 +17,7 @@ from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.source import Source
+from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import long_lines, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
@@ -47,7 +47,7 @@ def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IR
 
 def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
     """The readable part of the module (None if there is none), and the problems."""
-    source = Source(text.removeprefix("\ufeff"), filename)
+    source = Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
     with collector_at_rest():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
