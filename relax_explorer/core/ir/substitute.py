@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import is_
 from typing import Any
 
@@ -56,8 +57,10 @@ class Substitution:
         """A call, when no shape variables are replaced."""
         replacements, args = self.variables, call.args
         op = call.op if type(call.op) is e.OpRef else self.expr(call.op)
+        new: tuple[Any, ...]
         if e.LEAVES.issuperset(map(type, args)):  # no loop in Python: most calls are such
-            new = tuple(map(replacements.get, args, args))  # type: ignore[arg-type]  # other leaves are never keys
+            replaced: Callable[[Any, Any], Any] = replacements.get
+            new = tuple(map(replaced, args, args))
         else:
             new = tuple([self.expr(arg) for arg in args])
         info = call.struct_info
@@ -127,14 +130,14 @@ class Substitution:
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
-        if type(binding) is not e.VarBinding:
+        if isinstance(binding, e.MatchCast):
             return self._match_cast(binding)
         var, value, annotation = binding.var, binding.value, binding.annotation
         if type(value) is e.Function:
             var = self._define(var)  # first, for the function may call itself
             value = self.expr(value)
         else:
-            value = self.expr(value)
+            value = self._call(value) if type(value) is e.Call and not self.dims else self.expr(value)
             var = self._define(var)
         if annotation is not None:
             annotation = self.info(annotation)

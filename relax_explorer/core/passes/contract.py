@@ -40,13 +40,36 @@ class Rewrite(NamedTuple):
 
 
 @dataclass(slots=True)
+class Record:
+    """The changes that a pass recorded, in order.
+
+    Of a function that kept the number and the order of its bindings, only the pair of functions is kept: `rewrites` compares
+    them, and most callers never ask.
+    """
+
+    entries: list[Rewrite | tuple[str, Function, Function]] = field(default_factory=list)
+
+    def rewrites(self) -> tuple[Rewrite, ...]:
+        """Every change."""
+        found: list[Rewrite] = []
+        for entry in self.entries:
+            if isinstance(entry, Rewrite):
+                found.append(entry)
+            else:
+                rule, old, new = entry
+                pairs = zip(bindings(old), bindings(new), strict=True)
+                found += [Rewrite(rule, (a,), (b,)) for a, b in pairs if a is not b]
+        return tuple(found)
+
+
+@dataclass(slots=True)
 class PassSite:
     """The context of a running pass: the module, its report, and the record of its rewrites."""
 
     module: IRModule
     function: str = ""
     report: Report = field(default_factory=Report)
-    rewrites: list[Rewrite] = field(default_factory=list)
+    recorded: Record = field(default_factory=Record)
     editor: ModuleEditor = field(init=False)  # adds functions to the module
     rule: str = ""
     shared: dict[Any, Any] = field(default_factory=dict)  # state of the pass between functions
@@ -62,7 +85,11 @@ class PassSite:
         """Note that bindings `before` became `after`."""
         old = before if isinstance(before, tuple) else (before,)
         new = after if isinstance(after, tuple) else (after,)
-        self.rewrites.append(Rewrite(self.rule, old, new))
+        self.recorded.entries.append(Rewrite(self.rule, old, new))
+
+    def record_in_order(self, before: Function, after: Function) -> None:
+        """Note that each binding of `before` became the one at its place in `after`."""
+        self.recorded.entries.append((self.rule, before, after))
 
     def renamed(self, var: Var, leaf: Expr) -> None:
         """Note that readers of `var` now read `leaf`. Later StructInfo may change, also through shapes held by `var`."""
@@ -176,9 +203,9 @@ def _settled(module: IRModule, site: PassSite) -> IRModule:
     for name, fn in module.relax_functions.items():
         before, after = list(bindings(fn)), list(bindings(new[name]))
         renewed.update(zip(before, after, strict=False))
-    site.rewrites = [
+    site.recorded.entries = [
         Rewrite(item.rule, item.before, tuple([renewed.get(binding, binding) for binding in item.after]))
-        for item in site.rewrites
+        for item in site.recorded.rewrites()
     ]
     return new
 

@@ -15,7 +15,6 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.passes.contract import PassSite, check_errors, function_pass
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
-from relax_explorer.core.passes.rewrite import record_in_order
 
 
 @function_pass("ConvertToDataflow", requires=[NORMAL_FORM], invalidates=[NO_DATAFLOW, CANONICAL_BINDINGS])
@@ -53,7 +52,7 @@ def convert_to_dataflow(
     new = replace(fn, body=Substitution(renamed).sequence(body) if renamed else body)
     for old, var in renamed.items():
         at.renamed(old, var)
-    record_in_order(fn, new, at)
+    at.record_in_order(fn, new)
     return new
 
 

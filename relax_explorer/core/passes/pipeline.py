@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir.expr import Expr, If
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import bindings, sequences
-from relax_explorer.core.passes.contract import Pass, Rewrite
+from relax_explorer.core.passes.contract import Pass, Record, Rewrite
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property, holding
 from relax_explorer.core.program.module import IRModule
 
@@ -43,11 +43,16 @@ class Outcome:
     step: Step
     module: IRModule
     changed: bool
-    rewrites: tuple[Rewrite, ...]
+    record: Record
     problems: tuple[Diagnostic, ...]
     seconds: float
     waived: frozenset[Property] = frozenset()
     failure: Failure | None = None
+
+    @property
+    def rewrites(self) -> tuple[Rewrite, ...]:
+        """The recorded changes."""
+        return self.record.rewrites()
 
     def holding(self, held: Iterable[Property]) -> set[Property]:
         """The properties that hold after the step if `held` are those before it."""
@@ -176,7 +181,7 @@ def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[P
             problem for q in PROPERTIES if q in claimed and (problem := _broken(step, q, new)) is not None
         ]
     changed = new is not module
-    return Outcome(step, new, changed, tuple(site.rewrites), tuple(problems), seconds, frozenset(site.waived))
+    return Outcome(step, new, changed, site.recorded, tuple(problems), seconds, frozenset(site.waived))
 
 
 def run(
@@ -194,7 +199,7 @@ def run(
         try:
             outcome = run_step(step, module, verify, held)
         except Failure as failure:
-            outcome = Outcome(step, module, False, (), failure.diagnostics, 0.0, failure=failure)
+            outcome = Outcome(step, module, False, Record(), failure.diagnostics, 0.0, failure=failure)
         yield outcome
         module, held = outcome.module, outcome.holding(held)
 

@@ -7,16 +7,14 @@ Every change is recorded. Lists are copied only on their first change.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import compress, repeat
-from operator import is_not
 from typing import Any
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, map_block, merged_blocks, sequences
-from relax_explorer.core.passes.contract import PassSite, Rewrite
+from relax_explorer.core.ir.walk import map_block, merged_blocks, sequences
+from relax_explorer.core.passes.contract import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
 
@@ -108,10 +106,3 @@ class Rewriter:
 def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
     """`fn` after one forward walk with `rule`. The same object if nothing changed."""
     return Rewriter(fn, at, rule).run()
-
-
-def record_in_order(old: e.Function, new: e.Function, at: PassSite) -> None:
-    """Record the rewrite of each binding, for a pass that keeps their number and order."""
-    before, after = list(bindings(old)), list(bindings(new))
-    changed = list(map(is_not, before, after))
-    at.rewrites.extend(map(Rewrite, repeat(at.rule), zip(compress(before, changed)), zip(compress(after, changed))))

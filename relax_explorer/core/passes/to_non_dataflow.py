@@ -8,7 +8,6 @@ from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM
-from relax_explorer.core.passes.rewrite import record_in_order
 
 
 @function_pass("ToNonDataflow", requires=[NORMAL_FORM], establishes=[NO_DATAFLOW])
@@ -25,7 +24,7 @@ def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
             at.renamed(old, var)
         elif isinstance(info.shape, e.Var):
             at.is_open = True  # results may now keep this shape
-    record_in_order(fn, new, at)
+    at.record_in_order(fn, new)
     return new
 
 
@@ -44,5 +43,8 @@ class _Ordinary(Substitution):
     def _define(self, var: e.Var) -> e.Var:
         if type(var) is not e.DataflowVar:
             return super()._define(var)
-        plain = self.variables[var] = e.Var(var.name, self.info(var.struct_info), var.span)
+        info = var.struct_info
+        if type(info) is not TensorStructInfo or type(info.shape) is not tuple:
+            info = self.info(info)  # it may hold variables
+        plain = self.variables[var] = e.Var(var.name, info, var.span)
         return plain

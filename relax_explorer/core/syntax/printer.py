@@ -104,6 +104,8 @@ class _ModulePrinter:
             variables = [var for var in shape_vars(fn) if var.dtype is INT64]
         elif type(fn) is e.Function:
             variables = signature_vars(fn)
+        elif type(fn) is e.ExternFunc and fn.struct_info is not None:
+            variables = list(dict.fromkeys(all_dims(fn.struct_info)))
         else:
             return
         chosen: dict[p.PrimVar, str] = {}
@@ -123,17 +125,22 @@ class _ModulePrinter:
         if type(fn) is e.Function:
             return self._function(name, fn)
         if type(fn) is e.ExternFunc:
-            info = f", {fn.struct_info}" if fn.struct_info is not None else ""
+            info = (
+                f", {self._text(name).signature.write(fn.struct_info)}" if fn.struct_info is not None else ""
+            )
             return [Line(f"{name} = R.ExternFunc({quoted(fn.name)}{info})", fn)]
         return [Line(f"@{fn.decorator}", fn), *[Line(text) for text in fn.text.split("\n")]]
 
-    def _function(self, name: str, fn: e.Function) -> list[Line]:
+    def _text(self, name: str) -> ExprText:
+        """The writer for a member, which knows its shape variables."""
         names = Names(self.type_vars)
         for var, chosen in self.shape_names.get(name, {}).items():
             names.fix(var, chosen)
         self.printed.names[name] = names
-        text = ExprText(names, self.dialect, self.constants, annotate=self.annotate)
-        writer = FunctionPrinter(text, self.module)
+        return ExprText(names, self.dialect, self.constants, annotate=self.annotate)
+
+    def _function(self, name: str, fn: e.Function) -> list[Line]:
+        writer = FunctionPrinter(self._text(name), self.module)
         return writer.print(function_name(name), fn, name)
 
 
