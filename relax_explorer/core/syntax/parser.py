@@ -293,7 +293,8 @@ class _ModuleReader:
             self._foreign(node)
 
     def _foreign(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name) and node.value.id == UNREADABLE:
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.Name) and value.id == UNREADABLE:
             raise Skip
         raise self.ctx.fail(
             codes.NOT_TVMSCRIPT,
@@ -352,8 +353,7 @@ class _ModuleReader:
             try:
                 self._class_member(member)
             except Skip:
-                if isinstance(member, ast.FunctionDef):
-                    self._unread(member)
+                self._unread(member)
 
     def _note_names(self, body: list[ast.stmt]) -> None:
         for member in body:
@@ -438,10 +438,13 @@ class _ModuleReader:
                 help=codes.NOT_TVMSCRIPT.fix,
             )
 
-    def _unread(self, node: ast.FunctionDef) -> None:
-        """Replace an unreadable function by an unknown one, so that its calls are not reported too."""
-        attrs = Attrs({"global_symbol": node.name, UNREAD: True})
-        self.functions.setdefault(node.name, OpaqueFunction("", "", attrs, None, self.ctx.span(node)))
+    def _unread(self, node: ast.stmt) -> None:
+        """Replace an unreadable member by an unknown function, so that its calls are not reported too."""
+        targets = [node] if isinstance(node, ast.FunctionDef) else getattr(node, "targets", [])
+        for name in [getattr(target, "name", getattr(target, "id", "")) for target in targets]:
+            if name:
+                attrs = Attrs({"global_symbol": name, UNREAD: True})
+                self.functions.setdefault(name, OpaqueFunction("", "", attrs, None, self.ctx.span(node)))
 
     def _opaque(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> OpaqueFunction:
         """A member kept as text, without the common indentation of its lines."""
