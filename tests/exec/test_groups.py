@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import groups, machine, repeat
+from relax_explorer.core.exec import groups, repeat, stretch
 from relax_explorer.core.ops.kit import by_rows
 
 N, M = 70, 30
@@ -35,7 +35,7 @@ def grouped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.extend([frame.pc - before] if done else [])
         return done
 
-    monkeypatch.setattr(machine, "run_group", watched)
+    monkeypatch.setattr(stretch, "run_group", watched)
     return sizes
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from math import prod
 from threading import local
 from typing import Any
@@ -18,11 +17,11 @@ import numpy as np
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.repeat import ERRORS, Repeat, types_of
+from relax_explorer.core.exec.repeat import ERRORS, Repeat, plain_ufunc, types_of
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.by_rows import UFUNCS, in_blocks, rows_of
+from relax_explorer.core.ops.kit.by_rows import in_blocks, rows_of
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.ops.tensor.binary import Arithmetic
 
@@ -107,10 +106,11 @@ def _group(frame: Frame) -> Group | None:
         return None
     group = Group([], first.shape)
     inside: dict[int, np.dtype[Any]] = {}
-    for call in islice(frame.plan.code, frame.pc, None):
+    for pc in range(frame.pc, len(frame.plan.code)):
+        call = frame.plan.code[pc]
         if call.kind != "op" or not _fits(call, frame, group.shape, inside):
             break
-        group.calls.append((call, _ufunc(call.repeat)))
+        group.calls.append((call, plain_ufunc(call.repeat)))
         inside[call.target] = call.repeat.dtype
     if len(group.calls) < 2:
         return None
@@ -131,13 +131,6 @@ def _fits(call: Instruction, frame: Frame, shape: tuple[int, ...], inside: dict[
             return False
         types += of
     return tuple(types) == known.operands and tuple(map(frame.dims.get, known.dims)) == known.lengths
-
-
-def _ufunc(known: Repeat) -> np.ufunc | None:
-    """The ufunc of a call that gives a result of the dtype of its operands without conversions."""
-    ufunc, dtype = UFUNCS.get(known.function), known.dtype
-    is_plain = dtype.isbuiltin == 1 and (dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize >= 4))
-    return ufunc if is_plain and all(of == dtype for of in known.operands[1::2]) else None
 
 
 def _is_by_element(call: Instruction, known: Repeat) -> bool:

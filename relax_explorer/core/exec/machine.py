@@ -30,7 +30,6 @@ from relax_explorer.core.exec.checks import (
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import called, guarded
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.groups import run_group
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
@@ -39,6 +38,7 @@ from relax_explorer.core.exec.operation import run_again, run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import explained
+from relax_explorer.core.exec.stretch import run_known
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
@@ -293,7 +293,7 @@ class Machine:
                 if self.interrupt.is_cancelled:
                     self.interrupt.check()
                 instruction = code[frame.pc]
-                if instruction.repeat is not None and by_groups and run_group(frame, self.interrupt):
+                if instruction.repeat is not None and by_groups and run_known(self, frame, _RULES):
                     continue
                 frame.pc += 1
                 if frame.has_ended:

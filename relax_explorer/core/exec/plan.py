@@ -34,6 +34,7 @@ class Instruction:
     jump: int = -1
     dead: tuple[int, ...] = ()  # registers with their last read here
     repeat: Any = None  # what the last call with all checks found (repeat.Repeat)
+    stretch: Any = None  # the calls from here on that need no checks (stretch.Stretch)
 
 
 @dataclass(slots=True, eq=False)

@@ -21,6 +21,7 @@ from relax_explorer.core.exec.values import Lengths, Shape, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.walk import info_holders, info_vars
+from relax_explorer.core.ops.kit.by_rows import UFUNCS
 from relax_explorer.core.ops.kit.decl import Op
 
 _SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
@@ -76,6 +77,13 @@ def repeated(at: Instruction, args: Sequence[Value], dims: Lengths) -> Value:
     if type(value) is not np.ndarray or value.shape != known.shape or value.dtype != known.dtype:
         return None  # its lengths depend on elements
     return value
+
+
+def plain_ufunc(known: Repeat) -> np.ufunc | None:
+    """The ufunc of a call that gives a result of the dtype of its operands without conversions."""
+    ufunc, dtype = UFUNCS.get(known.function), known.dtype
+    is_plain = dtype.isbuiltin == 1 and (dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize >= 4))
+    return ufunc if is_plain and all(of == dtype for of in known.operands[1::2]) else None
 
 
 def remember(at: Instruction, op: type[Op], frame: Frame, args: Sequence[Value], value: Value) -> None:

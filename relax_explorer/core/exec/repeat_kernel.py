@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.repeat import Types, types_of
 from relax_explorer.core.exec.running import Running
@@ -30,7 +31,7 @@ class KernelRepeat:
     scalars: tuple[Any, ...]  # converted operands; None for an array
     outputs: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
     is_tuple: bool
-    note: int  # the length of the array in which the code notes where it stops
+    note: np.ndarray[Any, Any]  # where the code notes where it stops; nobody reads it
     stops: tuple[type[Exception], ...]  # what it raises then
     tail: tuple[Any, ...]  # scalars after the outputs, and the lengths of the buffers
 
@@ -49,18 +50,21 @@ def run_kernel_again(
         return None
     if known.dims and tuple(map(frame.dims.get, known.dims)) != known.lengths:
         return None
-    inputs, passed = flat(args[1]), []
+    with np.errstate(all="ignore"):
+        return kernel_results(known, args[1], machine.interrupt)
+
+
+def kernel_results(known: KernelRepeat, given: Value, interrupt: Interrupt) -> Value:
+    """The result of a kernel for operands of the known types. None if the call needs its checks."""
+    passed = flat(given)
     for number, scalar in enumerate(known.scalars):
-        # Other arrays are copied by the checked call: for them numba would compile a text of its own.
-        given = inputs[number] if scalar is None else scalar
-        if scalar is None and not (given.flags.c_contiguous and given.flags.aligned):
-            return None
-        passed.append(given)
+        if scalar is not None:
+            passed[number] = scalar
+        elif not ((flags := passed[number].flags).c_contiguous and flags.aligned):
+            return None  # copied by the checked call: for it numba would compile a text of its own
     outputs = [np.zeros(shape, dtype) for shape, dtype in known.outputs]
-    note = np.zeros(known.note, np.int64)
     try:
-        with np.errstate(all="ignore"):
-            known.function(*passed, *outputs, *known.tail, note, machine.interrupt.address)
+        known.function(*passed, *outputs, *known.tail, known.note, interrupt.address)
     except known.stops:
         return None  # the checked call stops as well, and says why
     return tuple(outputs) if known.is_tuple else outputs[0]
@@ -96,7 +100,7 @@ def remember_kernel(
         tuple([None if type(item) is np.ndarray else item for item in passed[: len(inputs)]]),
         tuple([(item.shape, item.dtype) for item in results]),
         type(value) is tuple,
-        NOTE_LENGTH,
+        np.zeros(NOTE_LENGTH, np.int64),
         (InterruptedError, *ERRORS),
         tuple(passed[len(inputs) + len(results) :]),
     )
