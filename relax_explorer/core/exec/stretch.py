@@ -7,7 +7,7 @@ at that call with all checks, and no stretch has it again. Stepping never uses s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -38,9 +38,9 @@ class Step:
     at: Instruction
     pc: int
     rule: Rule | None = None  # for an instruction between calls
-    function: Callable[..., Value] | None = None  # for an operator
-    kernel: KernelRepeat | None = None
-    operands: Callable[[list[Value]], tuple[Value, ...]] | None = None
+    kernel: KernelRepeat | None = None  # for a kernel
+    function: Callable[..., Value] = tuple  # for an operator
+    operands: Callable[[list[Value]], Sequence[Value]] = list
     type: tuple[tuple[int, ...], np.dtype[Any]] | None = None  # None if `function` gives no other one
 
 
@@ -113,7 +113,7 @@ def _done(step: Step, machine: Running, frame: Frame) -> bool:
         value = kernel_results(step.kernel, registers[step.at.args[1]], machine.interrupt)
     else:
         try:
-            value = step.function(*step.operands(registers))  # type: ignore[misc]  # an operator has both
+            value = step.function(*step.operands(registers))
         except ERRORS:
             return False
         if step.type is not None and (

@@ -29,6 +29,8 @@ class _Comparer:
         self.left: dict[Any, Any] = {}
         self.right: dict[Any, Any] = {}
         self.infos: set[tuple[Any, Any]] = set()
+        self.scalars: dict[p.PrimExpr, e.Var] = {}  # scalar parameters, by their values
+        self.unnamed: set[p.PrimExpr | None] = {None}  # those whose partners have no named value
         self.defining = False  # inside a function: the first occurrence of a shape variable defines it
 
     def equal(self, a: Any, b: Any) -> bool:
@@ -139,7 +141,7 @@ class _Comparer:
 
     def _prim_info(self, a: s.PrimStructInfo, b: s.PrimStructInfo) -> bool:
         if a.value is None or b.value is None:
-            return a.value is b.value and a.dtype is b.dtype
+            return a.dtype is b.dtype and a.value in self.unnamed and b.value in self.unnamed
         return a.dtype is b.dtype and self.prim(a.value, b.value)
 
     def _tuple_info(self, a: s.TupleStructInfo, b: s.TupleStructInfo) -> bool:
@@ -166,7 +168,8 @@ class _Comparer:
     def expr(self, a: Any, b: Any) -> bool:
         node_type = type(a)
         if node_type is not type(b):
-            return False
+            a, b = self._scalar(a), self._scalar(b)
+            return isinstance(a, e.Var) and isinstance(b, e.Var) and self.variable(a, b)
         if node_type in _HEADS:
             return self._nested(a, b)
         rule = _EXPRS.get(node_type)
@@ -191,6 +194,10 @@ class _Comparer:
                 return False
             stack.extend(zip(reversed(left), reversed(right), strict=True))
         return True
+
+    def _scalar(self, expr: Any) -> Any:
+        """The parameter that stands for a scalar. In a text, both are one name."""
+        return self.scalars.get(expr.value, expr) if type(expr) is e.PrimValue else expr
 
     def _call(self, a: e.Call, b: e.Call) -> bool:
         if len(a.sinfo_args) != len(b.sinfo_args) or not self._attrs(a.attrs, b.attrs):
@@ -272,12 +279,22 @@ class _Comparer:
             return False
         self.defining = True
         for x, y in zip(a.params, b.params, strict=True):
+            self._note(x, y)
+            self._note(y, x)
             if not self.info(x.struct_info, y.struct_info):
                 return False
             self.bind(x, y)
         if not self._attrs(a.attrs, b.attrs):  # they may contain shape variables
             return False
         return self.info(a.ret_struct_info, b.ret_struct_info) and self.expr(a.body, b.body)
+
+    def _note(self, param: e.Var, other: e.Var) -> None:
+        """Note the value of a scalar parameter. A text names it only if the function computes with it."""
+        info, facing = param.struct_info, other.struct_info
+        if type(info) is s.PrimStructInfo and type(info.value) is p.PrimVar:
+            self.scalars[info.value] = param
+            if type(facing) is s.PrimStructInfo and facing.value is None:
+                self.unnamed.add(info.value)
 
 
 def _declared(fn: e.ExternFunc) -> s.StructInfo | None:

@@ -26,6 +26,7 @@ class Hasher:
     def __init__(self) -> None:
         self._numbers: dict[object, str] = {}
         self._texts: dict[object, str] = {}
+        self._scalars: dict[p.PrimExpr, e.Var] = {}  # scalar parameters, by their values
         self._tokens: list[str] = []
 
     def hash(self, value: Any) -> int:
@@ -43,7 +44,7 @@ class Hasher:
         self._tokens.append(self._numbers.get(var) or self._numbered(var))
 
     def _numbered(self, var: e.Var | p.PrimVar) -> str:
-        number = self._numbers[var] = f"v{len(self._numbers)}"
+        number = self._numbers[var] = f"v{len(self._numbers) - len(self._scalars)}"
         return number
 
     def feed(self, value: Any) -> None:
@@ -129,6 +130,8 @@ class Hasher:
 
     def _info(self, value: s.StructInfo) -> None:
         self.token(type(value).__name__)
+        if type(value) is s.PrimStructInfo and value.value in self._scalars:
+            value = s.PrimStructInfo(value.dtype)  # whether a parameter's value is named does not count
         for name in type(value).__slots__:
             if name != "__weakref__":
                 self.feed(getattr(value, name))
@@ -144,11 +147,23 @@ class Hasher:
                 blake2b(value.data.tobytes(), digest_size=8).hexdigest(),
             )
 
+    def _prim_value(self, value: e.PrimValue) -> None:
+        param = self._scalars.get(value.value)
+        if param is not None:  # in a text, both are one name
+            self.number(param)
+        else:
+            self.token("prim")
+            self.feed(value.value)
+
     def _function(self, value: e.Function) -> None:
         self.token("function", len(value.params), value.pure is False)
         for param in value.params:
             self.number(param)
-            self.feed(param.struct_info)
+            info = param.struct_info
+            if type(info) is s.PrimStructInfo and type(info.value) is p.PrimVar:
+                self._scalars[info.value] = param
+                self._numbers[info.value] = self._numbers[param]
+            self.feed(info)
         self.feed(value.attrs)
         self.feed(value.ret_struct_info)
         self.feed(value.body)
@@ -247,7 +262,7 @@ _RULES: dict[type, Callable[[Hasher, Any], None]] = {
     e.ExternFunc: _node("extern", "name"),
     e.Constant: Hasher._constant,
     e.ShapeExpr: _node("shape", "values"),
-    e.PrimValue: _node("prim", "value"),
+    e.PrimValue: Hasher._prim_value,
     e.StringImm: _node("string", "value"),
     e.DataTypeImm: _node("dtype", "value"),
     e.If: _node("if", "condition", "true_branch", "false_branch"),

@@ -184,6 +184,7 @@ class FunctionPrinter:
             scalar = info.value if isinstance(info, s.PrimStructInfo) else None
             if isinstance(scalar, p.PrimVar):
                 names.fix(scalar, names(param))
+                self.text.scalars.add(scalar)
         params = ", ".join(
             [
                 f"{names(param)}: {self.text.signature.write(param.struct_info or s.OBJECT)}"
@@ -212,17 +213,12 @@ class FunctionPrinter:
         self.sequence(fn.body, depth)
         self._line(depth, f"return {self.text.write(fn.body.body)}", fn.body)
         for var in self.text.mentioned:
-            if var not in self.declared and not self._is_scalar_param(fn, var):
+            if var not in self.declared and var not in self.text.scalars:
                 lines.append(Line(f"{INDENT * depth}{self.text.names(var)} = T.{var.dtype}()"))
         lines.extend(self.lines)
         self.declared, self.text.mentioned, self.lines = declared, mentioned, lines
         if depth > 1:
             self.text.forget()
-
-    def _is_scalar_param(self, fn: e.Function, var: p.PrimVar) -> bool:
-        return any(
-            isinstance(q.struct_info, s.PrimStructInfo) and q.struct_info.value is var for q in fn.params
-        )
 
     def sequence(self, seq: e.SeqExpr, depth: int) -> None:
         """Print the blocks of a sequence."""

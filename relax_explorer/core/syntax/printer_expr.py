@@ -62,6 +62,7 @@ class ExprText:
         self.names, self.dialect, self.constants, self.module_alias = names, dialect, constants, module_alias
         self.annotate = annotate  # True if bindings have StructInfo annotations
         self.mentioned: dict[p.PrimVar, None] = {}  # the shape variables in the written text, in order
+        self.scalars: set[p.PrimExpr] = set()  # the values of scalar parameters
         self.prim = PrimText(self._shape_var)
         self.info = StructInfoText(self.prim, names, dialect.object_name, dialect.old, for_tvm=True)
         self.signature = StructInfoText(
@@ -205,8 +206,13 @@ def scalar_text(value: Any) -> str:
 
 
 def _prim_value(out: ExprText, expr: e.PrimValue) -> str:
+    return out.prim.write(expr.value) if out.dialect.bare_prims else _spelled_scalar(out, expr)
+
+
+def _spelled_scalar(out: ExprText, expr: e.PrimValue) -> str:
+    """A scalar that is not taken for another value. The name of a scalar parameter is the parameter itself."""
     text = out.prim.write(expr.value)
-    return text if out.dialect.bare_prims else f"R.prim_value({text})"
+    return text if expr.value in out.scalars else f"R.prim_value({text})"
 
 
 def _call(out: ExprText, expr: e.Call) -> str:
@@ -241,10 +247,7 @@ def _spells_numbers(expr: e.Call) -> bool:
 def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:
     """Arguments with numbers written as `R.prim_value(…)`."""
     return ", ".join(
-        [
-            f"R.prim_value({out.prim.write(arg.value)})" if type(arg) is e.PrimValue else out.write(arg)
-            for arg in args
-        ]
+        [_spelled_scalar(out, arg) if type(arg) is e.PrimValue else out.write(arg) for arg in args]
     )
 
 

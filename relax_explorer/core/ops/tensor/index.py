@@ -13,6 +13,7 @@ from relax_explorer.core.arith.simplify import polynomial, simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Ints, Op, Prims, Site, attr, operand
@@ -166,6 +167,11 @@ class StridedSlice(Op, name="relax.strided_slice"):
             text = ", ".join(f"{name} has {n}" for name, n in lengths.items())
             raise at.fail(codes.BAD_ATTRIBUTE, f"one number is needed for each axis: {text}")
         numbers = {name: _numbers(item) for name, item in operands.items()}
+        for name, values in numbers.items():
+            other = next((value for value in values or () if not value.dtype.is_int), None)
+            if other is not None:
+                text = f"{name} has {other}, which is {other.dtype}: integers are needed"
+                raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"one is {other.dtype}"})
         places = numbers["axes"]
         if places is None:
             return s.TensorStructInfo(None, info.dtype, info.ndim)
@@ -247,6 +253,7 @@ def _slice(
     length: p.PrimExpr, begin: p.PrimExpr, end: p.PrimExpr, step: int, inbound: bool
 ) -> tuple[p.PrimExpr, p.PrimExpr]:
     """First index and length of a slice."""
+    begin, end = _int64(begin), _int64(end)
     if isinstance(length, p.IntImm) and isinstance(begin, p.IntImm) and isinstance(end, p.IntImm):
         positions = range(length.value)[slice(begin.value, _stop(end.value, length.value, step), step)]
         return p.IntImm(positions.start), p.IntImm(len(positions))
@@ -258,6 +265,13 @@ def _slice(
     low, high = (first, last) if step > 0 else (last, first)
     room = _minus(high if abs(step) == 1 else _plain(p.Add(high, p.IntImm(abs(step) - 1))), low)
     return first, room if abs(step) == 1 else _plain(p.FloorDiv(room, p.IntImm(abs(step))))
+
+
+def _int64(place: p.PrimExpr) -> p.PrimExpr:
+    """A place in the type of lengths."""
+    if place.dtype is INT64:
+        return place
+    return p.IntImm(place.value) if isinstance(place, p.IntImm) else p.Cast(INT64, place)
 
 
 def _number(place: p.PrimExpr) -> p.PrimExpr:
