@@ -18,7 +18,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.groups import run_group
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.repeat import ERRORS, Repeat, plain_ufunc, types_of
+from relax_explorer.core.exec.repeat import ERRORS, Repeat, Types, plain_ufunc, types_of
 from relax_explorer.core.exec.repeat_kernel import KernelRepeat, kernel_results
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import Value
@@ -132,7 +132,7 @@ class _Builder:
     def __init__(self, machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> None:
         self.machine, self.frame, self.rules = machine, frame, rules
         self.stretch = Stretch()
-        self.inside: dict[int, Any] = {}  # types of the registers that the stretch fills
+        self.inside: dict[int, Types] = {}  # types of the registers that the stretch fills
         self.calls = 0
 
     def build(self) -> Stretch | None:
@@ -147,7 +147,7 @@ class _Builder:
             return None
         return self.stretch if self.calls >= FEWEST else NONE
 
-    def _types(self, slot: int) -> Any:
+    def _types(self, slot: int) -> Types | None:
         """The types of a register, as `types_of` gives them. A value from outside is checked at the start of each run."""
         if slot in self.inside:
             return self.inside[slot]
@@ -157,10 +157,15 @@ class _Builder:
             self.stretch.outside[slot] = types
         return types
 
-    def _flat(self, slots: tuple[int, ...]) -> tuple[Any, ...] | None:
+    def _flat(self, slots: tuple[int, ...]) -> Types | None:
         """The types of several registers. None if one has no type."""
-        of = [self._types(slot) for slot in slots]
-        return None if None in of else tuple([item for types in of for item in types])
+        flat: list[Any] = []
+        for slot in slots:
+            types = self._types(slot)
+            if types is None:
+                return None
+            flat += types
+        return tuple(flat)
 
     def _between(self, at: Instruction, pc: int) -> Step | None:
         """An instruction between calls. Its rule does the work."""
@@ -221,7 +226,7 @@ class _Builder:
         return step
 
 
-def _fields(types: Any) -> list[Any]:
+def _fields(types: Types | None) -> list[Types]:
     """The types of each field of a tuple: arrays and scalars have two entries, tuples one. Empty for another value."""
     if types is None or len(types) != 1:
         return []

@@ -195,7 +195,7 @@ class _Comparer:
             stack.extend(zip(reversed(left), reversed(right), strict=True))
         return True
 
-    def _scalar(self, expr: Any) -> Any:
+    def _scalar(self, expr: e.Expr) -> e.Expr:
         """The parameter that stands for a scalar. In a text, both are one name."""
         return self.scalars.get(expr.value, expr) if type(expr) is e.PrimValue else expr
 
