@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
 
 import relax_explorer
 from relax_explorer import IRModule
+from relax_explorer.core.ir import node
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import holding
@@ -83,3 +85,40 @@ def test_a_failure_wakes_the_collector() -> None:
     with pytest.raises(relax_explorer.ParseError):
         relax_explorer.parse("class")
     assert gc.isenabled()
+
+
+class Cyclic:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def _rest_with(objects: int) -> list[list[int]]:
+    """New objects that stay, made while the collector rests."""
+    with collector_at_rest():
+        return [[n] for n in range(objects)]
+
+
+def test_garbage_among_many_new_objects_goes_at_a_full_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "_made_old", 0)
+    monkeypatch.setattr(node, "_MOST", 30_000)
+    with collector_at_rest():
+        garbage = weakref.ref(Cyclic())
+        kept = _rest_with(10_000)
+    assert garbage() is not None
+    assert gc.get_count()[0] < 5_000, "the new objects count as old ones"
+    kept += _rest_with(10_000)
+    kept += _rest_with(15_000)
+    assert garbage() is None
+    assert gc.isenabled()
+
+
+def test_objects_that_a_program_froze_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "_made_old", 0)
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        kept = _rest_with(10_000)
+        assert gc.get_freeze_count() == frozen
+        del kept
+    finally:
+        gc.unfreeze()

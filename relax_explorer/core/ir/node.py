@@ -26,7 +26,28 @@ def collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            _make_old()
             gc.enable()
+
+
+_FEW = 5_000  # new objects that the collector may visit
+_MOST = 500_000  # new objects between two full collections
+_made_old = 0
+
+
+def _make_old() -> None:
+    """Let many new objects count as old ones, for nearly all of them stay. Garbage among them goes at a full collection."""
+    global _made_old
+    new = gc.get_count()[0]
+    if new < _FEW or gc.get_freeze_count():  # frozen objects belong to the program that uses this package
+        return
+    _made_old += new
+    if _made_old > _MOST:
+        _made_old = 0
+        gc.collect()
+    else:
+        gc.freeze()
+        gc.unfreeze()  # into the oldest generation
 
 
 _T = TypeVar("_T")
