@@ -9,7 +9,7 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.local_names import Scope
@@ -119,8 +119,8 @@ class SignatureReader:
         return tuple(params)
 
     def _scalars(self, node: ast.FunctionDef) -> list[str]:
-        """The scalar parameters that need variables for their values: possible dimensions, and operands of arithmetic."""
-        others = {name for name, dtype in self.prim_params.items() if dtype is not INT64}
+        """The scalar parameters that need variables for their values: integers, for lengths, and operands of arithmetic."""
+        others = {name for name, dtype in self.prim_params.items() if not dtype.is_int}
         computed = _computed_with(node, {*self.prim_params, *self.ctx.type_vars}) if others else set()
         return [name for name in self.prim_params if name not in others or name in computed]
 
