@@ -6,8 +6,9 @@ Operators declare them (`shares`, `writes`). An unknown callee may overwrite or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from relax_explorer.core.check.cache_effects import changed
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
@@ -86,7 +87,7 @@ class Effects:
         if type(op) is e.OpRef:
             declared = find(op.name)
             if declared is not None:
-                return _operator(declared, call)
+                return _with_cache(_operator(declared, call), call)
         elif type(op) is e.GlobalVar:
             return self._global(op.name, call)
         arguments = tuple(leaves((op, *call.args)))
@@ -101,6 +102,12 @@ class Effects:
         if name in self.functions and name not in self.writers:
             return Effect(shares=arguments)
         return Effect(arguments, arguments, keeps=True) if is_impure(call) else Effect(shares=arguments)
+
+
+def _with_cache(effect: Effect, call: e.Call) -> Effect:
+    """The effect of a call, with the cache that it changes."""
+    cache = tuple(leaves(changed(call)))
+    return replace(effect, writes=(*effect.writes, *cache)) if cache else effect
 
 
 def _operator(op: type[Op], call: e.Call) -> Effect:

@@ -212,7 +212,7 @@ class Budget:
 def _is_pure_call(change: Change) -> bool:
     """True for a step that only computed a new value from its operands."""
     binding, event = change.event.binding, change.event
-    if event.kind != "bind" or binding is None or change.memory or change.printed or change.bound:
+    if event.kind != "bind" or binding is None or _has_effect(change):
         return False
     at = change.frame.plan.code[change.after - 1]
     if at.kind != "op" or at.binding is not binding or not _bytes(event.content):
@@ -222,6 +222,10 @@ def _is_pure_call(change: Change) -> bool:
     if name == "relax.call_tir":
         return True
     return name not in builtins.TABLE and op is not None and op.pure and not op.allocates and not op.shares
+
+
+def _has_effect(change: Change) -> bool:
+    return bool(change.memory or change.states or change.printed or change.bound)
 
 
 def _bytes(value: Any) -> int:

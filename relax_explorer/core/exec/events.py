@@ -63,3 +63,4 @@ class Change:
     checks: tuple[Check, ...] = ()
     branches: tuple[bool, ...] = ()
     memory: list[tuple[Any, Any, Any]] = field(default_factory=list)  # array, its contents before and after
+    states: list[tuple[Any, Any, Any]] = field(default_factory=list)  # object, its state before and after

@@ -33,7 +33,7 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
-from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting
+from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting, put_back, take_back
 from relax_explorer.core.exec.operation import run_again, run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan
 from relax_explorer.core.exec.scalars import Undefined, evaluate
@@ -222,15 +222,13 @@ class Machine:
         change.frame.pc = change.before
         for frame, slot, old, _ in reversed(change.writes):
             frame.registers[slot] = old
-        for array, before, _ in reversed(change.memory):
-            array[...] = before
+        take_back(change)
 
     def _redo(self) -> Event:
         change = self.log[self.position]
         for frame, slot, _, new in change.writes:
             frame.registers[slot] = new
-        for array, _, after in change.memory:
-            array[...] = after
+        put_back(change)
         change.frame.dims.update(change.bound)
         change.frame.pc = change.after
         self.output.extend(change.printed)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.exec.events import Change
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.plan import Instruction
@@ -33,6 +34,15 @@ class Storage:
         return f"<storage of {self.data.nbytes} bytes>"
 
 
+class Stateful:
+    """An object of the runtime with a state that calls replace, such as a cache. States themselves never change."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+
 class _Ended:
     """The content of a register after its tensor or storage was killed."""
 
@@ -52,6 +62,7 @@ def overwriting(machine: Running, values: Sequence[Value], work: Callable[[], An
     change = machine.change
     if change is None:
         return work()
+    objects = [(item, item.state) for item in dict.fromkeys(_objects(values))]
     arrays = list({id(array): array for array in (*_arrays(values), *machine.kept)}.values())
     old = [array.copy() for array in arrays]
     owners = [_owner(array) for array in arrays]
@@ -59,6 +70,7 @@ def overwriting(machine: Running, values: Sequence[Value], work: Callable[[], An
     try:
         return work()
     finally:
+        change.states += [(item, state, item.state) for item, state in objects if item.state is not state]
         for array, before in zip(arrays, old, strict=True):
             if array.tobytes() != before.tobytes():
                 change.memory.append((array, before, array.copy()))
@@ -75,6 +87,31 @@ def _arrays(values: Sequence[Value]) -> Iterator[np.ndarray[Any, Any]]:
             yield value
         elif type(value) is tuple:
             yield from _arrays(value)
+
+
+def _objects(values: Sequence[Value]) -> Iterator[Stateful]:
+    """The objects with a state in values, also in tuples."""
+    for value in values:
+        if isinstance(value, Stateful):
+            yield value
+        elif type(value) is tuple:
+            yield from _objects(value)
+
+
+def take_back(change: Change) -> None:
+    """Restore the memory from before a step."""
+    for array, before, _ in reversed(change.memory):
+        array[...] = before
+    for item, state, _ in reversed(change.states):
+        item.state = state
+
+
+def put_back(change: Change) -> None:
+    """Restore the memory from after a step that was taken back."""
+    for array, _, after in change.memory:
+        array[...] = after
+    for item, _, state in change.states:
+        item.state = state
 
 
 def _owner(array: np.ndarray[Any, Any]) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec import kv_cache, sampling
 from relax_explorer.core.exec.memory import new_storage, tensor_in
+from relax_explorer.core.exec.need import need, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, Closure, Lifted, Shape, Value, describe, scalar_dtype
@@ -28,38 +28,21 @@ IMMEDIATE, LOADED = 0, 1
 EQUAL_TO_NUMBER, STORED, IGNORED, EQUAL_TO_HEAP = 0, 1, 2, 3
 
 
-def _wrong(machine: Running, at: Instruction, text: str, context: Any = "") -> Failure:
-    """The failure of a check. `context` is the compiler's description of the place."""
-    place = f" ({context.strip()})" if isinstance(context, str) and context.strip() else ""
-    return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)
-
-
-def _need(machine: Running, at: Instruction, args: Sequence[Value], least: int, name: str) -> None:
-    if len(args) < least:
-        raise _wrong(machine, at, f"{name} takes at least {least} arguments, {len(args)} given")
-
-
-def _tensor(machine: Running, at: Instruction, value: Value) -> Value:
-    if not isinstance(value, np.ndarray):
-        raise _wrong(machine, at, f"a tensor is needed, this is {describe(value)}")
-    return value
-
-
 def alloc_shape_heap(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Allocate the heap of lengths, a vector of int64."""
-    _need(machine, at, args, 1, "alloc_shape_heap")
+    need(machine, at, args, 1, "alloc_shape_heap")
     return np.zeros(int(args[0]), np.int64)
 
 
 def match_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Compare or store each length of a tensor or shape: value, heap, count, (action, number) for each, context."""
-    _need(machine, at, args, 3, "match_shape")
+    need(machine, at, args, 3, "match_shape")
     value, heap, count, *rules = args
     lengths = value.shape if isinstance(value, np.ndarray) else value
     if not isinstance(lengths, tuple):
-        raise _wrong(machine, at, f"a tensor or shape is needed, this is {describe(value)}", rules[-1])
+        raise wrong(machine, at, f"a tensor or shape is needed, this is {describe(value)}", rules[-1])
     if len(lengths) != count:
-        raise _wrong(
+        raise wrong(
             machine, at, f"{describe(value)} has {len(lengths)} lengths, {count} are needed", rules[-1]
         )
     for n, length in enumerate(lengths):
@@ -71,7 +54,7 @@ def match_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 def match_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Compare or store a scalar: value, heap, action, number, context."""
-    _need(machine, at, args, 4, "match_prim_value")
+    need(machine, at, args, 4, "match_prim_value")
     value, heap, *rule = args
     _match(machine, at, f"the scalar {value}", int(value), heap, rule[:2], rule[-1])
     return ()
@@ -86,17 +69,17 @@ def _match(
     elif code in (EQUAL_TO_NUMBER, EQUAL_TO_HEAP):
         expected = number if code == EQUAL_TO_NUMBER else int(heap[number])
         if length != expected:
-            raise _wrong(machine, at, f"{what} is {length}, {expected} is needed", context)
+            raise wrong(machine, at, f"{what} is {length}, {expected} is needed", context)
     elif code != IGNORED:
-        raise _wrong(machine, at, f"{code} is not an action of match_shape")
+        raise wrong(machine, at, f"{code} is not an action of match_shape")
 
 
 def make_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Make a shape of immediate lengths and lengths in the heap: heap, count, (source, number) for each."""
-    _need(machine, at, args, 2, "make_shape")
+    need(machine, at, args, 2, "make_shape")
     heap, count, *entries = args
     if len(entries) != 2 * count:
-        raise _wrong(
+        raise wrong(
             machine, at, f"make_shape takes {2 * count} numbers for {count} lengths, {len(entries)} given"
         )
     return Shape(
@@ -106,7 +89,7 @@ def make_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 def make_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """An immediate number, or an entry of the heap: heap, source, number."""
-    _need(machine, at, args, 3, "make_prim_value")
+    need(machine, at, args, 3, "make_prim_value")
     return _loaded(*args[:3])
 
 
@@ -116,35 +99,35 @@ def _loaded(heap: Any, code: int, number: int) -> int:
 
 def check_tensor_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a tensor of a rank (-1: any) and dtype (null: any)."""
-    _need(machine, at, args, 3, "check_tensor_info")
+    need(machine, at, args, 3, "check_tensor_info")
     value, ndim, *options = args
     dtype = options[0] if isinstance(options[0], DType) else None
     if not isinstance(value, np.ndarray):
-        raise _wrong(machine, at, f"{describe(value)} is not a tensor", options[-1])
+        raise wrong(machine, at, f"{describe(value)} is not a tensor", options[-1])
     if ndim not in (-1, value.ndim):
-        raise _wrong(machine, at, f"{describe(value)} has rank {value.ndim}, {ndim} is needed", options[-1])
+        raise wrong(machine, at, f"{describe(value)} has rank {value.ndim}, {ndim} is needed", options[-1])
     if dtype is not None and from_numpy(value.dtype) is not dtype:
-        raise _wrong(machine, at, f"{describe(value)} is not of {dtype}", options[-1])
+        raise wrong(machine, at, f"{describe(value)} is not of {dtype}", options[-1])
     return ()
 
 
 def check_shape_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a shape of a number of lengths (-1: any)."""
-    _need(machine, at, args, 2, "check_shape_info")
+    need(machine, at, args, 2, "check_shape_info")
     value, ndim, *context = args
     if not isinstance(value, Shape) or ndim not in (-1, len(value)):
         expected = "a shape" if ndim == -1 else f"a shape of {ndim} lengths"
-        raise _wrong(machine, at, f"{describe(value)} is not {expected}", context[-1] if context else "")
+        raise wrong(machine, at, f"{describe(value)} is not {expected}", context[-1] if context else "")
     return ()
 
 
 def check_prim_value_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a scalar of a dtype."""
-    _need(machine, at, args, 2, "check_prim_value_info")
+    need(machine, at, args, 2, "check_prim_value_info")
     value, dtype, *context = args
     scalar = isinstance(value, (bool, int, float, np.generic))
     if not scalar or (isinstance(dtype, DType) and scalar_dtype(value, dtype) is not dtype):
-        raise _wrong(
+        raise wrong(
             machine, at, f"{describe(value)} is not a scalar of {dtype}", context[-1] if context else ""
         )
     return ()
@@ -152,10 +135,10 @@ def check_prim_value_info(machine: Running, at: Instruction, args: list[Value]) 
 
 def check_tuple_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a tuple of a number of fields."""
-    _need(machine, at, args, 2, "check_tuple_info")
+    need(machine, at, args, 2, "check_tuple_info")
     value, count, *context = args
     if not isinstance(value, tuple) or isinstance(value, Shape) or len(value) != count:
-        raise _wrong(
+        raise wrong(
             machine, at, f"{describe(value)} is not a tuple of {count}", context[-1] if context else ""
         )
     return ()
@@ -163,39 +146,39 @@ def check_tuple_info(machine: Running, at: Instruction, args: list[Value]) -> Va
 
 def check_func_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a function."""
-    _need(machine, at, args, 1, "check_func_info")
+    need(machine, at, args, 1, "check_func_info")
     value, *context = args
     if not isinstance(value, (Closure, Lifted, e.GlobalVar, e.ExternFunc)) and not callable(value):
-        raise _wrong(machine, at, f"{describe(value)} is not a function", context[-1] if context else "")
+        raise wrong(machine, at, f"{describe(value)} is not a function", context[-1] if context else "")
     return ()
 
 
 def check_string_info(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Check that a value is a string."""
-    _need(machine, at, args, 1, "check_string_info")
+    need(machine, at, args, 1, "check_string_info")
     if not isinstance(args[0], str):
-        raise _wrong(machine, at, f"{describe(args[0])} is not a string", args[-1])
+        raise wrong(machine, at, f"{describe(args[0])} is not a string", args[-1])
     return ()
 
 
 def reshape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The tensor in another shape, with the same memory."""
-    _need(machine, at, args, 2, "reshape")
-    value = _tensor(machine, at, args[0])
+    need(machine, at, args, 2, "reshape")
+    value = tensor(machine, at, args[0])
     lengths = tuple(args[1])
     if min(lengths, default=0) < 0 or int(np.prod(lengths, dtype=object)) != value.size:
-        raise _wrong(machine, at, f"{describe(value)} can't be reshaped to {describe(args[1])}")
+        raise wrong(machine, at, f"{describe(value)} can't be reshaped to {describe(args[1])}")
     return value.reshape(lengths)
 
 
 def shape_of(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The shape of a tensor."""
-    return Shape(_tensor(machine, at, args[0]).shape)
+    return Shape(tensor(machine, at, args[0]).shape)
 
 
 def tensor_to_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A vector of integers as a shape."""
-    return Shape(int(n) for n in _tensor(machine, at, args[0]).reshape(-1))
+    return Shape(int(n) for n in tensor(machine, at, args[0]).reshape(-1))
 
 
 def shape_to_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
@@ -205,9 +188,9 @@ def shape_to_tensor(machine: Running, at: Instruction, args: list[Value]) -> Val
 
 def create_view(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A view: tensor, shape, dtype, offset in bytes."""
-    _need(machine, at, args, 4, "TVMTensorCreateView")
+    need(machine, at, args, 4, "TVMTensorCreateView")
     value, shape, dtype, offset = args[:4]
-    return view_of(_tensor(machine, at, value), tuple(shape), np.dtype(dtype.to_numpy()), int(offset))
+    return view_of(tensor(machine, at, value), tuple(shape), np.dtype(dtype.to_numpy()), int(offset))
 
 
 def null_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
@@ -217,7 +200,7 @@ def null_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 def first(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The value itself, because there is only one device."""
-    _need(machine, at, args, 1, "the builtin")
+    need(machine, at, args, 1, "the builtin")
     return args[0]
 
 
@@ -228,38 +211,38 @@ def make_tuple(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 def tuple_getitem(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A field of a tuple."""
-    _need(machine, at, args, 2, "tuple_getitem")
+    need(machine, at, args, 2, "tuple_getitem")
     source, index = args[:2]
     if not isinstance(source, tuple) or not 0 <= index < len(source):
-        raise _wrong(machine, at, f"{describe(source)} has no field {index}")
+        raise wrong(machine, at, f"{describe(source)} has no field {index}")
     return source[index]
 
 
 def read_if_cond(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A scalar bool as a number: 0 or 1."""
-    _need(machine, at, args, 1, "read_if_cond")
+    need(machine, at, args, 1, "read_if_cond")
     value = args[0]
     if isinstance(value, np.ndarray) and value.ndim:
-        raise _wrong(machine, at, f"the condition is {describe(value)}, not one bool")
+        raise wrong(machine, at, f"the condition is {describe(value)}, not one bool")
     return int(bool(value))
 
 
 def make_closure(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A function of the module by name, with its captured values."""
-    _need(machine, at, args, 1, "make_closure")
+    need(machine, at, args, 1, "make_closure")
     function = args[0] if isinstance(args[0], e.GlobalVar) else e.GlobalVar(str(args[0]), None, None)
     return Lifted(function, tuple(args[1:]))
 
 
 def alloc_storage(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A storage: shape, device, dtype, scope."""
-    _need(machine, at, args, 3, "alloc_storage")
+    need(machine, at, args, 3, "alloc_storage")
     return new_storage(machine, at, args[0], args[2])
 
 
 def alloc_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A tensor in a storage: storage, offset, shape, dtype."""
-    _need(machine, at, args, 4, "alloc_tensor")
+    need(machine, at, args, 4, "alloc_tensor")
     storage, offset, shape, dtype = args[:4]
     return tensor_in(machine, at, storage, int(offset), shape, dtype)
 
@@ -291,4 +274,6 @@ TABLE: dict[str, VmBuiltin] = {
     "vm.builtin.ensure_zero_offset": lambda machine, at, args: EnsureZeroOffset.evaluate(*args),
     "runtime.TVMTensorCreateView": create_view,
     "relax.run.shape_to_tensor": shape_to_tensor,
+    **kv_cache.TABLE,
+    **sampling.TABLE,
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from relax_explorer.core.check.aliases import Aliases, aliases
+from relax_explorer.core.check.cache_effects import is_new
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import variables
@@ -63,7 +64,7 @@ def _counts(value: e.Expr, call_only: bool, memory: Aliases) -> bool:
 def _allocates(value: e.Call) -> bool:
     """True if each call must return new memory, even for equal calls."""
     declared = find(value.op.name) if type(value.op) is e.OpRef else None
-    return declared is not None and declared.allocates
+    return (declared is not None and declared.allocates) or is_new(value)
 
 
 def _stands_for(first: _Known, walk: Rewriter, binding: e.VarBinding, memory: Aliases) -> bool:

@@ -1,0 +1,165 @@
+"""The simple caches of keys or values that language models build: `vm.builtin.attention_kv_cache_create`, `append`, `view`, …
+
+A cache is a table of rows, one for each token. `view` shows the rows of its time: later calls don't change a view. (In TVM a view
+shares the memory of the cache, so rows that are popped and appended again change in it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.exec.memory import Stateful
+from relax_explorer.core.exec.need import count, need, shape, tensor, wrong
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.rows import Rows, empty_rows
+from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.values import MEMORY_LIMIT, Value, describe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Filled:
+    """The rows of a cache, and the next row that a window overwrites."""
+
+    rows: Rows
+    window: int = 0
+
+
+class KvCache(Stateful):
+    """A cache of one tensor, with a row for each token."""
+
+    __slots__ = ()
+    state: _Filled
+
+    def __repr__(self) -> str:
+        rows = self.state.rows
+        element = "×".join(map(str, rows.data.shape[1:])) or "1"
+        return f"<kv cache of {rows.count} rows, {element} {rows.data.dtype.name} each>"
+
+
+def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """A cache: first rows, reserved shape, number of rows in use (-1: all of the first ones)."""
+    need(machine, at, args, 3, "attention_kv_cache_create")
+    first, reserved = tensor(machine, at, args[0]), shape(machine, at, args[1], "the reserved shape")
+    used = count(machine, at, args[2], "init_fill_count", -1)
+    if not reserved:
+        raise wrong(machine, at, "the reserved shape has no lengths, the first one counts rows")
+    size = first.dtype.itemsize
+    for length in reserved:
+        size *= length
+    if size > MEMORY_LIMIT:
+        raise wrong(machine, at, f"a cache of {describe(reserved)} is over {MEMORY_LIMIT >> 30} GiB")
+    cache = KvCache(_Filled(empty_rows(tuple(reserved), first.dtype)))
+    _check_rows(machine, at, cache, first)
+    rows = cache.state.rows.added(first)
+    if used > rows.capacity:
+        raise wrong(machine, at, f"init_fill_count is {used}, the cache has room for {rows.capacity} rows")
+    cache.state = _Filled(rows) if used < 0 else _Filled(rows.first(used), used)
+    return cache
+
+
+def append(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Add rows: cache, rows. Returns the cache."""
+    need(machine, at, args, 2, "attention_kv_cache_append")
+    cache, values = _cache(machine, at, args[0]), tensor(machine, at, args[1])
+    _check_rows(machine, at, cache, values)
+    cache.state = replace(cache.state, rows=cache.state.rows.added(values))
+    return cache
+
+
+def update(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Replace all rows: cache, as many rows. Returns the cache."""
+    need(machine, at, args, 2, "attention_kv_cache_update")
+    cache, values = _cache(machine, at, args[0]), tensor(machine, at, args[1])
+    _check_rows(machine, at, cache, values)
+    filled = cache.state.rows.count
+    if len(values) != filled:
+        raise wrong(machine, at, f"{len(values)} rows replace {filled}; update needs as many")
+    cache.state = replace(cache.state, rows=cache.state.rows.changed(filled, np.arange(filled), values))
+    return cache
+
+
+def view(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The rows as a tensor: cache, and its expected shape if it is known."""
+    need(machine, at, args, 1, "attention_kv_cache_view")
+    data = _cache(machine, at, args[0]).state.rows.data
+    if len(args) > 1 and tuple(shape(machine, at, args[1], "the shape of the view")) != data.shape:
+        raise wrong(machine, at, f"the cache holds {describe(data)}, {describe(args[1])} is asked for")
+    return data
+
+
+def pop_rows(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Drop the last rows of caches: caches, number of rows."""
+    need(machine, at, args, 2, "attention_kv_cache_array_popn")
+    caches, dropped = _caches(machine, at, args[0]), count(machine, at, args[1], "the number of rows")
+    for cache in caches:
+        if dropped > cache.state.rows.count:
+            raise wrong(machine, at, f"{dropped} rows can't be dropped: {cache!r}")
+    for cache in caches:
+        rows = cache.state.rows
+        cache.state = replace(cache.state, rows=rows.first(max(rows.count - dropped, 0)))
+    return ()
+
+
+def clear(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Drop all rows of caches."""
+    need(machine, at, args, 1, "attention_kv_cache_array_clear")
+    for cache in _caches(machine, at, args[0]):
+        cache.state = replace(cache.state, rows=cache.state.rows.first(0))
+    return ()
+
+
+def window_override(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Add rows to a cache of limited size, whose oldest ones are overwritten: cache, rows, size, first rows to keep."""
+    need(machine, at, args, 3, "attention_kv_cache_window_override")
+    cache, values = _cache(machine, at, args[0]), tensor(machine, at, args[1])
+    most = count(machine, at, args[2], "max_cache_size")
+    sinks = count(machine, at, args[3], "num_attention_sinks") if len(args) > 3 else 0
+    _check_rows(machine, at, cache, values)
+    if len(values) > most - sinks:
+        raise wrong(machine, at, f"{len(values)} rows don't fit into a window of {most - sinks}")
+    start, rows = cache.state.window, cache.state.rows
+    before_end = min(len(values), max(most - start, 0))
+    rest = len(values) - before_end
+    places = np.concatenate([np.arange(start, start + before_end), np.arange(sinks, sinks + rest)])
+    filled = min(rows.count + len(values), most)
+    window = sinks + rest if rest else start + before_end
+    if places.size and places.max() >= max(filled, rows.capacity):
+        raise wrong(machine, at, f"the window is at row {start}, behind the {rows.count} rows of the cache")
+    cache.state = _Filled(rows.changed(filled, places, values), window)
+    return cache
+
+
+def _cache(machine: Running, at: Instruction, value: Value) -> KvCache:
+    if not isinstance(value, KvCache):
+        text = f"{describe(value)} is not a cache made by attention_kv_cache_create"
+        raise wrong(machine, at, text)
+    return value
+
+
+def _caches(machine: Running, at: Instruction, value: Value) -> list[KvCache]:
+    """The caches in a tuple, each once for each time that it occurs."""
+    return [_cache(machine, at, item) for item in (value if type(value) is tuple else (value,))]
+
+
+def _check_rows(machine: Running, at: Instruction, cache: KvCache, values: Any) -> None:
+    """Refuse rows that are not like those of a cache."""
+    own = cache.state.rows.data
+    if values.ndim == 0 or values.shape[1:] != own.shape[1:] or values.dtype != own.dtype:
+        row = f"({', '.join(map(str, own.shape[1:]))}) of {own.dtype.name}"
+        raise wrong(machine, at, f"{describe(values)} has no rows of shape {row}, which the cache holds")
+
+
+TABLE: dict[str, Callable[[Any, Any, list[Any]], Any]] = {
+    "vm.builtin.attention_kv_cache_create": create,
+    "vm.builtin.attention_kv_cache_append": append,
+    "vm.builtin.attention_kv_cache_update": update,
+    "vm.builtin.attention_kv_cache_view": view,
+    "vm.builtin.attention_kv_cache_array_popn": pop_rows,
+    "vm.builtin.attention_kv_cache_array_clear": clear,
+    "vm.builtin.attention_kv_cache_window_override": window_override,
+    "vm.builtin.attention_kv_cache_window_override_with_sinks": window_override,
+}
