@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import ml_dtypes
@@ -274,3 +275,17 @@ def test_a_file_gives_dtypes_that_numpy_has_not(tmp_path: Path, kind: str) -> No
         given = source if "=" in source else str(tmp_path / source)
         assert "[1.5 -2" in run(tmp_path, text, "--input", given).stdout
     assert "dtype void32" in run(tmp_path, text, "--input", f"x={tmp_path}/wide.npy").stderr
+
+
+def test_a_cache_is_shown_but_not_stored(tmp_path: Path) -> None:
+    text = (
+        '@I.ir_module\nclass M:\n    @R.function(pure=False)\n    def main(x: R.Tensor((2, 3), "float32")):\n'
+        '        c = R.call_pure_packed("vm.builtin.attention_kv_cache_create", x, R.shape([4, 3]), R.prim_value(-1), ty_args=[R.Any])\n'
+        "        return (c, x)\n"
+    )
+    stored = tmp_path / "out.npz"
+    result = run(tmp_path, text, "--format", "json", "--output", str(stored))
+    assert json.loads(result.stdout)["results"][0] == {"value": "<kv cache of 2 rows, 3 float32 each>"}
+    assert "left out" in result.stderr
+    with np.load(stored, allow_pickle=False) as arrays:
+        assert list(arrays) == ["out1"] and arrays["out1"].shape == (2, 3)

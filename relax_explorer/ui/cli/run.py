@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
@@ -138,7 +139,12 @@ def _within(inner: Span, outer: Span | None) -> bool:
 
 def _save(results: list[Any], target: Target) -> None:
     held = io.BytesIO()
-    np.savez(held, **{f"out{number}": _storable(value) for number, value in enumerate(results)})
+    stored = {
+        f"out{n}": _storable(value) for n, value in enumerate(results) if not isinstance(value, Stateful)
+    }
+    if len(stored) < len(results):
+        output.say("warning: a cache cannot be stored in an .npz; it is left out", err=True)
+    np.savez(held, **stored)
     output.save(target, held.getvalue())
 
 
