@@ -288,4 +288,5 @@ def test_a_cache_is_shown_but_not_stored(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["results"][0] == {"value": "<kv cache of 2 rows, 3 float32 each>"}
     assert "left out" in result.stderr
     with np.load(stored, allow_pickle=False) as arrays:
-        assert list(arrays) == ["out1"] and arrays["out1"].shape == (2, 3)
+        assert list(arrays) == ["out1"]
+        assert arrays["out1"].shape == (2, 3)

@@ -83,7 +83,10 @@ def test_rows_are_dropped_from_several_caches() -> None:
         (("out = " + call("append", "c"),), "takes at least 2"),
         (("out = " + call("update", "c, y"),), "3 rows replace 2"),
         (("out = " + call("append", "c, R.const([[1.0, 2.0]], 'float32')"),), "has no rows of shape (1)"),
-        (("out = " + call("append", "c, R.const([[1.0]], 'float16')"),), "has no rows of shape (1) of float32"),
+        (
+            ("out = " + call("append", "c, R.const([[1.0]], 'float16')"),),
+            "has no rows of shape (1) of float32",
+        ),
         (("out = " + call("append", "c, R.const(1.0, 'float32')"),), "has no rows"),
         (("out = " + call("view", "c, R.shape([4, 1])", ROWS),), "is asked for"),
         (("out = " + call("view", "c, x", ROWS),), "must be a shape"),
@@ -95,7 +98,7 @@ def test_rows_are_dropped_from_several_caches() -> None:
         (("out = " + call("create", "x, R.shape([2, 1]), R.prim_value(9)"),), "room for 2 rows"),
         (("out = " + call("create", "x, R.shape([4611686018427387904, 1]), R.prim_value(0)"),), "GiB"),
     ],
-)  # fmt: skip
+)
 def test_wrong_calls_are_diagnostics(lines: tuple[str, ...], words: str) -> None:
     with pytest.raises(rxe.Failure) as problem:
         rxe.run(program(*lines), "f", [column(1, 2), column(3, 4, 5)])

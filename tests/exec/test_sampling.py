@@ -92,14 +92,22 @@ def test_logits_are_changed_in_place() -> None:
         ("sample_top_p_from_logits", (LOGITS, 1, 1), "at least 4"),
         ("sample_top_p_from_prob", (-CHANCES, 1, 0.5), "negative"),
         ("sample_top_p_from_prob", (CHANCES, CHANCES, 0.5), "must be a number"),
-        ("multinomial_from_uniform", (CHANCES, np.zeros((1, 1), np.float32)), "one random number for each row"),
+        (
+            "multinomial_from_uniform",
+            (CHANCES, np.zeros((1, 1), np.float32)),
+            "one random number for each row",
+        ),
         ("apply_repetition_penalty", (LOGITS, np.array([5], np.int32), 1), "below 5"),
         ("apply_repetition_penalty", (LOGITS, np.array([-1], np.int32), 1), "below 5"),
         ("apply_repetition_penalty", (LOGITS, np.array([1], np.int32), 0), "not positive"),
         ("apply_softmax_with_temperature", (LOGITS, 0), "not positive"),
-        ("apply_presence_and_frequency_penalty", (LOGITS, np.zeros(2, np.int32), np.ones(1), 1, 1), "1 counts"),
+        (
+            "apply_presence_and_frequency_penalty",
+            (LOGITS, np.zeros(2, np.int32), np.ones(1), 1, 1),
+            "1 counts",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_calls_are_diagnostics(name: str, args: tuple[Any, ...], words: str) -> None:
     with pytest.raises(rxe.Failure) as problem:
         called(name, *args)
