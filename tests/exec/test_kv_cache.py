@@ -103,7 +103,8 @@ def test_wrong_calls_are_diagnostics(lines: tuple[str, ...], words: str) -> None
     with pytest.raises(rxe.Failure) as problem:
         rxe.run(program(*lines), "f", [column(1, 2), column(3, 4, 5)])
     diagnostic = problem.value.diagnostics[0]
-    assert str(diagnostic.code) == "RX0518" and words in diagnostic.message, diagnostic.message
+    assert str(diagnostic.code) == "RX0518"
+    assert words in diagnostic.message
 
 
 def test_a_view_keeps_its_rows() -> None:

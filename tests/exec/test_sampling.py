@@ -112,4 +112,5 @@ def test_wrong_calls_are_diagnostics(name: str, args: tuple[Any, ...], words: st
     with pytest.raises(rxe.Failure) as problem:
         called(name, *args)
     diagnostic = problem.value.diagnostics[0]
-    assert str(diagnostic.code) == "RX0518" and words in diagnostic.message, diagnostic.message
+    assert str(diagnostic.code) == "RX0518"
+    assert words in diagnostic.message
