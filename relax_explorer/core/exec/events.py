@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from relax_explorer.core.exec.checks import Check
 from relax_explorer.core.exec.evicted import recalled
@@ -62,5 +61,9 @@ class Change:
     result: Value = None
     checks: tuple[Check, ...] = ()
     branches: tuple[bool, ...] = ()
-    memory: list[tuple[Any, Any, Any]] = field(default_factory=list)  # array, its contents before and after
-    states: list[tuple[Any, Any, Any]] = field(default_factory=list)  # object, its state before and after
+    memory: list[tuple[Value, Value, Value]] = field(
+        default_factory=list
+    )  # array, its contents before and after
+    states: list[tuple[Value, Value, Value]] = field(
+        default_factory=list
+    )  # object, its state before and after

@@ -6,16 +6,14 @@ shares the memory of the cache, so rows that are popped and appended again chang
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.exec.cache_rows import Rows, empty_rows
 from relax_explorer.core.exec.memory import Stateful
-from relax_explorer.core.exec.need import count, need, shape, tensor, wrong
+from relax_explorer.core.exec.need import VmBuiltin, count, need, shape, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.rows import Rows, empty_rows
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value, describe
 
@@ -145,7 +143,7 @@ def _caches(machine: Running, at: Instruction, value: Value) -> list[KvCache]:
     return [_cache(machine, at, item) for item in (value if type(value) is tuple else (value,))]
 
 
-def _check_rows(machine: Running, at: Instruction, cache: KvCache, values: Any) -> None:
+def _check_rows(machine: Running, at: Instruction, cache: KvCache, values: Value) -> None:
     """Refuse rows that are not like those of a cache."""
     own = cache.state.rows.data
     if values.ndim == 0 or values.shape[1:] != own.shape[1:] or values.dtype != own.dtype:
@@ -153,7 +151,7 @@ def _check_rows(machine: Running, at: Instruction, cache: KvCache, values: Any) 
         raise wrong(machine, at, f"{describe(values)} has no rows of shape {row}, which the cache holds")
 
 
-TABLE: dict[str, Callable[[Any, Any, list[Any]], Any]] = {
+TABLE: dict[str, VmBuiltin] = {
     "vm.builtin.attention_kv_cache_create": create,
     "vm.builtin.attention_kv_cache_append": append,
     "vm.builtin.attention_kv_cache_update": update,

@@ -39,7 +39,7 @@ class Stateful:
 
     __slots__ = ("state",)
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: object) -> None:
         self.state = state
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,8 +12,11 @@ from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import Shape, Value, describe
 
+VmBuiltin = Callable[[Running, Instruction, list[Value]], Value]
+"""A builtin: of the machine, the instruction, and the arguments."""
 
-def wrong(machine: Running, at: Instruction, text: str, context: Any = "") -> Failure:
+
+def wrong(machine: Running, at: Instruction, text: str, context: Value = "") -> Failure:
     """The failure of a check. `context` is the compiler's description of the place."""
     place = f" ({context.strip()})" if isinstance(context, str) and context.strip() else ""
     return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)
@@ -33,7 +35,7 @@ def tensor(machine: Running, at: Instruction, value: Value) -> Value:
     return value
 
 
-def float_tensor(machine: Running, at: Instruction, value: Value, what: str) -> np.ndarray[Any, Any]:
+def float_tensor(machine: Running, at: Instruction, value: Value, what: str) -> Value:
     """A tensor of float32, which must hold something."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float32 or not value.size:
         raise wrong(

@@ -5,22 +5,19 @@ Each function takes the machine, the instruction, and the arguments. The argumen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from relax_explorer.core.exec import kv_cache, sampling
+from relax_explorer.core.exec import kv_cache, paged_builtins, token_choice
 from relax_explorer.core.exec.memory import new_storage, tensor_in
-from relax_explorer.core.exec.need import need, tensor, wrong
+from relax_explorer.core.exec.need import VmBuiltin, need, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, Closure, Lifted, Shape, Value, describe, scalar_dtype
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.ops.machine.view import EnsureZeroOffset, view_of
-
-VmBuiltin = Callable[[Any, Any, list[Any]], Any]
 
 # The source of a length in make_shape and make_prim_value: an immediate number, or an entry of the heap.
 IMMEDIATE, LOADED = 0, 1
@@ -61,7 +58,13 @@ def match_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Va
 
 
 def _match(
-    machine: Running, at: Instruction, what: str, length: int, heap: Any, rule: Sequence[int], context: Any
+    machine: Running,
+    at: Instruction,
+    what: str,
+    length: int,
+    heap: Value,
+    rule: Sequence[int],
+    context: Value,
 ) -> None:
     code, number = rule
     if code == STORED:
@@ -93,7 +96,7 @@ def make_prim_value(machine: Running, at: Instruction, args: list[Value]) -> Val
     return _loaded(*args[:3])
 
 
-def _loaded(heap: Any, code: int, number: int) -> int:
+def _loaded(heap: Value, code: int, number: int) -> int:
     return int(heap[number]) if code == LOADED else int(number)
 
 
@@ -275,5 +278,6 @@ TABLE: dict[str, VmBuiltin] = {
     "runtime.TVMTensorCreateView": create_view,
     "relax.run.shape_to_tensor": shape_to_tensor,
     **kv_cache.TABLE,
-    **sampling.TABLE,
+    **paged_builtins.TABLE,
+    **token_choice.TABLE,
 }

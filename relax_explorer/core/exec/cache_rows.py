@@ -71,6 +71,6 @@ def _copied(data: Array, capacity: int) -> Array:
     return fresh
 
 
-def empty_rows(shape: tuple[int, ...], dtype: Any) -> Rows:
+def empty_rows(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Rows:
     """A table without rows; `shape` tells how many fit, and the shape of a row."""
     return Rows(_Memory(np.zeros(shape, dtype), 0), 0)

@@ -5,17 +5,14 @@ The random number is an argument, so every choice can be repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from relax_explorer.core.exec.need import float_tensor, need, number, tensor, wrong
+from relax_explorer.core.exec.cache_rows import Array
+from relax_explorer.core.exec.need import VmBuiltin, float_tensor, need, number, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import Value, describe
 
-Array = np.ndarray[Any, Any]
 COLDEST = 1e-6
 """Below this temperature the most likely token is chosen."""
 
@@ -112,7 +109,8 @@ def _row(machine: Running, at: Instruction, value: Value, what: str) -> Array:
     array = float_tensor(machine, at, value, what)
     if array.ndim == 0 or array.size != array.shape[-1]:
         raise wrong(machine, at, f"{what} must be one row, this is {describe(value)}")
-    return array.reshape(-1).copy()
+    row: Array = array.reshape(-1).copy()
+    return row
 
 
 def _random(machine: Running, at: Instruction, value: Value) -> float:
@@ -129,7 +127,7 @@ def _tokens(machine: Running, at: Instruction, value: Value, most: int) -> Array
     return tokens
 
 
-TABLE: dict[str, Callable[[Any, Any, list[Any]], Any]] = {
+TABLE: dict[str, VmBuiltin] = {
     "vm.builtin.sample_top_p_from_logits": sample_top_p_from_logits,
     "vm.builtin.sample_top_p_from_prob": sample_top_p_from_prob,
     "vm.builtin.multinomial_from_uniform": multinomial_from_uniform,

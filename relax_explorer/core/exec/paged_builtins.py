@@ -1,0 +1,328 @@
+"""The builtins of paged caches: `vm.builtin.paged_attention_kv_cache_create`, `kv_state_…`, and attention with such a cache.
+
+They check their arguments. The kernels given to the creation are not run, except the one that rotates queries and keys.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relax_explorer.core.exec.cache_rows import Array
+from relax_explorer.core.exec.faults import guarded
+from relax_explorer.core.exec.need import VmBuiltin, count, need, number, shape, tensor, wrong
+from relax_explorer.core.exec.paged_cache import INLINE_ROPE, NO_ROPE, ROPE, Layout, PagedCache, Refused
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.values import NULL, Value, describe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.tir.stmt import PrimFunc
+
+_KERNELS = 13
+"""The number of arguments of the creation before its kernels."""
+_ROTATE = -4
+"""The place of the kernel that rotates, among all arguments."""
+_MULTI_HEAD = 0
+
+
+def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """A cache: sizes, layers, heads, heads of keys, sizes of heads, kinds of attention, rotation, dtype, kernels."""
+    need(machine, at, args, _KERNELS + 4, "paged_attention_kv_cache_create")
+    sizes = shape(machine, at, args[0], "the sizes of the cache")
+    if len(sizes) not in (5, 6) or min(sizes[:4]) < 1:
+        text = "5 or 6 sizes are needed: batch, tokens, chunk, page (each above 0), window"
+        raise wrong(machine, at, f"{describe(sizes)} is given, {text}")
+    first, layers = _layers(machine, at, args)
+    names = ("the heads", "the heads of keys", "the size of keys", "the size of values")
+    heads, kv_heads, key_size, value_size = [
+        count(machine, at, value, name, 1) for value, name in zip(args[2:6], names, strict=True)
+    ]
+    if heads % kv_heads:
+        raise wrong(machine, at, f"{heads} heads can't share {kv_heads} heads of keys")
+    rope = count(machine, at, args[8], "rope_mode")
+    if rope not in (NO_ROPE, ROPE, INLINE_ROPE) or isinstance(args[11], np.ndarray):
+        raise wrong(machine, at, "rope_mode must be 0, 1 or 2, without extension factors")
+    rotate = _rotate(machine, at, args[_ROTATE]) if rope != NO_ROPE else None
+    element = tensor(machine, at, args[12]).dtype
+    pages = -(-sizes[1] // sizes[3]) + 1
+    return PagedCache(
+        Layout(
+            sizes[0], sizes[2], pages, sizes[3], first, layers, heads, kv_heads, key_size, value_size, rope, element, rotate
+        )
+    )  # fmt: skip
+
+
+def _layers(machine: Running, at: Instruction, args: list[Value]) -> tuple[int, int]:
+    """The first layer, and the number of layers."""
+    partition, kinds = (
+        shape(machine, at, args[place], what)
+        for place, what in ((1, "the partition"), (6, "the kinds of attention"))
+    )
+    if len(partition) < 2 or partition[-1] - partition[0] != len(kinds) or not kinds:
+        raise wrong(machine, at, f"{describe(partition)} is not a partition of {len(kinds)} layers")
+    if any(kind != _MULTI_HEAD for kind in kinds):
+        text = "only multi-head attention (kind 0) can be run here, not latent or sliding attention"
+        raise wrong(machine, at, text)
+    return partition[0], len(kinds)
+
+
+def _rotate(machine: Running, at: Instruction, value: Value) -> PrimFunc:
+    """The kernel that splits and rotates."""
+    fn = machine.module.functions.get(value.name) if isinstance(value, e.GlobalVar) else None
+    if type(fn) is not PrimFunc or len(fn.params) != 6:
+        raise wrong(
+            machine,
+            at,
+            f"{describe(value)} is not the PrimFunc of 6 parameters that rotates queries and keys",
+        )
+    return fn
+
+
+# -- attention --------------------------------------------------------------------------------------------------------
+
+
+def attend(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Attention of new tokens to their sequences: cache, layer, scale, queries and keys and values in one, result."""
+    need(machine, at, args, 5, "attention_with_fused_qkv")
+    cache, layer = _cache(machine, at, args[0]), _layer(machine, at, args)
+    scale = number(machine, at, args[2], "the scale")
+    fused, out = tensor(machine, at, args[3]), tensor(machine, at, args[4])
+    layout, total = cache.layout, sum(cache.forward.added)
+    _check_fused(machine, at, layout, fused, out, total)
+    plain = fused[:total]
+    turned = _turned(machine, at, layout, plain, cache.forward.positions) if layout.rope != NO_ROPE else plain
+    keys = turned if layout.rope == ROPE else plain
+    first, last = layout.heads, layout.heads + layout.kv_heads
+    cache.store(layer, keys[:, first:last, : layout.key_size], plain[:, last:, : layout.value_size])
+    for name, start, begin, end in cache.forward.parts:
+        stored = cache.sequence(name).rows[layer]
+        own, values = stored[0].data, stored[1].data
+        if layout.rope == INLINE_ROPE:
+            own = _turned_keys(machine, at, layout, own)
+        out[begin:end] = _attention(turned[begin:end, :first, : layout.key_size], own, values, start, scale)
+    return ()
+
+
+def _layer(machine: Running, at: Instruction, args: list[Value]) -> int:
+    layout = _cache(machine, at, args[0]).layout
+    layer = count(machine, at, args[1], "the layer") - layout.first_layer
+    if not 0 <= layer < layout.layers:
+        raise wrong(machine, at, f"layer {args[1]} is not one of the {layout.layers} layers of the cache")
+    return layer
+
+
+def _check_fused(
+    machine: Running, at: Instruction, layout: Layout, fused: Array, out: Array, total: int
+) -> None:
+    """Refuse operands of attention that don't fit the cache. There may be more rows than tokens."""
+    size = max(layout.key_size, layout.value_size)
+    heads = layout.heads + 2 * layout.kv_heads
+    if (
+        fused.ndim != 3
+        or len(fused) < total
+        or fused.shape[1:] != (heads, size)
+        or fused.dtype != layout.dtype
+    ):
+        text = f"needed is a tensor ({total}, {heads}, {size}) of {layout.dtype.name} for the {total} tokens"
+        raise wrong(machine, at, f"{describe(fused)} is given for queries, keys and values; {text}")
+    if out.ndim != 3 or len(out) < total or out.shape[1:] != (layout.heads, layout.value_size):
+        raise wrong(
+            machine,
+            at,
+            f"the result is {describe(out)}, needed is ({total}, {layout.heads}, {layout.value_size})",
+        )
+
+
+def _attention(queries: Array, keys: Array, values: Array, start: int, scale: float) -> Array:
+    """Causal attention in float32. Query `i` is at position `start + i`; several heads share a head of keys."""
+    shared = queries.shape[1] // keys.shape[1]
+    wide = [np.repeat(part.astype(np.float32), shared, axis=1) for part in (keys, values)]
+    scores = np.einsum("qhd,khd->hqk", queries.astype(np.float32), wide[0]) * np.float32(scale)
+    late = np.arange(len(keys))[None, :] > np.arange(start, start + len(queries))[:, None]
+    scores[:, late] = -np.inf
+    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+    weights /= weights.sum(axis=2, keepdims=True)
+    result: Array = np.einsum("hqk,khd->qhd", weights, wide[1])
+    return result
+
+
+def _turned(machine: Running, at: Instruction, layout: Layout, fused: Array, positions: Array) -> Array:
+    """Queries and keys rotated by their positions, by the kernel of the model, which knows how it scales."""
+    rotate, count = layout.rotate, len(fused)
+    assert rotate is not None
+    q, k, v = (
+        np.zeros((count, heads, fused.shape[2]), fused.dtype)
+        for heads in (layout.heads, layout.kv_heads, layout.kv_heads)
+    )
+    source = np.ascontiguousarray(fused)
+    guarded(machine, at, lambda: machine.kernels.call(rotate, [source, positions, q, k, v, 1]))
+    return np.concatenate([q, k, v], axis=1)
+
+
+def _turned_keys(machine: Running, at: Instruction, layout: Layout, keys: Array) -> Array:
+    """All keys of a sequence, rotated."""
+    first, last = layout.heads, layout.heads + layout.kv_heads
+    fused = np.zeros((len(keys), last + layout.kv_heads, keys.shape[2]), keys.dtype)
+    fused[:, first:last] = keys
+    return _turned(machine, at, layout, fused, np.arange(len(keys), dtype=np.int32))[:, first:last]
+
+
+# -- sequences --------------------------------------------------------------------------------------------------------
+
+
+def add_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Add an empty sequence: cache, number."""
+    need(machine, at, args, 2, "kv_state_add_sequence")
+    _cache(machine, at, args[0]).add(_name(machine, at, args[1]))
+    return ()
+
+
+def remove_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Remove a sequence: cache, number."""
+    need(machine, at, args, 2, "kv_state_remove_sequence")
+    _cache(machine, at, args[0]).remove(_name(machine, at, args[1]))
+    return ()
+
+
+def fork_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Add a sequence with the first tokens of another one: cache, other, new number, number of tokens (-1: all)."""
+    need(machine, at, args, 3, "kv_state_fork_sequence")
+    position = count(machine, at, args[3], "the position", -1) if len(args) > 3 else -1
+    _cache(machine, at, args[0]).fork(_name(machine, at, args[1]), _name(machine, at, args[2]), position)
+    return ()
+
+
+def pop_tokens(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Drop the last tokens of a sequence: cache, number, how many."""
+    need(machine, at, args, 3, "kv_state_popn")
+    dropped = count(machine, at, args[2], "the number of tokens")
+    _cache(machine, at, args[0]).pop(_name(machine, at, args[1]), dropped)
+    return ()
+
+
+def clear(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Remove all sequences."""
+    need(machine, at, args, 1, "kv_state_clear")
+    _cache(machine, at, args[0]).clear()
+    return ()
+
+
+def begin_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Begin a forward pass: cache, sequences, numbers of new tokens."""
+    need(machine, at, args, 3, "kv_state_begin_forward")
+    if any(arg is not NULL for arg in args[3:]):
+        raise wrong(machine, at, "trees of tokens can't be run here")
+    names, added = (
+        shape(machine, at, args[1], "the sequences"),
+        shape(machine, at, args[2], "the numbers of tokens"),
+    )
+    _cache(machine, at, args[0]).begin(tuple(names), tuple(added))
+    return ()
+
+
+def end_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """End the forward pass."""
+    need(machine, at, args, 1, "kv_state_end_forward")
+    _cache(machine, at, args[0]).end()
+    return ()
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+def query_positions(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The position of each new token in its sequence."""
+    need(machine, at, args, 1, "get_query_positions")
+    return _cache(machine, at, args[0]).forward.positions
+
+
+def total_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The number of tokens of all sequences."""
+    need(machine, at, args, 1, "get_total_sequence_length")
+    return _cache(machine, at, args[0]).total
+
+
+def sequence_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The number of tokens of a sequence: cache, number."""
+    need(machine, at, args, 2, "get_sequence_length")
+    return _cache(machine, at, args[0]).sequence(_name(machine, at, args[1])).length
+
+
+def free_pages(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The number of free pages."""
+    need(machine, at, args, 1, "get_num_available_pages")
+    return _cache(machine, at, args[0]).free
+
+
+def is_empty(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """True if there are no sequences."""
+    need(machine, at, args, 1, "attention_kv_cache_empty")
+    return not _cache(machine, at, args[0]).state.sequences
+
+
+def debug_get_kv(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Copy stored keys and values: cache, sequence, first token, end, keys and values of shape (layers, tokens, heads, size)."""
+    need(machine, at, args, 6, "attention_kv_cache_debug_get_kv")
+    cache = _cache(machine, at, args[0])
+    own = cache.sequence(_name(machine, at, args[1]))
+    start, end = (count(machine, at, arg, "the token") for arg in args[2:4])
+    if not start <= end <= own.length:
+        raise wrong(machine, at, f"the sequence has {own.length} tokens, {start} to {end} are asked for")
+    for place, target in enumerate(args[4:6]):
+        stored = np.zeros(
+            (cache.layout.layers, end - start, *own.rows[0][place].data.shape[1:]), cache.layout.dtype
+        )
+        if tensor(machine, at, target).shape != stored.shape:
+            raise wrong(machine, at, f"{describe(target)} is given, {describe(stored)} is needed")
+        for layer, rows in enumerate(own.rows):
+            filled = rows[place].data[start:end]
+            stored[layer, : len(filled)] = filled
+        target[...] = stored
+    return ()
+
+
+def _cache(machine: Running, at: Instruction, value: Value) -> PagedCache:
+    if not isinstance(value, PagedCache):
+        raise wrong(machine, at, f"{describe(value)} is not a paged cache")
+    return value
+
+
+def _name(machine: Running, at: Instruction, value: Value) -> int:
+    """The number of a sequence. It may be negative."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise wrong(machine, at, f"a sequence has a number, this is {describe(value)}")
+    return int(value)
+
+
+def _explained(builtin: VmBuiltin) -> VmBuiltin:
+    """The builtin; what the cache refuses is a failure of the program."""
+
+    def call(machine: Running, at: Instruction, args: list[Value]) -> Value:
+        try:
+            return builtin(machine, at, args)
+        except Refused as refusal:
+            raise wrong(machine, at, str(refusal)) from None
+
+    return call
+
+
+_CACHE, _STATE = "vm.builtin.attention_kv_cache_", "vm.builtin.kv_state_"
+TABLE: dict[str, VmBuiltin] = {
+    name: _explained(builtin)
+    for name, builtin in {
+        "vm.builtin.paged_attention_kv_cache_create": create,
+        _STATE + "add_sequence": add_sequence,
+        _STATE + "remove_sequence": remove_sequence,
+        _STATE + "fork_sequence": fork_sequence,
+        _STATE + "popn": pop_tokens,
+        _STATE + "clear": clear,
+        _STATE + "begin_forward": begin_forward,
+        _STATE + "end_forward": end_forward,
+        _CACHE + "attention_with_fused_qkv": attend,
+        _CACHE + "get_query_positions": query_positions,
+        _CACHE + "get_total_sequence_length": total_length,
+        _CACHE + "get_sequence_length": sequence_length,
+        _CACHE + "get_num_available_pages": free_pages,
+        _CACHE + "empty": is_empty,
+        _CACHE + "debug_get_kv": debug_get_kv,
+    }.items()
+}
