@@ -28,9 +28,7 @@ def decoder(mode: str) -> rxe.IRModule:
 def weights(module: rxe.IRModule) -> tuple[Any, ...]:
     """The weights that TVM ran with: norms of size 1, matrices of size 0.2."""
     random = np.random.default_rng(0)
-    shapes = [
-        [dim.value for dim in info.shape] for info in module["prefill"].params[2].struct_info.fields
-    ]
+    shapes = [[dim.value for dim in info.shape] for info in module["prefill"].params[2].struct_info.fields]
     arrays = [random.standard_normal(shape) * (1 if len(shape) == 1 else 0.2) for shape in shapes]
     return tuple(array.astype(np.float32) for array in arrays)
 
