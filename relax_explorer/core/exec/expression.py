@@ -18,7 +18,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,15 +32,22 @@ LARGEST = 1 << 27  # elements of a computed array
 _Evaluated = Callable[["Scope"], Any]
 
 
+class Names(Protocol):
+    """Gives the values of names: a frame, for instance."""
+
+    def find(self, name: str) -> Value:
+        """The value of a name; None if it has none."""
+
+
 class NoValue(Exception):
     """An expression has no value here: a name has none yet, or an index is outside. The message tells which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names of an expression at one step: those of `frame`. `value` is the value that the step bound."""
+    """The names of an expression at one step: those that `frame` knows. `value` is the value that the step bound."""
 
-    frame: Frame
+    frame: Names
     value: Value
 
     def __call__(self, name: str) -> Value:
@@ -60,7 +67,7 @@ class Expression:
     reads_result: bool
     _rule: _Evaluated
 
-    def value(self, frame: Frame, result: Value = None) -> Value:
+    def value(self, frame: Names, result: Value = None) -> Value:
         """The value in `frame`, after a step that bound `result`. Raises NoValue, or Failure if an operation does not apply."""
         with np.errstate(all="ignore"):
             try:

@@ -288,6 +288,13 @@ COMMANDS: tuple[Command, ...] = (
                 "flag",
                 False,
             ),
+            Argument(
+                "--calls",
+                'make the calls in this file, one a line, `logits, cache = prefill([[3, 14]], cache, "weights.npz")`, and print '
+                "the named results; `shape(2, 3)` makes a shape, dotted names call packed functions",
+                "source",
+                metavar="FILE",
+            ),
             PROFILE,
             Argument(
                 "--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"
@@ -299,6 +306,7 @@ COMMANDS: tuple[Command, ...] = (
             "relax-explorer run model.py --input io.npz --expect io.npz",
             "relax-explorer run model.py --stop-on nan",
             'relax-explorer run model.py --watch "max(y)"',
+            "relax-explorer run decoder.py --calls session.txt",
         ),
         "debug",
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,27 +9,27 @@ from typing import Any
 import click
 import numpy as np
 
-from relax_explorer.core.check.call_graph import mentioned, reached
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
-from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.source import Span
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.calling import run_calls
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
 from relax_explorer.ui.cli.run_times import Times
+from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
 
@@ -41,18 +40,20 @@ def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
-    packed: tuple[str, ...], private: bool,
+    packed: tuple[str, ...], private: bool, calls: str | None,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
-    session = _session(input, passes, profile)
-    register_files(packed)
+    _check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
+    session = _session(input, passes, profile, packed)
+    if calls is not None:
+        return run_calls(session, calls, private, most_bytes(max_input), format, output_)
     stage = session.stages[-1]
     name = func or stage.entry
     fn = relax_function(stage.module, name)
-    output.report(_of_the_run(session.stages[0], name))
+    output.report(of_the_run(session.stages[0], {name}))
     args = run_inputs(fn, input_, shape, max_input)
     if asked.steps:
         walked = interruptible(
@@ -74,17 +75,24 @@ def run(
     _report_remarks(machine)
     _print(results, format, document)
     if output_ is not None:
-        _save(results, output_)
+        save({f"out{number}": value for number, value in enumerate(results)}, output_)
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
 
 
-def _session(input: str, passes: str | None, profile: str) -> Session:
-    """The session after all passes. Raises Failure if the program or a pass has errors."""
+def _check_alone(calls: str | None, others: tuple[object, ...]) -> None:
+    """Refuse options that --calls has no use for."""
+    if calls is not None and any(others):
+        raise click.UsageError("--calls takes functions and inputs from its file, and records no steps")
+
+
+def _session(input: str, passes: str | None, profile: str, packed: tuple[str, ...]) -> Session:
+    """The session after all passes, with packed functions registered. Raises Failure if the program or a pass has errors."""
     session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
     session.run_all()
     errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
     if errors:
         raise Failure(*errors)
+    register_files(packed)
     return session
 
 
@@ -119,39 +127,6 @@ def relax_function(module: IRModule, name: str) -> e.Function:
     )
     kind = "a PrimFunc" if type(fn) is PrimFunc else f"no Relax function but {type(fn).__name__}"
     raise click.UsageError(f"{name!r} is {kind}, which runs when a Relax function calls it: {hint}")
-
-
-def _of_the_run(stage: Snapshot, name: str) -> list[Diagnostic]:
-    """Violations of rules that only the specification has, in the executed functions."""
-    spans = [
-        fn.span for key in reached(stage.module, name) if (fn := stage.module.functions.get(key)) is not None
-    ]
-    return [
-        item
-        for item in stage.problems
-        if item.spec_only and (item.span is None or any(_within(item.span, span) for span in spans))
-    ]
-
-
-def _within(inner: Span, outer: Span | None) -> bool:
-    return outer is None or (inner.source is outer.source and outer.line <= inner.line <= outer.end_line)
-
-
-def _save(results: list[Any], target: Target) -> None:
-    held = io.BytesIO()
-    stored = {
-        f"out{n}": _storable(value) for n, value in enumerate(results) if not isinstance(value, Stateful)
-    }
-    if len(stored) < len(results):
-        output.say("warning: a cache cannot be stored in an .npz; it is left out", err=True)
-    np.savez(held, **stored)
-    output.save(target, held.getvalue())
-
-
-def _storable(value: Any) -> Any:
-    """A result in a form that .npz can store: raw bytes for dtypes unknown to numpy."""
-    own = isinstance(value, np.ndarray) and value.dtype.isbuiltin != 1
-    return value.view(np.dtype((np.void, value.dtype.itemsize))) if own else value
 
 
 def _ended(

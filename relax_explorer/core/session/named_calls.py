@@ -1,0 +1,169 @@
+"""Several calls in sequence, with named results: what a caller of a language model does with its cache.
+
+    cache = create_cache(shape(4), shape(64), shape(16), shape(16), shape(0))
+    vm.builtin.kv_state_add_sequence(cache, 0)
+    logits, cache = prefill([[3, 14, 15]], cache, "weights.npz")
+
+Each line calls a function of the module, or a packed function by its dotted name. The text is parsed, and never executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec import packed, vm_builtins
+from relax_explorer.core.exec.checks import entry
+from relax_explorer.core.exec.expression import NoValue, expression, refused
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import Shape, Value, as_argument, describe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.arrays import read_arrays
+from relax_explorer.core.session.made import Maker
+from relax_explorer.core.syntax.parser import parse
+
+_FILES = (".npz", ".npy")
+_DOTTED = re.compile(r"[A-Za-z_][\w.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCall:
+    """One line: the names of its results, the function, and its arguments. `place` is the file and line."""
+
+    place: str
+    names: tuple[str, ...]
+    function: str
+    args: tuple[ast.expr, ...]
+
+
+@dataclass(slots=True)
+class Calls:
+    """Runs calls of one module. `results` are the named ones so far; `most` limits the bytes of each file or made value."""
+
+    module: IRModule
+    most: int
+    cache: Path | None = None
+    private: bool = False
+    results: dict[str, Value] = field(default_factory=dict)
+
+    def find(self, name: str) -> Value:
+        """The result called `name`; None if there is none."""
+        return self.results.get(name)
+
+    def run(self, call: NamedCall, interrupt: Interrupt) -> Machine:
+        """Run one call, and keep its results. Raises Failure."""
+        try:
+            machine = self._machine(call, interrupt)
+        except (ValueError, OverflowError, TypeError, NoValue) as problem:
+            raise _refused(call, str(problem)) from None
+        machine.run()
+        values = (machine.result,) if len(call.names) < 2 else machine.result
+        if call.names and (type(values) is not tuple or len(values) != len(call.names)):
+            raise _refused(call, f"the result is {describe(machine.result)}, not {len(call.names)} values")
+        self.results.update(zip(call.names, values, strict=False))
+        return machine
+
+    def _machine(self, call: NamedCall, interrupt: Interrupt) -> Machine:
+        if "." in call.function:
+            values = [self._value(call, arg, None, 0) for arg in call.args]
+            return Machine(_wrapper(call), "main", values, interrupt=interrupt)
+        fn = entry(self.module, call.function, len(call.args), self.private)
+        values = [self._value(call, arg, fn.params[n], n) for n, arg in enumerate(call.args)]
+        return Machine(
+            self.module, call.function, values, cache=self.cache, interrupt=interrupt, private=self.private
+        )
+
+    def _value(self, call: NamedCall, node: ast.expr, param: e.Var | None, number: int) -> Value:
+        """The value of an argument."""
+        info = param.struct_info if param is not None else None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if param is None:
+                raise _refused(call, "a source of values needs a parameter of a function of the module")
+            return self._made(node.value, param, number)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shape":
+            return Shape(_length(call, self._element(arg)) for arg in node.args)
+        if isinstance(node, ast.List):
+            elements = self._element(node)
+            known = isinstance(info, (s.TensorStructInfo, s.ShapeStructInfo))
+            return as_argument(elements, info) if known else np.asarray(elements)
+        return as_argument(self._element(node), info)
+
+    def _element(self, node: ast.expr) -> Value:
+        """The value of an expression, or a list of them."""
+        if isinstance(node, ast.List):
+            return [self._element(part) for part in node.elts]
+        return expression(ast.unparse(node)).value(self)
+
+    def _made(self, source: str, param: e.Var, number: int) -> Value:
+        """The value of a source: a file, or what a maker fills."""
+        info = param.struct_info or s.OBJECT
+        if not source.endswith(_FILES):
+            return Maker({}, self.most).make(info, source, param, number)
+        arrays = tuple(read_arrays(source, self.most).values())
+        return arrays if isinstance(info, s.TupleStructInfo) else arrays[0] if len(arrays) == 1 else arrays
+
+
+def read_calls(text: str, name: str) -> list[NamedCall]:
+    """The calls in a text, one for each line. Empty lines and comments are skipped. Raises Failure."""
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    return [_read(line, f"{name}:{number}") for number, line in lines if line and not line.startswith("#")]
+
+
+def _read(line: str, place: str) -> NamedCall:
+    try:
+        body = ast.parse(line).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        body = []
+    node = body[0] if len(body) == 1 else None
+    value = node.value if isinstance(node, (ast.Assign, ast.Expr)) else None
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    parts = targets[0].elts if targets and isinstance(targets[0], ast.Tuple) else targets
+    names = tuple(part.id for part in parts if isinstance(part, ast.Name))
+    function = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+    if (
+        not isinstance(value, ast.Call)
+        or value.keywords
+        or not _DOTTED.fullmatch(function)
+        or len(names) < len(parts)
+    ):
+        text = f"{place}: a line is `result = function(argument, …)`, not {line[:60]!r}"
+        raise Failure(Diagnostic(codes.BAD_EXPRESSION, text, help="see `run --help`"))
+    return NamedCall(place, names, function, tuple(value.args))
+
+
+def _wrapper(call: NamedCall) -> IRModule:
+    """A program that calls a packed function with its parameters."""
+    if packed.find(call.function) is None and call.function not in vm_builtins.TABLE:
+        text = f"{call.place}: no packed function {call.function!r} is registered"
+        raise Failure(Diagnostic(codes.UNKNOWN_PACKED, text, help=packed.hint(call.function)))
+    names = [f"a{number}" for number in range(len(call.args))]
+    text = (
+        f"@I.ir_module\nclass Module:\n    @R.function(pure=False)\n"
+        f"    def main({', '.join(f'{name}: R.Any' for name in names)}):\n"
+        f'        out = R.call_packed("{call.function}", {"".join(f"{name}, " for name in names)}ty_args=[R.Any])\n'
+        f"        return out\n"
+    )
+    return normal_form_of(parse(text, call.place))
+
+
+def _length(call: NamedCall, value: Value) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise _refused(call, f"a length is a whole number, not {describe(value)}")
+    return int(value)
+
+
+def _refused(call: NamedCall, text: str) -> Failure:
+    return refused(f"{call.place}: {call.function}: {text}")
+
+
+__all__ = ["Calls", "NamedCall", "read_calls"]

@@ -1,0 +1,71 @@
+"""`run --calls`: several calls in sequence, and their named results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+
+from relax_explorer.core.exec.values import Value, to_python
+from relax_explorer.core.session.named_calls import Calls, NamedCall, read_calls
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.run_problems import of_the_run
+from relax_explorer.ui.cli.stored import save
+from relax_explorer.ui.files import Target
+from relax_explorer.viz.short import short_value
+
+
+def run_calls(
+    session: Session, path: str, private: bool, most: int, format: str, target: Target | None
+) -> int:
+    """Make the calls of a file, and print what their names hold at the end."""
+    known = Calls(session.stages[-1].module, most, session.cache, private)
+    calls = read_calls(_text(path), path)
+    own = {call.function for call in calls} & known.module.relax_functions.keys()
+    output.report(of_the_run(session.stages[0], sorted(own & session.stages[0].module.functions.keys())))
+    for call in calls:
+        _make(known, call)
+    results = {name: to_python(value) for name, value in known.results.items()}
+    _print(results, format)
+    if target is not None:
+        save(results, target)
+    return output.OK
+
+
+def _make(known: Calls, call: NamedCall) -> None:
+    """Make one call, and report what the program printed."""
+    machine = interruptible(lambda interrupt: known.run(call, interrupt))
+    for line in machine.output:
+        output.say(line, err=True)
+    for warning in machine.warnings:
+        output.say(f"warning[{warning.code}]: {warning.message}", err=True)
+
+
+def _text(path: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return data.decode("utf-8")
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        raise click.UsageError(f"--calls {path}: {reason}") from None
+
+
+def _print(results: dict[str, Value], style: str) -> None:
+    """Print each result under its name."""
+    if style == "json":
+        rows = [
+            {"name": name, "shape": list(value.shape), "dtype": value.dtype.name, "value": value}
+            if isinstance(value, np.ndarray)
+            else {"name": name, "value": value}
+            for name, value in results.items()
+        ]
+        output.say(output.document("run", {"results": rows}))
+        return
+    for name, value in results.items():
+        output.say(f"{name}: {short_value(value, 100)}")
+        if isinstance(value, np.ndarray) and value.ndim:
+            output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))

@@ -1,0 +1,118 @@
+"""`run --calls`: several calls in sequence, with named results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from relax_explorer.ui.cli.main import group
+from tests.exec.test_paged_cache import FOLDER, decoder, weights
+
+ADD = """@I.ir_module
+class Module:
+    @R.function
+    def add(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")):
+        z = R.add(x, y)
+        return z
+
+    @R.function
+    def pair(x: R.Tensor((2,), "float32"), s: R.Shape(["n"])):
+        return (x, s)
+"""
+
+
+def run(folder: Path, text: str, calls: str, *arguments: str, program: Path | None = None) -> Result:
+    path, script = folder / "p.py", folder / "calls.txt"
+    path.write_text(text)
+    script.write_text(calls)
+    done = CliRunner().invoke(group, ["run", str(program or path), "--calls", str(script), *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+def test_a_decoder_says_ten_tokens(tmp_path: Path) -> None:
+    lines = [
+        "# the cache, and a sequence in it",
+        "cache = create_cache(shape(4), shape(64), shape(16), shape(16), shape(0))",
+        "vm.builtin.kv_state_add_sequence(cache, 0)",
+        "",
+        "vm.builtin.kv_state_begin_forward(cache, shape(0), shape(5))",
+        f'logits, cache = prefill([[3, 14, 15, 9, 26]], cache, "{tmp_path / "weights.npz"}")',
+        "t0 = vm.builtin.sample_top_p_from_logits(logits[0, 4], 0, 1, 0.5)",
+    ]
+    for n in range(10):
+        lines += [
+            "vm.builtin.kv_state_begin_forward(cache, shape(0), shape(1))",
+            f'logits, cache = decode([[t{n}]], cache, "{tmp_path / "weights.npz"}")',
+            "vm.builtin.kv_state_end_forward(cache)",
+            f"t{n + 1} = vm.builtin.sample_top_p_from_logits(logits[0, 0], 0, 1, 0.5)",
+        ]
+    arrays = {f"w{number:02}": array for number, array in enumerate(weights(decoder("normal")))}
+    np.savez(tmp_path / "weights.npz", **arrays)
+    done = run(tmp_path, "", "\n".join(lines), "--format", "json", program=FOLDER / "decoder.py")
+    results = {row["name"]: row["value"] for row in json.loads(done.stdout)["results"]}
+    expected = np.load(FOLDER / "io.npz")
+    assert [results[f"t{n}"] for n in range(11)] == expected["normal_tokens"].tolist()
+    np.testing.assert_allclose(results["logits"][0][0], expected["normal_decode"][9], rtol=1e-4, atol=2e-5)
+    assert results["cache"] == "<paged kv cache of 1 sequence, 15 tokens, 4 of 5 pages of 16 free>"
+
+
+def test_results_are_passed_on_and_saved(tmp_path: Path) -> None:
+    calls = (
+        'a = add([1, 2], [3, 4])\nb = add(a, a)\nx, s = pair("ones", shape(b.size))\nc = add(x, [a[0], 1])\n'
+    )
+    done = run(tmp_path, ADD, calls, "--output", str(tmp_path / "out.npz"))
+    assert done.exit_code == 0
+    assert "b: " in done.stdout
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as arrays:
+        assert list(arrays) == ["a", "b", "x", "s", "c"]
+        found = {name: arrays[name].tolist() for name in arrays}
+    assert found == {"a": [4, 6], "b": [8, 12], "x": [1, 1], "s": [2], "c": [5, 2]}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a = add([1], [2]", "a line is"),
+        ("a = 3", "a line is"),
+        ("a = add(x=[1], y=[2])", "a line is"),
+        ("a.b = add([1], [2])", "a line is"),
+        ("a = add([1], [2]); b = a()", "a line is"),
+        ("a = (lambda: 1)()", "a line is"),
+        ("a = add([1])", "takes 2 inputs"),
+        ("a = minus([1], [2])", "no Relax function 'minus'"),
+        ("a = add([1], b)", "b has no value here"),
+        ("a = add([1], __import__('os'))", "there are max"),
+        ("a = add([[1], [2, 3]], [1])", "calls.txt:1: add"),
+        ("a = add([1], [1, 2])", "n = 1, got 2"),
+        ("a = add([1], shape(2))", "the shape (2)"),
+        ("a = pair([1, 2], shape(0.5))", "a whole number"),
+        ("a, b = add([1], [2])", "not 2 values"),
+        ('a = add("nowhere.npz", [1])', "nowhere.npz"),
+        ('a = add("funny", [1])', "add"),
+        ("vm.builtin.nonsense(1)", "no packed function 'vm.builtin.nonsense'"),
+        ('vm.builtin.kv_state_clear("ones")', "needs a parameter"),
+        ("vm.builtin.kv_state_clear(1)", "not a paged cache"),
+        ("a = add([1], *[2])", ""),
+    ],
+)
+def test_wrong_lines_are_diagnostics(tmp_path: Path, line: str, words: str) -> None:
+    done = run(tmp_path, ADD, line + "\n")
+    assert done.exit_code in (1, 2, 3)  # by the kind of problem
+    assert "error[" in done.stderr
+    assert words in " ".join(done.stderr.split())
+
+
+def test_calls_stand_alone(tmp_path: Path) -> None:
+    for option in (["--func", "add"], ["--shape", "n=3"], ["--break", "z"], ["--time-bindings"]):
+        done = run(tmp_path, ADD, "a = add([1], [2])", *option)
+        assert done.exit_code == 2
+        assert "--calls takes functions and inputs from its file" in done.stderr
+    missing = CliRunner().invoke(
+        group, ["run", str(tmp_path / "p.py"), "--calls", str(tmp_path / "none.txt")]
+    )
+    assert missing.exit_code == 2
