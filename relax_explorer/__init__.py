@@ -22,7 +22,7 @@ _HOMES = {
     "structural_hash": "core.program.equal",
     "apply_pass": "core.passes.pipeline",
     "run_pipeline": "core.passes.pipeline",
-    "run": "core.exec.machine",
+    "run": "core.exec.one_run",
     "debug": "core.exec.debugger",
     "graph": "viz.ir_graph",
     "compare": "core.session.compare",

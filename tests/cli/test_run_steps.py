@@ -134,6 +134,35 @@ def test_the_times_of_bindings(tmp_path: Path) -> None:
     assert by_name[("f", "y")] == 2
     assert by_name[("main", "r")] == 1
     text = run(tmp_path, PROGRAM, "--time-bindings")
-    assert "numba    main: z = relax.call_tir(roots)" in text.stderr
+    assert "numba     main: z = relax.call_tir(roots)" in text.stderr
     assert "out0" in text.stdout
     assert run(tmp_path, PROGRAM, "--time-bindings", "--watch", "y").exit_code == 2
+
+
+def test_the_engine_is_chosen_and_told(tmp_path: Path) -> None:
+    printed = {}
+    for engine in ("fused", "numba", "reference"):
+        done = run(
+            tmp_path,
+            PROGRAM,
+            "--engine",
+            engine,
+            "--time-bindings",
+            "--format",
+            "json",
+            "--input",
+            "x=arange",
+        )
+        document = json.loads(done.stdout)
+        printed[engine] = document["outputs"] if "outputs" in document else document["results"]
+        (row,) = [row for row in document["bindings"] if row["var"] == "z"]
+        assert row["engine"] == ("reference" if engine == "reference" else "numba")
+        assert row["compile_ms"] == 0 or engine != "reference"
+    assert printed["fused"] == printed["numba"] == printed["reference"]
+    trace = tmp_path / "steps.jsonl"
+    run(tmp_path, PROGRAM, "--engine", "reference", "--trace", str(trace))
+    assert {json.loads(line).get("engine") for line in trace.read_text().splitlines()} >= {
+        "numpy",
+        "reference",
+    }
+    assert run(tmp_path, PROGRAM, "--engine", "tvm").exit_code == 2

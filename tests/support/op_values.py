@@ -13,7 +13,7 @@ import relax_explorer as rxe
 from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.exec.scalars import evaluate as number
-from relax_explorer.core.exec.tir_numba import compile_prim_func
+from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, DType
@@ -224,15 +224,17 @@ _SUMS = (
 )  # fmt: skip
 
 
-def compiled(at: Setting) -> tuple[Any, ...] | None:
-    """The result of the call's compiled PrimFunc; None if it has no lowering."""
+def compiled(at: Setting, reference: bool = False) -> tuple[Any, ...] | None:
+    """The result of the call's PrimFunc, compiled or run by the reference evaluator; None if it has no lowering."""
     try:
         low = legalize.lower(at.call, [_INFER.info(arg) for arg in at.call.args])
     except NotLowered:
         return None
     infos: tuple[Any, ...] = getattr(low.out, "fields", (low.out,))
     results = [np.empty(tuple(map(at.length, info.dims)), info.dtype.to_numpy()) for info in infos]
-    compile_prim_func(low.prim_func)(*[at.value(arg) for arg in low.args], *results)
+    fn = low.prim_func
+    kernel = uncompiled(fn) if reference else compile_prim_func(fn)
+    kernel(*[at.value(arg) for arg in low.args], *results)
     return tuple(results)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables
+from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables, uncompiled
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir import stmt as t
@@ -145,11 +145,14 @@ def same(found: Outcome, wanted: Outcome) -> bool:
 
 
 def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
-    """The cases of one function for which kernel and interpreter disagree."""
+    """The cases of one function for which the interpreter disagrees with the compiled kernel, or with the reference evaluator."""
     random = Random(seed)
     maker = Maker(random, symbolic=random.random() < 0.2)
     fn = maker.function(cases)
-    kernel = Kernel(fn, Code(fn, prim_func_hash(fn), None), Variables.of(fn))
+    kernels = {
+        "kernel": Kernel(fn, Code(fn, prim_func_hash(fn), None), Variables.of(fn)),
+        "reference": uncompiled(fn),
+    }
     counts["functions"] += 1
     counts["expressions"] += maker.expressions
     for n in random.choice(((1, 5), (5, 12), (0, 7), (12, 300))) if len(maker.buffers) > 7 else (5, 5):
@@ -160,11 +163,13 @@ def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
             except TooLong:
                 counts["too long"] += 1
                 continue
-            found = compiled(kernel, case, given)
             counts["runs"] += 1
             counts[f"ended with {wanted.code or 'values'}"] += 1
-            if not same(found, wanted):
-                yield f"seed {seed}, case {case}, n {n}: kernel {found.code} {found.text!r}, wanted {wanted.code} {wanted.text!r}"
+            for name, kernel in kernels.items():
+                found = compiled(kernel, case, given)
+                if not same(found, wanted):
+                    end = f"{found.code} {found.text!r}, wanted {wanted.code} {wanted.text!r}"
+                    yield f"seed {seed}, case {case}, n {n}: {name} {end}"
 
 
 def child(seed: int, least: int, cases: int) -> int:

@@ -164,6 +164,14 @@ BAD_COMMAND = Code(
     "the debugger does not have.",
     "`help` lists the commands, and `help break` explains one.",
 )
+NOT_COMPILED = Code(
+    "RX0527",
+    "kernel is not compiled",
+    "Numba, which compiles PrimFuncs, refused the text of this one. The reference evaluator runs it statement by statement: the "
+    "values are the same, but it takes about a thousand times as long.",
+    "Split the PrimFunc, or make its expressions shorter.",
+    severity=Severity.WARNING,
+)
 PRIVATE = Code(
     "RX0526",
     "private function run from outside",

@@ -8,6 +8,7 @@ from pathlib import Path
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.budget import Budget
+from relax_explorer.core.exec.engine import FUSED
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -33,6 +34,7 @@ class Debugger:
         interrupt: Interrupt | None = None,
         private: bool = False,
         budget: int | None = None,
+        engine: str = FUSED,
     ) -> None:
         """`budget` limits the bytes of recorded values; values beyond it are computed again when they are read."""
         self.module = normal_form_of(module)
@@ -45,6 +47,7 @@ class Debugger:
             cache=cache,
             interrupt=self.interrupt,
             private=private,
+            engine=engine,
         )
         self.budget = None if budget is None else Budget(self.machine, budget)
         self.breakpoints: list[Breakpoint] = []

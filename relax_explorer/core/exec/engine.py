@@ -1,4 +1,4 @@
-"""Which engine computes a binding."""
+"""The engines of a run, and which one computes a binding."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
+# Fused: neighbouring operators and repeated calls run together. Numba: each binding by itself. Reference: PrimFuncs statement by
+# statement, without compiling them.
+ENGINES = FUSED, NUMBA, REFERENCE = "fused", "numba", "reference"
 
-def engine(module: IRModule, binding: e.Binding) -> str:
+
+def engine(module: IRModule, binding: e.Binding, kernels: str = NUMBA) -> str:
     """The engine of a binding.
 
-    `numpy` for operators, `numba` for PrimFuncs, `python` for packed functions of the user, `builtin` for those of TVM's
-    virtual machine, `machine` for calls of Relax functions, memory, tuples, branches and match_cast.
+    `numpy` for operators, `numba` (or `reference`, if `kernels` says so) for PrimFuncs, `python` for packed functions of the
+    user, `builtin` for those of TVM's virtual machine, `machine` for calls of Relax functions, memory, tuples, branches and
+    match_cast.
     """
+    name = _engine(module, binding)
+    return REFERENCE if name == NUMBA and kernels == REFERENCE else name
+
+
+def _engine(module: IRModule, binding: e.Binding) -> str:
     call = binding.value
     if type(call) is not e.Call or isinstance(binding, e.MatchCast):
         return "machine"
@@ -35,12 +45,12 @@ def engine(module: IRModule, binding: e.Binding) -> str:
 
 
 def _of_global(module: IRModule, name: str) -> str:
-    return "numba" if type(module.functions.get(name)) is PrimFunc else "machine"
+    return NUMBA if type(module.functions.get(name)) is PrimFunc else "machine"
 
 
 def _of_packed(module: IRModule, name: str) -> str:
     if by_symbol(module, name) is not None:
-        return "numba"
+        return NUMBA
     function = packed.find(name)
     if function is not None:
         return "numpy" if packed.is_operator(function) else "python"

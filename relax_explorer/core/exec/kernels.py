@@ -40,13 +40,15 @@ def _symbols(module: IRModule) -> dict[str, PrimFunc]:
 class Kernels:
     """Compiles PrimFuncs on demand. `cache` is a directory that keeps them between processes.
 
-    `interrupt` stops a running kernel.
+    `interrupt` stops a running kernel. With `reference`, PrimFuncs are not compiled, but run statement by statement.
     """
 
-    _compiled: ClassVar[PerNode[tuple[Code, Variables]]] = PerNode()
+    _compiled: ClassVar[PerNode[tuple[Code | None, Variables]]] = PerNode()
 
-    def __init__(self, cache: Path | None = None, interrupt: Interrupt | None = None) -> None:
-        self.cache, self.interrupt = cache, interrupt
+    def __init__(
+        self, cache: Path | None = None, interrupt: Interrupt | None = None, reference: bool = False
+    ) -> None:
+        self.cache, self.interrupt, self.reference = cache, interrupt, reference
         self.remarks: list[Diagnostic] = []  # of the cache
         self.compiling = 0.0  # seconds so far
 
@@ -56,8 +58,11 @@ class Kernels:
         from relax_explorer.core.exec.tir_numba import (  # numba takes 0.3 s to import
             Kernel,
             compile_prim_func,
+            uncompiled,
         )
 
+        if self.reference:
+            return uncompiled(fn)
         parts = self._compiled.get(id(fn))
         if parts is not None:
             return Kernel(fn, *parts)
@@ -76,12 +81,30 @@ class Kernels:
     def call(self, fn: PrimFunc, args: Sequence[Value]) -> Value:
         """Run a PrimFunc on arrays and scalars, which fills its outputs. Returns its scalar result, or None."""
         kernel = self.get(fn)
+        if kernel.code is None:
+            return kernel(*args, interrupt=self.interrupt)
+        from relax_explorer.core.exec.tir_numba import NotCompiled
+
         code = kernel.code
         before = code.compiling
         try:
             return kernel(*args, interrupt=self.interrupt)
+        except NotCompiled as problem:
+            self._doubt(fn, str(problem))
+            return self.get(fn)(*args, interrupt=self.interrupt)
         finally:
             self.compiling += code.compiling - before
+
+    def _doubt(self, fn: PrimFunc, reason: str) -> None:
+        """Run a PrimFunc statement by statement from now on, and say so once."""
+        from relax_explorer.core.exec.tir_numba import Variables
+
+        self._compiled.add(fn, (None, Variables.of(fn)))
+        name = fn.attrs.get("global_symbol") or fn.attrs.get("tir.name") or "of this module"
+        text = f"numba can't compile kernel {name}, so it runs statement by statement, slowly: {reason}"
+        self.remarks.append(
+            Diagnostic(codes.NOT_COMPILED, text, (Label(fn, "", True),), help=codes.NOT_COMPILED.fix)
+        )
 
     def call_tir(
         self,

@@ -14,7 +14,6 @@ import numpy as np
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.effects import effects
-from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
@@ -27,6 +26,7 @@ from relax_explorer.core.exec.checks import (
     check_result,
     entry,
 )
+from relax_explorer.core.exec.engine import FUSED, REFERENCE
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import called, guarded
 from relax_explorer.core.exec.frame import Frame
@@ -50,7 +50,6 @@ from relax_explorer.core.exec.values import (
     as_argument,
     describe,
     shape_value,
-    to_python,
 )
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
@@ -68,7 +67,7 @@ class Machine:
 
     With `record`, each step can be undone. Without, registers are freed after their last use. With `check_annotations`, a value
     that contradicts the annotation of its binding stops the program (errata E-44). `interrupt` stops it from another thread.
-    With `private`, a private function can be run too.
+    With `private`, a private function can be run too. `engine` is one of `ENGINES`; with `record`, bindings are never fused.
     """
 
     def __init__(
@@ -81,10 +80,12 @@ class Machine:
         check_annotations: bool = False,
         interrupt: Interrupt | None = None,
         private: bool = False,
+        engine: str = FUSED,
     ) -> None:
         self.module, self.record, self.check_annotations = module, record, check_annotations
         self.interrupt = interrupt if interrupt is not None else Interrupt()
-        self.kernels = Kernels(cache, self.interrupt)
+        self.engine = engine
+        self.kernels = Kernels(cache, self.interrupt, engine == REFERENCE)
         self.fitting: dict[Any, StructInfo] = {}  # result types of operators by operand types
         self.frames: list[Frame] = []
         self.result: Any = None
@@ -283,7 +284,7 @@ class Machine:
 
     def run(self) -> Value:
         """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
-        by_groups = not (self.is_mutable or self.check_annotations)
+        by_groups = self.engine == FUSED and not (self.is_mutable or self.check_annotations)
         while self.frames:
             frame = self.frames[-1]
             code = frame.plan.code
@@ -570,28 +571,3 @@ _RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {
     "op": Machine._op,
     "return": Machine._return,
 }
-
-
-def run(
-    module: IRModule,
-    function: str = "main",
-    args: Sequence[Value] = (),
-    cache: Path | None = None,
-    check_annotations: bool = False,
-    private: bool = False,
-) -> Value:
-    """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
-
-    Returns a numpy array, a tuple, or a tuple of int for a shape. Raises Failure if the program is invalid or traps. `cache`
-    is a directory for compiled kernels. `check_annotations` checks every value against the annotation of its binding. Private
-    functions are refused, unless `private` is True.
-    """
-    machine = Machine(
-        normal_form_of(module),
-        function,
-        list(args),
-        cache=cache,
-        check_annotations=check_annotations,
-        private=private,
-    )
-    return to_python(machine.run())

@@ -324,7 +324,7 @@ class Translation(Expressions):
             return
         packed = tir_packed.packed_call(value, self.name, self.expr)
         self.calls_packed = self.calls_packed or packed is not None
-        if packed is None and not _is_idle(value):
+        if packed is None and not is_idle(value):
             raise self.refuse(f"{_effect(value)}, evaluated for its effect,", node)
         self.line(depth, packed or "pass")
 
@@ -392,7 +392,7 @@ def _poison(dtype: DType) -> str:
     return f"{element(dtype)}({limits(dtype)[0 if dtype.kind == 'int' else 1]})"
 
 
-def _is_idle(value: p.PrimExpr) -> bool:
+def is_idle(value: p.PrimExpr) -> bool:
     """True if evaluating an expression does nothing."""
     return isinstance(value, (p.IntImm, p.PrimVar)) or (
         isinstance(value, p.PrimCall) and value.op == "assume"

@@ -63,13 +63,19 @@ def element(dtype: DType) -> str:
     return "np.float64" if dtype.name == "float64" else "np.float32"
 
 
-def narrowed(dtype: DType, value: str) -> str:
-    """The text that rounds `value` to an element of `dtype`, as a float32."""
+def narrow_form(dtype: DType) -> tuple[int, int, float, float]:
+    """The bits behind the first one, the least normal exponent, the largest number, and what lies beyond it."""
     import ml_dtypes
 
     form = ml_dtypes.finfo(dtype.to_numpy())  # type: ignore[no-untyped-call]  # ml_dtypes has no types
     beyond = float(np.float32(np.inf).astype(dtype.to_numpy()).astype(np.float32))
-    limits = f"{int(form.nmant)}, {int(form.minexp)}, {float(form.max)!r}"
+    return int(form.nmant), int(form.minexp), float(form.max), beyond
+
+
+def narrowed(dtype: DType, value: str) -> str:
+    """The text that rounds `value` to an element of `dtype`, as a float32."""
+    mantissa, least, most, beyond = narrow_form(dtype)
+    limits = f"{mantissa}, {least}, {most!r}"
     return f"narrow(np.float64({value}), {limits}, np.{'inf' if math.isinf(beyond) else 'nan'})"
 
 

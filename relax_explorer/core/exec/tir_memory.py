@@ -64,18 +64,26 @@ def _is_zero(index: p.PrimExpr) -> bool:
 def view(
     buffer: Buffer, pointer: p.PrimExpr, flat: str, shape: str, text: Callable[[p.PrimExpr], str]
 ) -> str | None:
-    """A buffer over the memory `flat` at a pointer, as Python text; None if the dtype differs or the buffer is strided.
+    """A buffer over the memory `flat` at a pointer, as Python text; None if the dtype differs or the buffer is strided."""
+    start = view_start(buffer, pointer)
+    if start is None:
+        return None
+    first = "0" if isinstance(start, p.IntImm) and start.value == 0 else f"np.int64({text(start)})"
+    return f"window({flat}, {first}, {shape})"
 
-    An `elem_offset` counts from the start of the memory. `flat` starts at the first element of the buffer that owns it.
+
+def view_start(buffer: Buffer, pointer: p.PrimExpr) -> p.PrimExpr | None:
+    """The first element of a buffer in the memory at a pointer; None if the dtype differs or the buffer is strided.
+
+    An `elem_offset` counts from the start of the memory. A pointer points to the first element of the buffer that owns it.
     """
     pointed = pointer_type(pointer)
     if pointed is None or pointed.element is not buffer.dtype or buffer.strides:
         return None
     before = pointer.buffer.elem_offset if isinstance(pointer, BufferPtr) else None
     if before is None:
-        start = "0" if buffer.elem_offset is None else f"np.int64({text(buffer.elem_offset)})"
-    elif buffer.elem_offset is before:
-        start = "0"
-    else:
-        return None
-    return f"window({flat}, {start}, {shape})"
+        return _START if buffer.elem_offset is None else buffer.elem_offset
+    return _START if buffer.elem_offset is before else None
+
+
+_START = p.IntImm(0)

@@ -20,6 +20,7 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
+from relax_explorer.core.exec.tir_reference import run_reference
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
@@ -50,6 +51,12 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
             _CODES.popitem(last=False)
     _CODES.move_to_end(key)
     return Kernel(fn, code, Variables.of(fn))
+
+
+def uncompiled(fn: PrimFunc) -> Kernel:
+    """The kernel of a PrimFunc that the reference evaluator runs. Raises Failure for what has no translation either."""
+    translate(fn)
+    return Kernel(fn, None, Variables.of(fn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +111,7 @@ class Code:
                     self.functions[trusting].compile(types[1:])
                 except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
                     if self.cache is None:
-                        text = f"numba can't compile it: {str(problem).splitlines()[0][:160]}"
-                        raise _failure(fn, codes.NO_KERNEL, text) from None
+                        raise NotCompiled(str(problem).splitlines()[0][:160]) from None
                     tir_cache.purge(self.cache, self.key)
                     self.cache = None
                     self.functions[trusting] = self._load(fn, trusting)
@@ -115,10 +121,17 @@ class Code:
         return self.functions[trusting]
 
 
-class Kernel:
-    """A compiled PrimFunc. A call takes arrays for buffers and numbers for scalars, in order, and fills the outputs."""
+class NotCompiled(Exception):
+    """Numba refused a text, with this reason."""
 
-    def __init__(self, fn: PrimFunc, code: Code, variables: Variables) -> None:
+
+class Kernel:
+    """A PrimFunc that can be called: with arrays for buffers and numbers for scalars, in order. The call fills the outputs.
+
+    Without `code` it is not compiled, but run statement by statement.
+    """
+
+    def __init__(self, fn: PrimFunc, code: Code | None, variables: Variables) -> None:
         self.fn, self.code, self.variables = fn, code, variables
 
     def __call__(self, *args: Any, interrupt: Interrupt | None = None) -> Any:
@@ -129,7 +142,7 @@ class Kernel:
         dims = self._dims(args)
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         values = [*passed, *[int(dims[var]) for var in self.variables.shapes]]
-        result = self._run(values, self.trusts(dims), interrupt or _NEVER)
+        result = self._run(values, dims, interrupt or _NEVER)
         for param, converted, original in zip(self.fn.params, passed, args, strict=True):
             if converted is not original and param in self.variables.written:
                 with np.errstate(all="ignore"):  # values too large for a narrow float become infinite or NaN
@@ -150,15 +163,15 @@ class Kernel:
         values = self.passed(args)
         arrays = [(arg, value) for arg, value in zip(args, values, strict=False) if type(arg) is np.ndarray]
         written = any(param in self.variables.written for param in self.fn.params[:inputs])
-        if written or any(arg is not value for arg, value in arrays):
+        if self.code is None or written or any(arg is not value for arg, value in arrays):
             return None
-        trusting = self.trusts(self._dims(args))
+        trusting = self._trusts(self.code, self._dims(args))
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
         return self.code.function(self.fn, (*values, note, _NEVER.address), trusting), values
 
-    def trusts(self, dims: Mapping[p.PrimVar, int]) -> bool:
+    def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if every fact that the text relies on holds for these lengths."""
-        lengths, facts = self.variables.lengths, self.code.facts
+        lengths, facts = self.variables.lengths, code.facts
         if not lengths:
             return True
         key = tuple([int(dims[var]) for var in lengths])
@@ -167,16 +180,16 @@ class Kernel:
             if len(facts) >= KNOWN_LENGTHS:
                 facts.clear()
             facts_now = translate(self.fn, dict(zip(lengths, key, strict=True))).facts
-            holding = all(
-                [holds or not hoped for holds, hoped in zip(facts_now, self.code.hoped, strict=True)]
-            )
+            holding = all([holds or not hoped for holds, hoped in zip(facts_now, code.hoped, strict=True)])
             facts[key] = holding
         return holding
 
-    def _run(self, values: Sequence[Any], trusting: bool, interrupt: Interrupt) -> Any:
+    def _run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> Any:
+        if self.code is None:
+            return run_reference(self.fn, self.variables.shapes, values, interrupt)
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
         passed = (*values, note, interrupt.address)
-        function = self.code.function(self.fn, passed, trusting)
+        function = self.code.function(self.fn, passed, self._trusts(self.code, dims))
         try:
             with np.errstate(all="ignore"):
                 return function(*passed)

@@ -46,26 +46,31 @@ def packed_call(
     call: p.PrimExpr, name: Callable[[Buffer], str], text: Callable[[p.PrimExpr], str]
 ) -> str | None:
     """A packed call as a Python statement; None if the function, or a view among its arguments, has no translation."""
+    call_parts = known_call(call)
+    if call_parts is None:
+        return None
+    function, arguments = call_parts
+    parts = [name(part) if isinstance(part, Buffer) else text(part) for part in arguments]
+    return f"{function}({', '.join(parts)})"
+
+
+def known_call(call: p.PrimExpr) -> tuple[str, tuple[Buffer | p.PrimExpr, ...]] | None:
+    """A function of `tir_sorting` and its arguments, the last but one the axis; None for other calls, and calls on views."""
     call_parts = _known(call)
     if call_parts is None:
         return None
     packed, arguments = call_parts
-    parts: list[str] = []
-    rank = 0
+    parts: list[Buffer | p.PrimExpr] = []
     for argument in arguments:
         buffer = _array(argument)
         if buffer is None and isinstance(argument, p.PrimCall):
             return None  # a view, or an address
-        if buffer is not None:
-            rank = rank or len(buffer.shape)
-            parts.append(name(buffer))
-        else:
-            parts.append(text(argument))
-    axis = arguments[-2]
+        parts.append(argument if buffer is None else buffer)
+    axis, rank = parts[-2], next((len(part.shape) for part in parts if isinstance(part, Buffer)), 0)
     if not isinstance(axis, p.IntImm) or not rank:
         return None
-    parts[-2] = str(axis.value % rank)
-    return f"{packed.function}({', '.join(parts)})"
+    parts[-2] = p.IntImm(axis.value % rank)
+    return packed.function, tuple(parts)
 
 
 def _known(call: p.PrimExpr) -> tuple[Packed, tuple[p.PrimExpr, ...]] | None:

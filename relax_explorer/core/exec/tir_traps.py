@@ -27,18 +27,27 @@ _PLAIN: dict[type[Exception], tuple[Code, str]] = {
 
 def failure(fn: t.PrimFunc, error: Exception, note: Sequence[int]) -> Failure:
     """The failure of a program after a kernel raised an error and left a note."""
-    translation = translate(fn)
     if isinstance(error, AssertionError):
-        return _failed(fn, codes.ASSERTION, translation.messages[error.args[0]], None)
-    plain = next(
-        (plain_case for error_type, plain_case in _PLAIN.items() if isinstance(error, error_type)), None
-    )
-    if plain is not None:
-        return _failed(fn, *plain, None)
-    site = translation.sites[note[0]]
+        return failed(fn, AssertionError(translate(fn).messages[error.args[0]]))
+    if isinstance(error, tuple(_PLAIN)):
+        return failed(fn, error)
+    site = translate(fn).sites[note[0]]
+    return stopped(fn, site, note[1], note[2], note[NOTE:])
+
+
+def failed(fn: t.PrimFunc, error: Exception) -> Failure:
+    """The failure for an error without a place: an assertion with its message, or memory."""
+    if isinstance(error, AssertionError):
+        return _failed(fn, codes.ASSERTION, str(error), None)
+    code, text = next(plain for kind, plain in _PLAIN.items() if isinstance(error, kind))
+    return _failed(fn, code, text, None)
+
+
+def stopped(fn: t.PrimFunc, site: Site, value: int, bound: int, loops: Sequence[int]) -> Failure:
+    """The failure for a check that failed at a place, with a value, its bound and the values of the loop variables."""
     code = codes.OUT_OF_BOUNDS if site.kind == "index" else codes.BAD_ARITHMETIC
-    where = ", ".join(f"{var.name} = {value}" for var, value in zip(site.loops, note[NOTE:], strict=False))
-    text = f"{_wrong(site, note[1], note[2])}{_place(site)}{', where ' + where if where else ''}"
+    where = ", ".join(f"{var.name} = {number}" for var, number in zip(site.loops, loops, strict=False))
+    text = f"{_wrong(site, value, bound)}{_place(site)}{', where ' + where if where else ''}"
     return _failed(fn, code, text, site.statement)
 
 

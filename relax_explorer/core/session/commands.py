@@ -283,6 +283,13 @@ COMMANDS: tuple[Command, ...] = (
                 False,
             ),
             Argument(
+                "--engine",
+                "fused: bindings run together; numba: each by itself; reference: kernels run uncompiled, slowly",
+                "choice",
+                "fused",
+                choices=("fused", "numba", "reference"),
+            ),
+            Argument(
                 "--time-bindings",
                 "print time, bytes and engine of each binding, the slowest first",
                 "flag",

@@ -21,6 +21,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec import packed, vm_builtins
 from relax_explorer.core.exec.checks import entry
+from relax_explorer.core.exec.engine import FUSED
 from relax_explorer.core.exec.expression import NoValue, expression, refused
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
@@ -54,6 +55,7 @@ class Calls:
     most: int
     cache: Path | None = None
     private: bool = False
+    engine: str = FUSED
     results: dict[str, Value] = field(default_factory=dict)
 
     def find(self, name: str) -> Value:
@@ -80,7 +82,13 @@ class Calls:
         fn = entry(self.module, call.function, len(call.args), self.private)
         values = [self._value(call, arg, fn.params[n], n) for n, arg in enumerate(call.args)]
         return Machine(
-            self.module, call.function, values, cache=self.cache, interrupt=interrupt, private=self.private
+            self.module,
+            call.function,
+            values,
+            cache=self.cache,
+            interrupt=interrupt,
+            private=self.private,
+            engine=self.engine,
         )
 
     def _value(self, call: NamedCall, node: ast.expr, param: e.Var | None, number: int) -> Value:

@@ -20,10 +20,10 @@ from relax_explorer.viz.short import short_value
 
 
 def run_calls(
-    session: Session, path: str, private: bool, most: int, format: str, target: Target | None
+    session: Session, path: str, private: bool, engine: str, most: int, format: str, target: Target | None
 ) -> int:
     """Make the calls of a file, and print what their names hold at the end."""
-    known = Calls(session.stages[-1].module, most, session.cache, private)
+    known = Calls(session.stages[-1].module, most, session.cache, private, engine)
     calls = read_calls(_text(path), path)
     own = {call.function for call in calls} & known.module.relax_functions.keys()
     output.report(of_the_run(session.stages[0], sorted(own & session.stages[0].module.functions.keys())))

@@ -40,7 +40,7 @@ def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
-    packed: tuple[str, ...], private: bool, calls: str | None,
+    packed: tuple[str, ...], private: bool, calls: str | None, engine: str,
 ) -> int:  # fmt: skip
     """Run a function of the last stage."""
     if output_ == STANDARD_OUTPUT:
@@ -49,7 +49,7 @@ def run(
     _check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
     session = _session(input, passes, profile, packed)
     if calls is not None:
-        return run_calls(session, calls, private, most_bytes(max_input), format, output_)
+        return run_calls(session, calls, private, engine, most_bytes(max_input), format, output_)
     stage = session.stages[-1]
     name = func or stage.entry
     fn = relax_function(stage.module, name)
@@ -57,7 +57,7 @@ def run(
     args = run_inputs(fn, input_, shape, max_input)
     if asked.steps:
         walked = interruptible(
-            lambda interrupt: walk(_debugger(session, name, args, interrupt, private), asked)
+            lambda interrupt: walk(_debugger(session, name, args, interrupt, private, engine), asked)
         )
         if walked.is_stopped:
             report_stop(walked)
@@ -67,7 +67,7 @@ def run(
         times = Times()
         machine = interruptible(
             lambda interrupt: _ended(
-                session, name, args, interrupt, times if time_bindings else None, private
+                session, name, args, interrupt, times if time_bindings else None, private, engine
             )
         )
         document = times.report(format) if time_bindings else {}
@@ -105,9 +105,10 @@ def _report_remarks(machine: Machine) -> None:
 
 
 def _debugger(
-    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, private: bool
+    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, private: bool, engine: str
 ) -> Debugger:
-    return Debugger(session.stages[-1].module, name, args, session.cache, interrupt, private)
+    module = session.stages[-1].module
+    return Debugger(module, name, args, session.cache, interrupt, private, engine=engine)
 
 
 def relax_function(module: IRModule, name: str) -> e.Function:
@@ -130,11 +131,17 @@ def relax_function(module: IRModule, name: str) -> e.Function:
 
 
 def _ended(
-    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, times: Times | None, private: bool
+    session: Session,
+    name: str,
+    args: Sequence[Any],
+    interrupt: Interrupt,
+    times: Times | None,
+    private: bool,
+    engine: str,
 ) -> Machine:
     """Run a machine to the end."""
     module, cache = session.stages[-1].module, session.cache
-    machine = Machine(module, name, args, cache=cache, interrupt=interrupt, private=private)
+    machine = Machine(module, name, args, cache=cache, interrupt=interrupt, private=private, engine=engine)
     if times is None:
         machine.run()
     else:

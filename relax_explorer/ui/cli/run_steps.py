@@ -239,7 +239,7 @@ def row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]
         ]
     row |= {"branches": ["then" if taken else "else" for taken in event.branches]} if event.branches else {}
     if binding is not None:
-        row["engine"] = engine(debugger.module, binding)
+        row["engine"] = engine(debugger.module, binding, debugger.machine.engine)
     return row | {"shape_vars": dict(debugger.frame.shape_vars), "ms": round(milliseconds, 3)}
 
 

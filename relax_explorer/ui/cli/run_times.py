@@ -52,7 +52,9 @@ class Times:
             function = machine.frame.name
         row = self.rows.get(binding)
         if row is None:
-            row = self.rows[binding] = _Row(function, binding, engine(machine.module, binding))
+            row = self.rows[binding] = _Row(
+                function, binding, engine(machine.module, binding, machine.engine)
+            )
         row.seconds += seconds - compiling
         row.compiling += compiling
         if event.kind != "enter":
@@ -66,14 +68,14 @@ class Times:
         if style == "json":
             return {"bindings": [_data(row, total) for row in rows], "seconds": total}
         output.say(
-            f"{'ms':>10} {'share':>6} {'runs':>6} {'bytes':>12} {'compile ms':>10}  engine   binding",
+            f"{'ms':>10} {'share':>6} {'runs':>6} {'bytes':>12} {'compile ms':>10}  engine    binding",
             err=True,
         )
         for row in rows:
             share = f"{100 * row.seconds / total:.1f}%" if total else ""
             compiling = f"{row.compiling * 1000:.1f}" if row.compiling else ""
             output.say(
-                f"{row.seconds * 1000:10.3f} {share:>6} {row.runs:6} {row.size:12,} {compiling:>10}  {row.engine:8} {_text(row)}",
+                f"{row.seconds * 1000:10.3f} {share:>6} {row.runs:6} {row.size:12,} {compiling:>10}  {row.engine:9} {_text(row)}",
                 err=True,
             )
         compiled = sum([row.compiling for row in rows])

@@ -1,0 +1,40 @@
+"""Runs a function of a module from its arguments to its result: `relax_explorer.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.exec.engine import FUSED
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import Value, to_python
+from relax_explorer.core.program.module import IRModule
+
+
+def run(
+    module: IRModule,
+    function: str = "main",
+    args: Sequence[Value] = (),
+    cache: Path | None = None,
+    check_annotations: bool = False,
+    private: bool = False,
+    engine: str = FUSED,
+) -> Value:
+    """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
+
+    Returns a numpy array, a tuple, or a tuple of int for a shape. Raises Failure if the program is invalid or traps. `cache`
+    is a directory for compiled kernels. `check_annotations` checks every value against the annotation of its binding. Private
+    functions are refused, unless `private` is True. `engine` is `fused`, `numba` (each binding by itself) or `reference`
+    (PrimFuncs are not compiled, but run statement by statement).
+    """
+    machine = Machine(
+        normal_form_of(module),
+        function,
+        list(args),
+        cache=cache,
+        check_annotations=check_annotations,
+        private=private,
+        engine=engine,
+    )
+    return to_python(machine.run())
