@@ -109,6 +109,18 @@ def test_pages_are_counted_as_in_tvm() -> None:
     assert asked("empty", cache)
 
 
+def test_a_shared_page_is_copied_when_its_tokens_are_dropped() -> None:
+    cache = a_cache()
+    state("add_sequence", cache, 0)
+    begin(cache, (0,), (16,))
+    state("fork_sequence", cache, 0, 1, 16)
+    assert counts(cache) == (32, 4)
+    state("popn", cache, 1, 1)
+    assert counts(cache) == (31, 3)
+    begin(cache, (1,), (1,))
+    assert counts(cache) == (32, 3)
+
+
 def test_positions_continue_each_sequence() -> None:
     cache = a_cache()
     for name in (1, 2):

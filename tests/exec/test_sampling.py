@@ -52,6 +52,11 @@ def test_top_p_from_probabilities() -> None:
         assert "".join(map(str, tokens)) == expected, share
 
 
+def test_a_random_number_at_a_border_takes_the_next_token() -> None:
+    chances = np.array([0.5, 0.25, 0.25], np.float32)
+    assert [called("sample_top_p_from_prob", chances, 1, random) for random in (0.49, 0.5, 0.75)] == [0, 1, 2]
+
+
 def test_a_token_for_each_row() -> None:
     chances = np.array([[0.25, 0.5, 0.25], [0.5, 0.5, 0]], np.float32)
     for first, second, expected in (

@@ -178,8 +178,14 @@ class PagedCache(Stateful):
         if not 0 <= count <= own.length:
             raise Refused(f"sequence {name} has {own.length} tokens, {count} can't be dropped")
         length = own.length - count
-        pages = own.pages[: -(-length // self.layout.page_size)]
-        self.state = self.state.with_sequence(name, Sequence(length, pages, _cut(own.rows, length)))
+        pages, next_page = own.pages[: -(-length // self.layout.page_size)], self.state.next_page
+        if (
+            length % self.layout.page_size and _holders(self.state)[pages[-1]] > 1
+        ):  # others keep the full page
+            _need_pages(self, 1)
+            pages, next_page = (*pages[:-1], next_page), next_page + 1
+        state = self.state.with_sequence(name, Sequence(length, pages, _cut(own.rows, length)))
+        self.state = replace(state, next_page=next_page)
 
     def clear(self) -> None:
         """Remove all sequences."""
@@ -227,11 +233,9 @@ class PagedCache(Stateful):
 
 
 def _extended(state: Pages, layout: Layout, name: int, count: int) -> Pages:
-    """A state with more tokens in a sequence. A page that other sequences hold is copied before it is filled."""
+    """A state with more tokens in a sequence. Only full pages are shared, so its last one can be filled."""
     own = state.sequences[name]
     length, pages, fresh = own.length + count, list(own.pages), state.next_page
-    if own.length % layout.page_size and _holders(state)[pages[-1]] > 1:
-        pages[-1], fresh = fresh, fresh + 1
     missing = -(-length // layout.page_size) - len(pages)
     pages += range(fresh, fresh + missing)
     sequence = Sequence(length, tuple(pages), own.rows)
