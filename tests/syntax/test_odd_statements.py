@@ -46,3 +46,18 @@ def test_an_odd_statement_is_read_or_refused(statement: str, place: str) -> None
         text = module.script()
         assert rxe.parse(text).script() == text
         assert not [item for item in rxe.check(module) if item.code.id.startswith("RX09")]
+
+
+@pytest.mark.parametrize(
+    "buffer",
+    [
+        "T.alloc_buffer((True, 4))",
+        'T.alloc_buffer((4, T.bool(True)), "int32")',
+        "T.match_buffer(a, (n == n,))",
+    ],
+)
+def test_a_bool_is_no_length_of_a_buffer(buffer: str) -> None:
+    text = f"@T.prim_func\ndef f(a: T.handle, n: T.int64):\n    B = {buffer}\n    T.evaluate(0)\n"
+    with pytest.raises(rxe.ParseError, match="a length is an integer, this is bool") as caught:
+        rxe.parse(text)
+    assert [item.code.id for item in caught.value.diagnostics] == ["RX0061"]

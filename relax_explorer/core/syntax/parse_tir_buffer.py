@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import FLOAT32, INT32, DType
+from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, DType
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax.context import Context
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
@@ -146,7 +146,11 @@ class BufferReader:
             if isinstance(part, ast.Name) and part.id not in self.names and part.id != "T":
                 element = self.declared.get(part.id) or self.ctx.type_var_dtype(part.id)
                 self.define(part.id, element or INT32)  # the default integer dtype of PrimFuncs
-        return self.expr.index(node)
+        length = self.expr.index(node)
+        if length.dtype is BOOL:
+            text = "a length is an integer, this is bool"
+            raise self.ctx.fail(tir_codes.TIR_EXPRESSION, text, node, help="write 1 or 0")
+        return length
 
 
 def declarations(body: list[ast.stmt]) -> Iterator[tuple[str, DType]]:
