@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 DROPPED = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told this process to ignore it
 from relax_explorer.ui.cli import ctrl_c
 if {keep}:
     ctrl_c.keep()
