@@ -527,3 +527,16 @@ class M:
     assert len(calls) == 1
     assert list(module.functions) == ["tir_exp", "main"]
     assert [b.value.args[1].fields[0].name for b in bindings(module["main"])] == [f"y{n}" for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("DeadCodeElimination", [("a", [])]), ("LegalizeOps", [("a", ["a"]), ("b", ["b"])])],
+)
+def test_a_pass_records_what_it_replaced_and_dropped(name: str, changes: list[tuple[str, list[str]]]) -> None:
+    text = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    with R.dataflow():\n        a = R.add(x, x)\n'
+    text += "        b = R.multiply(x, x)\n        R.output(b)\n    return b\n"
+    outcome = run_step(steps(name)[0], rxe.normalize(rxe.parse(text)))
+    seen = [(item.before[0].var.name, [b.var.name for b in item.after]) for item in outcome.record.rewrites()]
+    assert seen == changes
+    assert {item.rule for item in outcome.record.rewrites()} == {name}
