@@ -62,8 +62,10 @@ def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
         # most bindings are calls of operators on variables; without them the stack is short
         if not (
             type(value := binding.value) is e.Call
-            and type(value.op) is e.OpRef
-            and _NAMELESS.issuperset(map(type, value.args))
+            and (
+                value.settled  # its operands are variables and constants
+                or (type(value.op) is e.OpRef and _NAMELESS.issuperset(map(type, value.args)))
+            )
         )
     ]
     return reversed([*values, seq.body])  # a stack takes the last one first

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from relax_explorer.core.arith.prove import prover_in_use
 from relax_explorer.core.check import arguments, kernel_arguments
 from relax_explorer.core.check.attributes import operand_problem, problem
 from relax_explorer.core.check.because import explained
@@ -22,12 +24,13 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_vars, substitute_info
-from relax_explorer.core.ops import find
+from relax_explorer.core.ops import edition, find
 from relax_explorer.core.ops.distributed.division import check_distributed, placed
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.kit.rules import on_device
 from relax_explorer.core.ops.machine.call import CallKernel
 
+_SIMPLE = frozenset({e.Var, e.DataflowVar, e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm})
 _NO_DIMS: frozenset[p.PrimVar] = frozenset()
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")
 _FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
@@ -47,7 +50,8 @@ class Inferrer:
         self.captured: dict[e.Expr, frozenset[p.PrimVar]] = {}
         self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
-        self._memo: dict[Any, s.StructInfo] = {}
+        self.settings = _settings(prover_in_use(), edition())
+        self._memo: dict[Any, tuple[s.StructInfo, bool]] = {}
         self._complete: dict[Any, s.StructInfo] = {}  # results of complete calls without effects
         self._kernel_calls: set[Any] = set()  # the inputs of correct calls of PrimFuncs
 
@@ -67,7 +71,7 @@ class Inferrer:
         if type(op) is e.OpRef:
             declared = find(op.name)
             if declared is not None:
-                return self.operator(call, declared)
+                return self.operator(call, declared)[0]
             self._unknown(call, op.name)
             info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else s.OBJECT
         elif type(op) is e.ExternFunc:
@@ -101,33 +105,41 @@ class Inferrer:
         self.poisoned.add(call)
         self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)
 
-    def operator(self, call: e.Call, op: type[Op]) -> s.StructInfo:
-        """The StructInfo of a call of operator `op` with known operands."""
+    def operator(self, call: e.Call, op: type[Op]) -> tuple[s.StructInfo, bool]:
+        """The StructInfo of a call of operator `op` with known operands. True if it follows from theirs alone."""
         infos = [arg.struct_info or self.info(arg) for arg in call.args]
         # Equal operands and attributes have equal results, so a block repeated a thousand times is inferred once.
         same = op.by_info or _calls_kernel(call, op)
         key = (op, call.attrs, tuple(infos), call.sinfo_args) if same else None
         cached = self._memo.get(key) if key is not None else None
-        return cached if cached is not None else self.bounded(call, self._operator(call, op, infos, key))
+        if cached is not None:
+            return cached
+        info = self.bounded(call, self._operator(call, op, infos, key))
+        return info, key in self._memo and self._memo[key][1]
 
-    def remembered(self, call: e.Call, op_ref: e.OpRef, key: tuple[Any, ...]) -> s.StructInfo | None:
-        """The result of an equal call; None if there was none, if this call is incomplete, or if it has an effect.
+    def settles(self, call: e.Call) -> bool:
+        """True if an equal call has the StructInfo of this call, which is complete and has no effect. The call notes it.
 
-        `key` holds what decides it: operator, attributes, the kinds of constants, and the StructInfo of the operands.
+        Its operands are leaves with StructInfo. False also stands for calls that need the general path.
         """
+        info, op_ref, args = call.struct_info, call.op, call.args
+        if type(op_ref) is not e.OpRef or call.sinfo_args or not _is_fixed(info):
+            return False
+        if not _SIMPLE.issuperset(map(type, args)) and not all(map(_is_simple, args)):
+            return False
+        # Operators refine shapes that are written out, so the kinds of the operands count too.
+        key = (op_ref, call.attrs, *map(type, args), *[arg.struct_info for arg in args])
         known = self._complete.get(key)
-        if known is not None:
-            return known
-        op, infos = find(op_ref.name), tuple([arg.struct_info for arg in call.args])
-        info = self._memo.get((op, call.attrs, infos, call.sinfo_args))
-        if info is None or op is None or len(call.attrs) < len(op.attributes):
-            return None
-        if not op.pure or not op.pure_in_spec:
-            return None
-        if op.refine is not None and op.refine(call, infos) is not call:
-            return None
-        self._complete[key] = info
-        return info
+        if known is None:
+            op, infos = find(op_ref.name), tuple([arg.struct_info for arg in args])
+            found = None if op is None else self._memo.get((op, call.attrs, infos, ()))
+            if op is None or found is None or not _is_plain(op, call, infos):
+                return False
+            known = self._complete[key] = found[0]
+        if known is not info:
+            return False
+        call.settle(self.settings)
+        return True
 
     def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: Any) -> s.StructInfo:
         site = Site(call, op, definitions=self.definitions, places=self.places)
@@ -155,7 +167,8 @@ class Inferrer:
         if not site.report or not depends_on_missing(call, self.definitions):
             self.report.extend(site.report)
         if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
-            self._memo[key] = result
+            alone = op.refine is None and _is_plain(op, call, tuple(infos)) and _is_fixed(result)
+            self._memo[key] = result, alone and not any(map(_may_name, infos))
         return result
 
     def _failed(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], error: Exception) -> None:
@@ -273,6 +286,15 @@ class Inferrer:
         self.poisoned.add(expr)
         return s.OBJECT
 
+    def settles_item(self, item: e.TupleGetItem) -> bool:
+        """True if a field of a variable has the StructInfo that follows from the variable, a tuple of tensors."""
+        source = item.tuple
+        info = source.struct_info
+        if type(info) is not s.TupleStructInfo or type(source) not in _SIMPLE or source in self.poisoned:
+            return False
+        known = item.struct_info
+        return 0 <= item.index < len(info.fields) and info.fields[item.index] is known and _is_fixed(known)
+
     def branches(self, infos: Sequence[s.StructInfo], pinned_infos: Sequence[s.StructInfo]) -> s.StructInfo:
         """The StructInfo of an If with these branches. Their functions must also agree in `pinned_infos`, used for comparing."""
         info = unify(infos[0], infos[1])
@@ -284,6 +306,41 @@ def _alike(info: s.StructInfo, pinned_info: s.StructInfo) -> s.StructInfo:
     if type(info) is s.TupleStructInfo and type(pinned_info) is s.TupleStructInfo:
         return s.TupleStructInfo(tuple(map(_alike, info.fields, pinned_info.fields)))
     return s.OBJECT if pinned_info is s.OBJECT else info
+
+
+@cache
+def _settings(prover: str, edition: int) -> object:
+    """What results of rules depend on, beside their calls, as one object for each combination."""
+    return object()
+
+
+def _is_fixed(info: s.StructInfo | None) -> bool:
+    """True for the StructInfo of tensors, or of a tuple of tensors, whose shapes no variable holds."""
+    if type(info) is s.TupleStructInfo:
+        return all(map(_is_fixed, info.fields))
+    return type(info) is s.TensorStructInfo and type(info.shape) is tuple
+
+
+def _may_name(info: s.StructInfo) -> bool:
+    """True if an operand with this StructInfo may be a global function."""
+    return type(info) not in (s.TensorStructInfo, s.ShapeStructInfo, s.PrimStructInfo) and not _is_fixed(info)
+
+
+def _is_simple(arg: e.Expr) -> bool:
+    """True for a variable or constant, and for a tuple of these with the StructInfo that follows from them."""
+    if type(arg) is not e.Tuple:
+        return type(arg) in _SIMPLE
+    info, fields = arg.struct_info, arg.fields
+    if type(info) is not s.TupleStructInfo or not _SIMPLE.issuperset(map(type, fields)):
+        return False
+    return tuple([field.struct_info for field in fields]) == info.fields
+
+
+def _is_plain(op: type[Op], call: e.Call, infos: tuple[Any, ...]) -> bool:
+    """True for a complete call without effects whose result depends on the StructInfo of its operands alone."""
+    if not (op.pure and op.pure_in_spec) or op.says_place:
+        return False
+    return op.refine is None or op.refine(call, infos) is call
 
 
 def _calls_kernel(call: e.Call, op: type[Op]) -> bool:

@@ -163,7 +163,7 @@ class FunctionNormalizer:
             self._match_cast(binding)
             return
         value = binding.value
-        if type(value) is e.Call and value.struct_info is not None and self._is_settled(binding, value):
+        if isinstance(value, _OFTEN_SETTLED) and value.struct_info and self._is_settled(binding, value):
             return
         if type(binding.value) is e.Function:
             self._nested(binding)
@@ -185,36 +185,34 @@ class FunctionNormalizer:
             binding = e.VarBinding(var, value, binding.annotation, binding.span)
         self.open.bindings.append(binding)
 
-    def _is_settled(self, binding: e.Binding, call: e.Call) -> bool:
-        """Keep a call of an operator unchanged if an equal call had the same operands and result before.
+    def _is_settled(self, binding: e.VarBinding, value: e.Call | e.TupleGetItem) -> bool:
+        """Keep a binding unchanged if its StructInfo follows from that of its operands, and no operand has changed.
 
-        This is the fast path: most bindings of a module in normal form are such calls. False means: use the general path.
+        This is the fast path: most bindings of a module in normal form are such. False means: use the general path.
         """
-        info, var, op = call.struct_info, binding.var, call.op
-        if type(info) is not s.TensorStructInfo or type(info.shape) is not tuple:
-            return False
-        if var is None or var.struct_info is not info or type(op) is not e.OpRef or call.sinfo_args:
+        info, var = value.struct_info, binding.var
+        if var.struct_info is not info or self.ending or var in self.bound:
             return False
         if binding.annotation is not info and binding.annotation is not None:
             return False
-        now, key = self.vars, [op, call.attrs]
-        for arg in call.args:
-            node_type = type(arg)
-            if node_type is e.Var or node_type is e.DataflowVar:
-                if now.get(arg, arg) is not arg:  # type: ignore[call-overload]  # a Var, as its type says
-                    return False
-            elif node_type in _CONSTANTS:
-                key.append(node_type)  # operators refine shapes that are written out
-            else:
+        if isinstance(value, e.TupleGetItem):
+            if not (self.inputs_unchanged and self.infer.settles_item(value)):
                 return False
-            key.append(arg.struct_info)
-        if self.infer.remembered(call, op, tuple(key)) is not info or self.ending or var in self.bound:
-            return False
+        else:
+            if value.settled is not self.infer.settings and not self.infer.settles(value):
+                return False
+            if not (self.inputs_unchanged or self._same_arguments(value)):
+                return False
         self.bound.add(var)
-        now[var] = var
-        self.infer.definitions[var] = call
+        self.vars[var] = var
+        self.infer.definitions[var] = value
         self.open.bindings.append(binding)
         return True
+
+    def _same_arguments(self, call: e.Call) -> bool:
+        """True if no argument of a call has changed. False if one is a tuple: it is not searched."""
+        current: Callable[[Any, Any], Any] = self.vars.get
+        return tuple(map(current, call.args, call.args)) == call.args and e.Tuple not in map(type, call.args)
 
     def _annotated(self, binding: e.VarBinding, value: e.Expr, derived: s.StructInfo) -> s.StructInfo:
         definitions = None if value in self.infer.poisoned else self.infer.definitions
@@ -430,14 +428,18 @@ class FunctionNormalizer:
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is not None:
             expr = self._as_declared(expr, declared)
-            info = self.infer.operator(expr, declared)
+            info, settles = self.infer.operator(expr, declared)
         else:
-            info = self.infer.call(expr)
+            info, settles = self.infer.call(expr), False
         if not self.has_effect:
             self.has_effect = purity.is_impure(expr, undeclared=False, by_spec=True)
         if expr.struct_info is info:
+            if not expr.settled:
+                self.infer.settles(expr)
             return expr
         new = e.Call(expr.op, expr.args, expr.attrs, expr.sinfo_args, info, expr.span)
+        if settles:
+            new.settle(self.infer.settings)
         if expr in self.infer.poisoned or (
             info is s.OBJECT and any(arg in self.infer.poisoned for arg in expr.args)
         ):
@@ -555,8 +557,8 @@ def _mentions(fn: e.Function, var: e.Var) -> bool:
 
 
 _NESTING = frozenset({e.Call, e.Tuple, e.TupleGetItem})
+_OFTEN_SETTLED = (e.Call, e.TupleGetItem)
 _VARIABLES = frozenset({e.Var, e.DataflowVar})
-_CONSTANTS = frozenset({e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm})
 
 
 _VALUES: dict[type, Callable[[FunctionNormalizer, Any], e.Expr]] = {

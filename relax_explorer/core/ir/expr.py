@@ -6,6 +6,7 @@ normalizer and the builder set it.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
@@ -169,6 +170,11 @@ class Call(Expr):
     sinfo_args: tuple[StructInfo, ...] = ()
     struct_info: StructInfo | None = None
     span: Span | None = None
+    settled: object = field(default=None, init=False)  # not part of the program: see `settle`
+
+    def settle(self, settings: object) -> None:
+        """Note that, under these settings of the checker, `struct_info` follows from the StructInfo of the operands."""
+        object.__setattr__(self, "settled", settings)
 
 
 @node

@@ -69,7 +69,7 @@ def owner_node(cls: type[_T]) -> type[_T]:
 
 def _made(cls: type[_T], weak: bool) -> type[_T]:
     node_class = dataclass(slots=True, eq=False, frozen=CHECKS, repr=False, weakref_slot=weak)(cls)
-    _FIELDS[node_class] = tuple(f.name for f in fields(node_class))  # type: ignore[arg-type]  # `made` is a dataclass by now
+    _FIELDS[node_class] = tuple(f.name for f in fields(node_class) if f.init)  # type: ignore[arg-type]  # `made` is a dataclass by now
     return node_class
 
 

@@ -25,6 +25,11 @@ class Substitution:
     ) -> None:
         self.variables: dict[e.Var, e.Expr] = dict(variables or {})
         self.dims = dims or {}
+        # True if variables are replaced by variables of the same StructInfo only. Then calls keep what follows from it.
+        self.keeps_infos = bool(variables) and all(
+            isinstance(new, e.Var) and new.struct_info is old.struct_info
+            for old, new in self.variables.items()
+        )
         self._renames: dict[e.Var, list[e.Var]] | None = None  # built on demand
 
     def expr(self, expr: e.Expr) -> e.Expr:
@@ -64,8 +69,11 @@ class Substitution:
         else:
             new = tuple([self.expr(arg) for arg in args])
         info = call.struct_info
-        if op is not call.op or not all(map(is_, new, args)):
+        if op is not call.op or new != args:  # nodes are equal only to themselves
+            settled = call.settled if self.keeps_infos else None
             call = e.Call(op, new, call.attrs, call.sinfo_args, info, call.span)
+            if settled is not None:
+                call.settle(settled)
         fixed_shape = type(info) is s.TensorStructInfo and type(info.shape) is tuple and not call.sinfo_args
         return call if fixed_shape or not replacements or info is None else self._shapes(call)
 

@@ -14,6 +14,7 @@ from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM
 def to_non_dataflow(fn: e.Function, at: PassSite) -> e.Function:
     """Make every dataflow block and every dataflow variable ordinary. Adjacent blocks merge."""
     ordinary = _Ordinary()
+    ordinary.keeps_infos = True  # only the classes of variables change
     body = ordinary.sequence(fn.body)
     if body is fn.body:
         return fn
