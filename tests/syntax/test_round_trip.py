@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read as read_program
 from tests.support.mdtest import read
@@ -108,3 +110,33 @@ def test_a_slice_by_scalars_has_lengths_of_int64(dtype: str) -> None:
     normal = rxe.normalize(module)
     for dialect in DIALECTS:
         assert rxe.structural_equal(rxe.normalize(rxe.parse(normal.script(dialect))), normal)
+
+
+@pytest.mark.parametrize("dialect", ["tvm-0.19", "tvm-0.27"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        'R.permute_dims(x, axes=R.dtype("int8"))',
+        'R.permute_dims(x, axes=[R.dtype("int8"), "int8"])',
+        'R.astype(x, dtype="float16")',
+        'R.op("my.own", x, kind=R.dtype("int8"), name="int8")',
+    ],
+)
+def test_a_dtype_as_an_attribute_stays_one_and_a_string_stays_one(call: str, dialect: str) -> None:
+    text = f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 3), "float32")):
+        y = {call}
+        z = R.op("my.other", x, dtype=R.dtype("float16"))
+        w = R.astype(z, dtype="float16")
+        return w
+"""
+    module = rxe.parse(text)
+    again = rxe.parse(module.script(dialect=dialect))
+    assert rxe.structural_equal(module, again)
+    attrs = [binding.value.attrs for m in (module, again) for binding in bindings(m["main"])]
+    assert attrs[:3] == attrs[3:]
+    assert type(attrs[1]["dtype"]) is DType
+    assert type(attrs[2]["dtype"]) is DType

@@ -181,11 +181,20 @@ def test_a_scalar_without_a_value_and_a_vector() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["v = T.axis.spatial(4, A[0, 0])", "T.reads(A[0, 0])", "T.where(A[0, 0] > 0)"]
+    "line",
+    [
+        "v = T.axis.spatial(4, A[0, 0])",
+        "T.reads(A[0, 0])",
+        "T.where(A[0, 0] > 0)",
+        'T.sblock_attr({"unroll": 1})',
+        'B = T.match_buffer(A[0:2, 0:3], (2, 3), "int32")\nB[0, 0] = 1',
+        'B = T.match_buffer(A, (2, 3), "int32")\nB[0, 0] = 1',
+    ],
 )
 def test_what_is_said_of_a_block_stands_in_one(line: str) -> None:
-    with pytest.raises(rxe.Failure, match=r"T\.\S+ describes a block, but it is not inside one"):
+    with pytest.raises(rxe.Failure, match=r"T\.\S+.* describes a block, but it is not inside one") as caught:
         rxe.parse(view_program(line).replace("@T.prim_func", "@T.prim_func(s_tir=True)"))
+    assert len(caught.value.diagnostics) == 1
 
 
 def view_program(body: str) -> str:

@@ -137,6 +137,7 @@ class AssignmentReader(BlockReader):
         region = self.expr.region(first)
         buffer = self.buffers.read(target, call, 1, is_view=True)
         self.names[target] = buffer
+        self._need_block(call)
         self.blocks[-1].matches.append(t.MatchBufferRegion(buffer, region))
 
     def _store(self, target: ast.Subscript, value: ast.expr, node: ast.stmt) -> t.Stmt:

@@ -88,7 +88,9 @@ class BlockReader:
 
     def _need_block(self, call: ast.Call) -> None:
         if len(self.blocks) == 1:
-            text = f"{dotted(call.func)} describes a block, but it is not inside one"
+            is_match = dotted(call.func) == "T.match_buffer"
+            subject = "T.match_buffer of a buffer" if is_match else dotted(call.func)
+            text = f"{subject} describes a block, but it is not inside one"
             raise self.ctx.fail(
                 tir_codes.TIR_STATEMENT, text, call, help='write it under `with T.sblock("name"):`'
             )
@@ -163,5 +165,6 @@ class BlockReader:
         self.blocks[-1].predicate = self.expr.truth(call.args[0])
 
     def _block_attr(self, call: ast.Call) -> None:
+        self._need_block(call)
         attrs = constant(call.args[0], self.expr) if call.args else EMPTY
         self.blocks[-1].annotations = attrs if isinstance(attrs, Attrs) else EMPTY

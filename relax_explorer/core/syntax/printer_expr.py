@@ -108,7 +108,7 @@ class ExprText:
             args = expr.args
             if args and _VARS.issuperset(map(type, args)):  # most lines are such calls
                 attrs = expr.attrs
-                keywords = "" if attrs is EMPTY else self._attrs.get(attrs) or self.attrs(attrs)
+                keywords = "" if attrs is EMPTY else self._attrs.get(attrs) or self.attrs(attrs, expr.op)
                 return f"{self.heads[expr.op]}{', '.join(map(self.names.__getitem__, args))}{keywords})"
         if self._writers is self._plain and type(expr) in _NESTING:
             inner = expr.args if type(expr) is e.Call else operands(expr)
@@ -145,24 +145,33 @@ class ExprText:
             return self.info_text(value)
         raise TypeError(f"no text form for an attribute of type {type(value).__name__}")
 
-    def attrs(self, attrs: Attrs) -> str:
-        """Attributes as keyword arguments, with a comma before each."""
+    def attrs(self, attrs: Attrs, op: e.Expr) -> str:
+        """The attributes of a call of `op` as keyword arguments, with a comma before each."""
         text = self._attrs.get(attrs)
         if text is None:
-            left_out = self.dialect.left_out
-            text = self._attrs[attrs] = "".join(
+            left_out, is_dtype = self.dialect.left_out, _dtype_attributes(op)
+            text = "".join(
                 [
-                    f", {name}={self.constant(value)}"
+                    f", {name}={(self.constant if name in is_dtype else partial(_free, self))(value)}"
                     for name, value in attrs.items()
                     if value != () or name not in left_out
                 ]
             )
+            if DType not in map(type, attrs.values()):  # a dtype is not written alike for all operators
+                self._attrs[attrs] = text
         return text
 
     def infos(self, infos: tuple[s.StructInfo, ...]) -> str:
         """StructInfo arguments as a Python tuple."""
         inner = ", ".join([self.info_text(info) for info in infos])
         return f"({inner},)" if len(infos) == 1 else f"({inner})"
+
+
+def _dtype_attributes(op: e.Expr) -> frozenset[str]:
+    """The attributes of an operator that read a string as a dtype."""
+    declared = find_op(op.name) if type(op) is e.OpRef else None
+    names = () if declared is None else [q.name for q in declared.attributes if q.kind is Kind.DTYPE]
+    return frozenset(names)
 
 
 def _tuple(out: ExprText, expr: e.Tuple) -> str:
@@ -260,7 +269,7 @@ def _arguments(out: ExprText, expr: e.Call) -> str:
     else:
         text = out.listed(args)
     if expr.attrs is not EMPTY:
-        text += out.attrs(expr.attrs)
+        text += out.attrs(expr.attrs, expr.op)
     if expr.sinfo_args:
         text += f", {out.dialect.args_keyword}={out.infos(expr.sinfo_args)}"
     return text if args else text.removeprefix(", ")
@@ -276,9 +285,7 @@ def _call_form(out: ExprText, expr: e.Call, name: str) -> str:
         out_text = f"[{', '.join([out.info_text(field) for field in info.fields])}]"
     else:
         out_text = out.info_text(info)
-    text = (
-        f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs)}"
-    )
+    text = f"R.{name}({callee}, {out.write(args)}, {out.dialect.out_keyword}={out_text}{out.attrs(expr.attrs, expr.op)}"
     return text + (f", tir_vars={out.write(lengths[0])})" if lengths else ")")
 
 
@@ -293,7 +300,7 @@ def _packed_form(out: ExprText, expr: e.Call, name: str) -> str:
     func = expr.args[0]
     callee = quoted(func.name) if type(func) is e.ExternFunc else out.write(func)
     arguments = out.listed(expr.args[1:])
-    text = f"R.{name}({callee}" + (f", {arguments}" if arguments else "") + out.attrs(expr.attrs)
+    text = f"R.{name}({callee}" + (f", {arguments}" if arguments else "") + out.attrs(expr.attrs, expr.op)
     infos = out.infos(expr.sinfo_args)
     if name == "call_inplace_packed" and s.OBJECT in expr.sinfo_args:  # TVM does not accept a bare name here
         called = [out.info_text(info) + "()" * (info is s.OBJECT) for info in expr.sinfo_args]
@@ -347,7 +354,7 @@ def _int_text(out: ExprText, value: int) -> str:
 
 
 def _sequence_text(out: ExprText, value: tuple[Any, ...]) -> str:
-    return f"[{', '.join([out.constant(item) for item in value])}]"
+    return f"[{', '.join([_free(out, item) for item in value])}]"
 
 
 def _mapping_text(out: ExprText, value: Attrs) -> str:
@@ -355,14 +362,8 @@ def _mapping_text(out: ExprText, value: Attrs) -> str:
 
 
 def _free(out: ExprText, value: Any) -> str:
-    """A constant without a declared kind. A dtype is written such that it does not read back as a string."""
-    if isinstance(value, DType):
-        return f'R.dtype("{value}")'
-    return (
-        f"[{', '.join([_free(out, item) for item in value])}]"
-        if type(value) is tuple
-        else out.constant(value)
-    )
+    """A constant that is not declared as a dtype. A dtype is written such that it does not read back as a string."""
+    return f'R.dtype("{value}")' if isinstance(value, DType) else out.constant(value)
 
 
 def _float_constant(out: ExprText, value: float) -> str:
