@@ -21,7 +21,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
-    from relax_explorer.core.exec.tir_numba import Code, Variables
+    from relax_explorer.core.exec.tir_numba import Code, Divided, Variables
 
 
 _BY_SYMBOL: PerNode[dict[str, PrimFunc]] = PerNode()
@@ -43,7 +43,7 @@ class Kernels:
     `interrupt` stops a running kernel. With `reference`, PrimFuncs are not compiled, but run statement by statement.
     """
 
-    _compiled: ClassVar[PerNode[tuple[Code | None, Variables]]] = PerNode()
+    _compiled: ClassVar[PerNode[tuple[Code | None, Variables, Divided | None]]] = PerNode()
 
     def __init__(
         self, cache: Path | None = None, interrupt: Interrupt | None = None, reference: bool = False
@@ -69,7 +69,7 @@ class Kernels:
         self._trust_cache()
         kernel = compile_prim_func(fn, cache=self.cache)
         self.compiling += time.perf_counter() - start
-        self._compiled.add(fn, (kernel.code, kernel.variables))
+        self._compiled.add(fn, (kernel.code, kernel.variables, kernel.divided))
         return kernel
 
     def _trust_cache(self) -> None:
@@ -85,21 +85,20 @@ class Kernels:
             return kernel(*args, interrupt=self.interrupt)
         from relax_explorer.core.exec.tir_numba import NotCompiled
 
-        code = kernel.code
-        before = code.compiling
+        before = kernel.compiling
         try:
             return kernel(*args, interrupt=self.interrupt)
         except NotCompiled as problem:
             self._doubt(fn, str(problem))
             return self.get(fn)(*args, interrupt=self.interrupt)
         finally:
-            self.compiling += code.compiling - before
+            self.compiling += kernel.compiling - before
 
     def _doubt(self, fn: PrimFunc, reason: str) -> None:
         """Run a PrimFunc statement by statement from now on, and say so once."""
         from relax_explorer.core.exec.tir_numba import Variables
 
-        self._compiled.add(fn, (None, Variables.of(fn)))
+        self._compiled.add(fn, (None, Variables.of(fn), None))
         name = fn.attrs.get("global_symbol") or fn.attrs.get("tir.name") or "of this module"
         text = f"numba can't compile kernel {name}, so it runs statement by statement, slowly: {reason}"
         self.remarks.append(

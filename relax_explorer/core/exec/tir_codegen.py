@@ -50,20 +50,23 @@ def generate(fn: t.PrimFunc, cached: bool) -> str:
 
 
 def translate(
-    fn: t.PrimFunc, points: Mapping[p.PrimVar, int] | None = None, trusting: bool = True
+    fn: t.PrimFunc,
+    points: Mapping[p.PrimVar, int] | None = None,
+    trusting: bool = True,
+    in_order: bool = False,
 ) -> Translation:
     """The translation of a PrimFunc. `points` are the values of the length variables for which facts are decided.
 
-    Unless it is `trusting`, the text relies on no fact.
+    Unless it is `trusting`, the text relies on no fact. With `in_order`, no loops are exchanged.
     """
     if points is not None:
-        return Translation(fn, [Intervals(points)], trusting)
+        return Translation(fn, [Intervals(points)], trusting, in_order)
     variables = length_variables(fn)
     rows = _SAMPLES if variables else _SAMPLES[:1]
     samples = [
         Intervals({var: row[number % len(row)] for number, var in enumerate(variables)}) for row in rows
     ]
-    return Translation(fn, samples, trusting)
+    return Translation(fn, samples, trusting, in_order)
 
 
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
@@ -81,8 +84,11 @@ def length_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
 class Translation(Expressions):
     """Translates a PrimFunc to text, statement by statement."""
 
-    def __init__(self, fn: t.PrimFunc, samples: Sequence[Intervals], trusting: bool) -> None:
+    def __init__(
+        self, fn: t.PrimFunc, samples: Sequence[Intervals], trusting: bool, in_order: bool = False
+    ) -> None:
         super().__init__(fn, samples, trusting)
+        self.in_order = in_order
         self.lines: list[str] = []
         self.messages: list[str] = []  # the messages of assertions
         self.calls_packed = False
@@ -154,7 +160,7 @@ class Translation(Expressions):
         if node.kind == "thread_binding":
             raise self.refuse("a loop over GPU threads", node)
         chain, block = reduction_nest(node)
-        if block is not None:
+        if block is not None and not self.in_order:
             self._reduction(chain, block, depth)
             return
         state = self._loop_state()

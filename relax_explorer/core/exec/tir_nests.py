@@ -90,7 +90,10 @@ def _same(a: p.PrimExpr, b: p.PrimExpr) -> bool:
 
 
 def reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
-    """The loops of a plain reduction and its block: every axis is one loop from 0, and there is nothing else."""
+    """The loops of a plain reduction and its block: every axis is one loop from 0, and there is nothing else.
+
+    Each element of the result is started and summed by itself. So all may be started first, and the loops may be exchanged.
+    """
     chain: list[t.For] = []
     current: t.Stmt = node
     while type(current) is t.For and current.kind != "thread_binding" and current.step is None:
@@ -112,4 +115,29 @@ def reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
     bound = set(loops)
     square = all(not bound & set(p.free_vars(loop.extent)) for loop in chain)
     has_reduce = any(axis.kind == "reduce" for axis in current.iter_vars)
-    return chain, current if plain and square and has_reduce else None
+    return chain, current if plain and square and has_reduce and _is_apart(current) else None
+
+
+def _is_apart(block: t.SBlock) -> bool:
+    """True if each element of the result is written for one point of the spatial axes, and read only there."""
+    first, store = block.init, block.body
+    if type(first) is not t.BufferStore or type(store) is not t.BufferStore:
+        return False
+    buffer, indices = store.buffer, store.indices
+    if first.buffer is not buffer or first.indices != indices or _reads(buffer, *indices, first.value):
+        return False
+    accesses = [expr for expr in subexpressions(store.value) if isinstance(expr, (BufferLoad, BufferPtr))]
+    if any(
+        expr.buffer is buffer and (type(expr) is not BufferLoad or expr.indices != indices)
+        for expr in accesses
+    ):
+        return False
+    summed = {axis.var for axis in block.iter_vars if axis.kind == "reduce"}
+    if not summed.isdisjoint(p.free_vars(*indices, first.value)):
+        return False
+    return {axis.var for axis in block.iter_vars} - summed <= set(map(_moved, indices))
+
+
+def _moved(index: p.PrimExpr) -> p.PrimExpr:
+    """The variable of an index `v` or `v + 1`; another index itself."""
+    return index.a if type(index) is p.Add and isinstance(index.b, p.IntImm) else index

@@ -20,6 +20,8 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
+from relax_explorer.core.exec.tir_nests import reduction_nest
+from relax_explorer.core.exec.tir_pieces import Pieces, pieces
 from relax_explorer.core.exec.tir_reference import run_reference
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
@@ -27,7 +29,8 @@ from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import BufferStore, Evaluate, For, PrimFunc
+from relax_explorer.core.tir.traverse import memory, statements
 
 VERSION = tir_cache.VERSION
 KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
@@ -36,6 +39,8 @@ KNOWN_STRUCTURES = (
 )
 _CODES: OrderedDict[int, Code] = OrderedDict()
 _NEVER = Interrupt()
+# The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
+TRUSTING, CHECKED, IN_ORDER = "", "_checked", "_in_order"
 
 
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
@@ -50,7 +55,8 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
         if len(_CODES) > KNOWN_STRUCTURES:
             _CODES.popitem(last=False)
     _CODES.move_to_end(key)
-    return Kernel(fn, code, Variables.of(fn))
+    divided = pieces(fn)
+    return Kernel(fn, code, Variables.of(fn), None if divided is None else Divided(divided, cache))
 
 
 def uncompiled(fn: PrimFunc) -> Kernel:
@@ -61,16 +67,34 @@ def uncompiled(fn: PrimFunc) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """The shape variables of a PrimFunc, the variables that facts depend on, and the buffers that it overwrites."""
+    """The shape variables of a PrimFunc, the variables that facts depend on, and the buffers that it overwrites.
+
+    `exchanges` is True if loops of the text are in another order, which is right only if no memory is shared.
+    """
 
     shapes: list[p.PrimVar]
     lengths: list[p.PrimVar]
     written: set[Any]
+    exchanges: bool
 
     @staticmethod
     def of(fn: PrimFunc) -> Variables:
         """The variables of `fn`."""
-        return Variables(shape_variables(fn), length_variables(fn), _written(fn))
+        exchanges = any(type(node) is For and reduction_nest(node)[1] for node in statements(fn.body))
+        return Variables(shape_variables(fn), length_variables(fn), _written(fn), exchanges)
+
+    def share(self, params: Sequence[Any], values: Sequence[Any]) -> bool:
+        """True if an overwritten argument may share memory with another one, so that the order of the loops counts."""
+        if not self.exchanges:
+            return False
+        arrays = [(q, value) for q, value in zip(params, values, strict=False) if isinstance(q, Buffer)]
+        return any(
+            np.may_share_memory(array, other)
+            for q, array in arrays
+            if q in self.written
+            for r, other in arrays
+            if r is not q
+        )
 
 
 class Code:
@@ -87,10 +111,10 @@ class Code:
         self.compiled: set[Any] = set()
         self.compiling = 0.0  # seconds of numba so far
         self.hoped = translate(fn).facts
-        self.functions: dict[bool, Any] = {True: self._load(fn, True)}
+        self.functions: dict[str, Any] = {TRUSTING: self._load(fn, TRUSTING)}
 
-    def _load(self, fn: PrimFunc, trusting: bool) -> Any:
-        translation, name = translate(fn, trusting=trusting), "" if trusting else "_checked"
+    def _load(self, fn: PrimFunc, name: str) -> Any:
+        translation = translate(fn, trusting=name == TRUSTING, in_order=name == IN_ORDER)
         if self.cache is not None:
             try:
                 return tir_cache.module(self.cache, self.key, name, translation.source(True))
@@ -98,27 +122,45 @@ class Code:
                 self.cache = None  # the directory can't be written or holds a damaged file: do without
         return tir_cache.module(tir_cache.scratch(), self.key, name, translation.source(False))
 
-    def function(self, fn: PrimFunc, values: Sequence[Any], trusting: bool) -> Any:
+    def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
         start = time.perf_counter()
-        types = (trusting, *[numba.typeof(value) for value in values])
-        if trusting not in self.functions:
-            self.functions[trusting] = self._load(fn, trusting)
+        types = (name, *[numba.typeof(value) for value in values])
+        if name not in self.functions:
+            self.functions[name] = self._load(fn, name)
         if types not in self.compiled:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    self.functions[trusting].compile(types[1:])
+                    self.functions[name].compile(types[1:])
                 except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
                     if self.cache is None:
                         raise NotCompiled(str(problem).splitlines()[0][:160]) from None
                     tir_cache.purge(self.cache, self.key)
                     self.cache = None
-                    self.functions[trusting] = self._load(fn, trusting)
-                    return self.function(fn, values, trusting)
+                    self.functions[name] = self._load(fn, name)
+                    return self.function(fn, values, name)
             self.compiled.add(types)
             self.compiling += time.perf_counter() - start
-        return self.functions[trusting]
+        return self.functions[name]
+
+
+class Divided:
+    """The pieces of a PrimFunc with large contractions, and the kernels of those between them."""
+
+    def __init__(self, parts: Pieces, cache: Path | None) -> None:
+        self.parts, self.cache = parts, cache
+        self.kernels: dict[PrimFunc, Kernel] = {}
+
+    def run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> bool:
+        """Fill the outputs, if that pays for these lengths. False if nothing was done."""
+        return self.parts.pays(dims) and self.parts.run(values, dims, interrupt, self._kernel)
+
+    def _kernel(self, fn: PrimFunc) -> Kernel:
+        kernel = self.kernels.get(fn)
+        if kernel is None:
+            kernel = self.kernels[fn] = compile_prim_func(fn, self.cache)
+        return kernel
 
 
 class NotCompiled(Exception):
@@ -128,11 +170,13 @@ class NotCompiled(Exception):
 class Kernel:
     """A PrimFunc that can be called: with arrays for buffers and numbers for scalars, in order. The call fills the outputs.
 
-    Without `code` it is not compiled, but run statement by statement.
+    Without `code` it is not compiled, but run statement by statement. With `divided`, large contractions are computed by BLAS.
     """
 
-    def __init__(self, fn: PrimFunc, code: Code | None, variables: Variables) -> None:
-        self.fn, self.code, self.variables = fn, code, variables
+    def __init__(
+        self, fn: PrimFunc, code: Code | None, variables: Variables, divided: Divided | None = None
+    ) -> None:
+        self.fn, self.code, self.variables, self.divided = fn, code, variables, divided
 
     def __call__(self, *args: Any, interrupt: Interrupt | None = None) -> Any:
         if len(args) != len(self.fn.params):
@@ -152,6 +196,12 @@ class Kernel:
             return ret_type.dtype.to_numpy().type(result)
         return None
 
+    @property
+    def compiling(self) -> float:
+        """The seconds that numba took so far, for this kernel and the pieces of it."""
+        inner = self.divided.kernels.values() if self.divided is not None else ()
+        return (self.code.compiling if self.code is not None else 0.0) + sum([k.compiling for k in inner])
+
     def passed(self, args: Sequence[Value]) -> list[Any]:
         """What a text takes for these arguments: arrays and numbers, then the lengths."""
         dims = self._dims(args)
@@ -165,9 +215,14 @@ class Kernel:
         written = any(param in self.variables.written for param in self.fn.params[:inputs])
         if self.code is None or written or any(arg is not value for arg, value in arrays):
             return None
-        trusting = self._trusts(self.code, self._dims(args))
+        dims = self._dims(args)
+        if self.divided is not None and self.divided.parts.pays(dims):
+            return None
+        if self.variables.share(self.fn.params, values):
+            return None
+        name = TRUSTING if self._trusts(self.code, dims) else CHECKED
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
-        return self.code.function(self.fn, (*values, note, _NEVER.address), trusting), values
+        return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
 
     def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if every fact that the text relies on holds for these lengths."""
@@ -187,9 +242,14 @@ class Kernel:
     def _run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> Any:
         if self.code is None:
             return run_reference(self.fn, self.variables.shapes, values, interrupt)
+        name = TRUSTING if self._trusts(self.code, dims) else CHECKED
+        if self.variables.share(self.fn.params, values):
+            name = IN_ORDER
+        elif self.divided is not None and self.divided.run(values, dims, interrupt):
+            return None
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
         passed = (*values, note, interrupt.address)
-        function = self.code.function(self.fn, passed, self._trusts(self.code, dims))
+        function = self.code.function(self.fn, passed, name)
         try:
             with np.errstate(all="ignore"):
                 return function(*passed)
@@ -272,9 +332,6 @@ def _failure(fn: PrimFunc, code: Any, text: str) -> Failure:
 
 
 def _written(fn: PrimFunc) -> set[Any]:
-    from relax_explorer.core.tir.stmt import BufferStore, Evaluate
-    from relax_explorer.core.tir.traverse import memory, statements
-
     nodes, views = list(statements(fn.body)), memory(fn.body)
     filled = {buffer for node in nodes if type(node) is Evaluate for buffer in tir_packed.written(node.value)}
     filled |= {node.buffer for node in nodes if type(node) is BufferStore}
