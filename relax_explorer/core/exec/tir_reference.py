@@ -5,8 +5,9 @@ It runs kernels that numba cannot compile, and all kernels with the engine `refe
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,12 @@ from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import limits
 
-Stores = Iterator[t.BufferStore]
+Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+Open = tuple[t.Stmt, Value]
+"""A statement that is not done yet, with what is left of it. None stands for all."""
 
 
-class _Return(Exception):
+class Returned(Exception):
     """The PrimFunc returned a scalar."""
 
     def __init__(self, value: Value) -> None:
@@ -42,29 +45,29 @@ def run_reference(
 
     Fills the outputs and returns the scalar result, or None. Raises Failure where the program stops, Cancelled if interrupted.
     """
-    machine = _Reference(fn, interrupt)
-    for param, value in zip((*fn.params, *variables), values, strict=True):
-        machine.bind(param, value)
+    machine = Reference(fn, variables, values, interrupt)
     try:
-        with np.errstate(all="ignore"):
-            deque(machine.statement(fn.body), maxlen=0)
-    except _Return as result:
+        with machine.explained():
+            while machine.advance() is not None:
+                pass
+    except Returned as result:
         return result.value
-    except Stopped as stop:
-        raise tir_traps.stopped(fn, stop.site, stop.value, stop.bound, stop.loops) from None
-    except (AssertionError, BufferError, MemoryError) as error:
-        raise tir_traps.failed(fn, error) from None
     return None
 
 
-class _Reference(Values):
-    """Runs statements. Each rule yields the stores that it has done."""
+class Reference(Values):
+    """Runs statements. What is left to do stands in `open`, so that a copy of it is a place to go on from."""
 
-    def __init__(self, fn: t.PrimFunc, interrupt: Interrupt) -> None:
+    def __init__(
+        self, fn: t.PrimFunc, variables: Sequence[p.PrimVar], values: Sequence[Value], interrupt: Interrupt
+    ) -> None:
         super().__init__(fn)
         self.interrupt = interrupt
+        self.open: list[Open] = [(fn.body, None)]  # the innermost last
+        for param, value in zip((*fn.params, *variables), values, strict=True):
+            self._bind(param, value)
 
-    def bind(self, param: Buffer | p.PrimVar, value: Value) -> None:
+    def _bind(self, param: Buffer | p.PrimVar, value: Value) -> None:
         """Give a parameter its argument."""
         if isinstance(param, Buffer):
             self.arrays[param] = value
@@ -73,73 +76,84 @@ class _Reference(Values):
         else:
             self.numbers[param] = self._element(param.dtype, value)
 
-    def statement(self, node: t.Stmt) -> Stores:
-        """Run one statement."""
-        rule = _STATEMENTS.get(type(node))
-        if rule is None:
-            raise self.refuse(f"the statement {type(node).__name__}", node)
-        if type(node) not in (t.SeqStmt, t.AttrStmt):
-            self.statement_now = node
-        return rule(self, node)
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Raises a Failure where the program stops, and keeps numpy quiet. To be put around `advance`."""
+        try:
+            with np.errstate(all="ignore"):
+                yield
+        except Stopped as stop:
+            raise tir_traps.stopped(self.fn, stop.site, stop.value, stop.bound, stop.loops) from None
+        except (AssertionError, BufferError, MemoryError) as error:
+            raise tir_traps.failed(self.fn, error) from None
 
-    def _seq(self, node: t.SeqStmt) -> Stores:
-        for statement in node.stmts:
-            yield from self.statement(statement)
+    def advance(self) -> t.Stmt | None:
+        """Run to the end of the next store, or of the next call of a packed function; None at the end.
 
-    def _for(self, node: t.For) -> Stores:
-        if node.kind == "thread_binding":
-            raise self.refuse("a loop over GPU threads", node)
-        chain, block = reduction_nest(node)
-        if block is not None and block.init is not None and self._has_no_terms(chain, block):
-            yield from self._initialize(chain, block, block.init)
+        Raises Cancelled if interrupted, and Returned at a return.
+        """
+        opened = self.open
+        while opened:
+            node, left = opened.pop()
+            rule = _STATEMENTS.get(type(node))
+            if rule is None:
+                raise self.refuse(f"the statement {type(node).__name__}", node)
+            if left is None and type(node) not in (t.SeqStmt, t.AttrStmt):
+                self.statement_now = node
+            if rule(self, node, left):
+                return node
+        return None
+
+    def _seq(self, node: t.SeqStmt, left: Value) -> None:
+        number = left or 0
+        if number + 1 < len(node.stmts):
+            self.open.append((node, number + 1))
+        if node.stmts:
+            self.open.append((node.stmts[number], None))
+
+    def _for(self, node: t.For, left: Value) -> None:
+        if left is None:
+            if node.kind == "thread_binding":
+                raise self.refuse("a loop over GPU threads", node)
+            chain, block = reduction_nest(node)
+            if block is not None and block.init is not None and self._has_no_terms(chain, block):
+                self.open.append((_initialization(chain, block, block.init), None))
+                return
+            left = self._start(node)
+        value, end, step, outside = left
+        if value >= end:
+            self.loops = dict(outside)
             return
-        for _ in self._values(node):
-            yield from self.statement(node.body)
+        self.interrupt.check()
+        self.numbers[node.var] = self.loops[node.var] = value
+        self.open += [(node, (value + step, end, step, outside)), (node.body, None)]
 
-    def _values(self, node: t.For) -> Iterator[int]:
-        """The values of a loop variable, which is bound to each."""
+    def _start(self, node: t.For) -> tuple[int, int, int, dict[p.PrimVar, int]]:
+        """The first value of a loop, its end, its step, and the values of the loops around it."""
         dtype = node.var.dtype
         start = wrap(self.of(node.start), dtype)
         end = wrap(start + wrap(self.of(node.extent), dtype), dtype)
         step = 1 if node.step is None else wrap(self.of(node.step), dtype)
         if step < 1:
             raise self.stop("step", step)
-        outside = dict(self.loops)
-        for value in range(start, end, step):
-            self.interrupt.check()
-            self.numbers[node.var] = self.loops[node.var] = value
-            yield value
-        self.loops = outside
+        return start, end, step, dict(self.loops)
 
     def _has_no_terms(self, chain: list[t.For], block: t.SBlock) -> bool:
         """True for a reduction over an axis of length 0. Its loops never reach `init`, which compiled kernels run apart."""
         return any([self.of(loop.extent) <= 0 for loop in _split(chain, block)[1]])
 
-    def _initialize(self, chain: list[t.For], block: t.SBlock, init: t.Stmt) -> Stores:
-        loops = _split(chain, block)[0]
-        if not loops:
-            for axis, value in zip(block.iter_vars, block.iter_values, strict=True):
-                if axis.kind != "reduce":
-                    self._let_value(axis.var, value)
-            yield from self.statement(init)
-            return
-        for _ in self._values(loops[0]):
-            yield from self._initialize([loop for loop in chain if loop is not loops[0]], block, init)
+    def _while(self, node: t.While, left: Value) -> None:
+        self.interrupt.check()
+        self.statement_now = node
+        if self.of(node.condition):
+            self.open += [(node, None), (node.body, None)]
 
-    def _while(self, node: t.While) -> Stores:
-        while True:
-            self.interrupt.check()
-            self.statement_now = node
-            if not self.of(node.condition):
-                return
-            yield from self.statement(node.body)
-
-    def _if(self, node: t.IfThenElse) -> Stores:
+    def _if(self, node: t.IfThenElse, left: Value) -> None:
         case = node.then_case if self.of(node.condition) else node.else_case
         if case is not None:
-            yield from self.statement(case)
+            self.open.append((case, None))
 
-    def _block(self, node: t.SBlock) -> Stores:
+    def _block(self, node: t.SBlock, left: Value) -> None:
         for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
             self._let_value(axis.var, value)
         if node.predicate is not None and not self.of(node.predicate):
@@ -148,6 +162,7 @@ class _Reference(Values):
             raise self.refuse("T.match_buffer inside a block", node)
         for buffer in node.alloc_buffers:
             self._allocate(buffer)
+        self.open.append((node.body, None))
         if node.init is not None and all(
             [
                 self.numbers[axis.var] == wrap(self.of(axis.domain.start), axis.var.dtype)
@@ -155,13 +170,12 @@ class _Reference(Values):
                 if axis.kind == "reduce"
             ]
         ):
-            yield from self.statement(node.init)
-        yield from self.statement(node.body)
+            self.open.append((node.init, None))
 
-    def _attr(self, node: t.AttrStmt) -> Stores:
+    def _attr(self, node: t.AttrStmt, left: Value) -> None:
         if node.key == "launch_thread":
             raise self.refuse("a launched GPU thread", node)
-        yield from self.statement(node.body)
+        self.open.append((node.body, None))
 
     # -- memory ---------------------------------------------------------------------------------------------------
 
@@ -180,7 +194,7 @@ class _Reference(Values):
             raise MemoryError
         self.arrays[buffer] = np.full(shape, _poison(dtype), kind)
 
-    def _alloc(self, node: t.AllocBuffer) -> Stores:
+    def _alloc(self, node: t.AllocBuffer, left: Value) -> None:
         buffer = node.buffer
         if buffer.is_scalar:
             self.numbers[buffer] = _poison(buffer.dtype)
@@ -188,7 +202,6 @@ class _Reference(Values):
             self._allocate(buffer)
         else:
             self._view(node, buffer, buffer.data)
-        yield from ()
 
     def _view(self, node: t.AllocBuffer, buffer: Buffer, data: p.PrimExpr) -> None:
         start = tir_memory.view_start(buffer, self.pointers.get(data, data))
@@ -206,42 +219,60 @@ class _Reference(Values):
             wrap(int(number), var.dtype) if var.dtype.is_int and value.dtype.is_int else number
         )
 
-    def _let_stmt(self, node: t.LetStmt) -> Stores:
+    def _let_stmt(self, node: t.LetStmt, left: Value) -> None:
         self._let_value(node.var, node.value)
         if node.var.dtype is HANDLE:
             self.pointers[node.var] = self.pointers.get(node.value, node.value)
-        yield from ()
 
     # -- effects --------------------------------------------------------------------------------------------------
 
-    def _store(self, node: t.BufferStore) -> Stores:
+    def _store(self, node: t.BufferStore, left: Value) -> bool:
         buffer, dtype = node.buffer, node.buffer.dtype
         value = self.of(node.value)  # before the indices, as in compiled kernels
         value = wrap(int(value), dtype) if dtype.is_int else value if dtype.is_bool else scalar(dtype)(value)
         if buffer.is_scalar:
             self.numbers[buffer] = value
         else:
-            self.arrays[buffer][self.place(buffer, node.indices)] = value
-        yield node
+            self.write(self.arrays[buffer], self.place(buffer, node.indices), value)
+        return True
 
-    def _evaluate(self, node: t.Evaluate) -> Stores:
+    def write(self, array: Array, place: tuple[int, ...], value: Value) -> None:
+        """Put an element into a buffer."""
+        array[place] = value
+
+    def _evaluate(self, node: t.Evaluate, left: Value) -> bool:
         value = node.value
         if isinstance(value, p.PrimCall) and value.op == "ret":
-            raise _Return(self.of(value.args[0]))
+            raise Returned(self.of(value.args[0]))
         call = tir_packed.known_call(value)
         if call is not None:
-            from relax_explorer.core.exec import tir_sorting  # loads numba
-
             arguments = [self.arrays[part] if isinstance(part, Buffer) else self.of(part) for part in call[1]]
-            getattr(tir_sorting, call[0])(*arguments)
+            self.call(call[0], arguments)
         elif not is_idle(value):
             raise self.refuse(f"{str(value)[:60]}, evaluated for its effect,", node)
-        yield from ()
+        return call is not None
 
-    def _assert(self, node: t.AssertStmt) -> Stores:
+    def call(self, name: str, arguments: Sequence[Value]) -> None:
+        """Call a packed function, which fills buffers."""
+        from relax_explorer.core.exec import tir_sorting  # loads numba
+
+        getattr(tir_sorting, name)(*arguments)
+
+    def _assert(self, node: t.AssertStmt, left: Value) -> None:
         if not self.of(node.condition):
             raise AssertionError(node.message)
-        yield from ()
+
+
+def _initialization(chain: list[t.For], block: t.SBlock, init: t.Stmt) -> t.Stmt:
+    """The loops over the results of a reduction that has no terms, around its `init`."""
+    pairs = zip(block.iter_vars, block.iter_values, strict=True)
+    own = [(axis, value) for axis, value in pairs if axis.kind != "reduce"]
+    nest: t.Stmt = t.SBlock(
+        block.name, tuple([axis for axis, _ in own]), tuple([value for _, value in own]), init
+    )
+    for loop in reversed(_split(chain, block)[0]):
+        nest = replace(loop, body=nest)
+    return nest
 
 
 def _split(chain: list[t.For], block: t.SBlock) -> tuple[list[t.For], list[t.For]]:
@@ -259,16 +290,16 @@ def _poison(dtype: DType) -> Value:
     return limits(dtype)[0 if dtype.kind == "int" else 1] if dtype.is_int else scalar(dtype)(np.nan)
 
 
-_STATEMENTS: dict[type, Callable[[_Reference, Any], Stores]] = {
-    t.SeqStmt: _Reference._seq,
-    t.For: _Reference._for,
-    t.SBlock: _Reference._block,
-    t.AllocBuffer: _Reference._alloc,
-    t.BufferStore: _Reference._store,
-    t.Evaluate: _Reference._evaluate,
-    t.LetStmt: _Reference._let_stmt,
-    t.IfThenElse: _Reference._if,
-    t.While: _Reference._while,
-    t.AttrStmt: _Reference._attr,
-    t.AssertStmt: _Reference._assert,
+_STATEMENTS: dict[type, Callable[[Reference, Any, Value], bool | None]] = {
+    t.SeqStmt: Reference._seq,
+    t.For: Reference._for,
+    t.SBlock: Reference._block,
+    t.AllocBuffer: Reference._alloc,
+    t.BufferStore: Reference._store,
+    t.Evaluate: Reference._evaluate,
+    t.LetStmt: Reference._let_stmt,
+    t.IfThenElse: Reference._if,
+    t.While: Reference._while,
+    t.AttrStmt: Reference._attr,
+    t.AssertStmt: Reference._assert,
 }
