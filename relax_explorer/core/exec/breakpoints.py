@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.condition import Condition, condition
 from relax_explorer.core.exec.events import Event
+from relax_explorer.core.exec.expression import Names
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.tir.stmt import PrimFunc, Stmt
 
 Predicate = Callable[[Event, Frame], bool]
+_Place = TypeVar("_Place", int, tuple[int, int])
+Inside = tuple[int, int]
+"""A place inside a PrimFunc: the steps before its call, and the stores done."""
 
 
 @dataclass(slots=True, eq=False)
@@ -21,6 +28,7 @@ class Breakpoint:
 
     `hits` are the positions at which it hit, among the first `seen` positions of the log. A disabled breakpoint counts hits but
     does not stop. Hits with a number in `ignored` don't stop either. A temporary breakpoint is deleted when it stops.
+    One with `stores` stops inside `prim_func`, after these statements.
     """
 
     text: str
@@ -37,6 +45,10 @@ class Breakpoint:
     place: str = ""  # the place as a command takes it; empty for a condition alone
     bindings: frozenset[e.Binding] = frozenset()
     problem: Failure | None = None  # the condition could not be evaluated at the last hit
+    prim_func: PrimFunc | None = None
+    stores: frozenset[Stmt] = frozenset()
+    hits_inside: list[Inside] = field(default_factory=list)
+    is_looked: bool = False  # True if the stores done in an open PrimFunc were looked at
 
     def look(self, position: int, event: Event, frame: Frame) -> None:
         """Note a hit at `position`, if this is the first visit of it. Earlier positions must have been visited."""
@@ -52,20 +64,51 @@ class Breakpoint:
         if is_hit:
             self.hits.append(position)
 
+    def look_inside(self, place: Inside, stored: Stmt | None, names: Names, value: Value) -> None:
+        """Note a hit after the statement `stored` of a PrimFunc, which wrote `value`."""
+        if stored not in self.stores:
+            return
+        try:
+            is_hit = self.condition is None or self.condition.holds(names, value)
+        except Failure as failure:
+            self.problem, is_hit = failure, True
+        if is_hit and not self._is_among(self.hits_inside, place):
+            insort(self.hits_inside, place)
+
     def forget(self) -> None:
         """Forget all hits, because the condition is another one now."""
         self.hits.clear()
+        self.hits_inside.clear()
+        self.is_looked = False
         self.seen, self.problem = 0, None
 
-    def count(self, position: int) -> int:
-        """The number of hits up to `position`."""
-        return bisect_right(self.hits, position)
+    def count(self, position: int, stores: int = 0) -> int:
+        """The number of hits up to `position`, and inside the PrimFunc called there, up to a number of stores."""
+        return bisect_right(self.hits, position) + bisect_right(self.hits_inside, (position, stores))
 
-    def stops(self, position: int) -> bool:
-        """True if a move must stop at `position`."""
-        number = bisect_left(self.hits, position)
-        is_hit = number < len(self.hits) and self.hits[number] == position
-        return is_hit and self.is_enabled and number + 1 not in self.ignored
+    def stops(self, position: int, stores: int = 0) -> bool:
+        """True if a move must stop at `position`, or after a number of stores of the PrimFunc called there."""
+        is_hit = (
+            self._is_among(self.hits_inside, (position, stores))
+            if stores
+            else self._is_among(self.hits, position)
+        )
+        return is_hit and self.is_enabled and self.count(position, stores) not in self.ignored
+
+    def last_stop_inside(self, position: int, end: int) -> int:
+        """The last number of stores before `end` at which a move must stop; 0 if there is none."""
+        for number in range(bisect_left(self.hits_inside, (position, end)) - 1, -1, -1):
+            steps, stores = self.hits_inside[number]
+            if steps != position:
+                return 0
+            if self.stops(position, stores):
+                return stores
+        return 0
+
+    @staticmethod
+    def _is_among(places: Sequence[_Place], place: _Place) -> bool:
+        number = bisect_left(places, place)
+        return number < len(places) and places[number] == place
 
 
 def on_variable(name: str) -> Breakpoint:
@@ -105,6 +148,17 @@ def on_bindings(text: str, bindings: Collection[e.Binding], functions: Collectio
         ),
         reads_frame=False,
         bindings=wanted,
+    )
+
+
+def on_stores(text: str, prim_func: PrimFunc, stores: Collection[Stmt]) -> Breakpoint:
+    """Stop inside a PrimFunc, after one of these statements."""
+    return Breakpoint(
+        text,
+        lambda event, frame: False,
+        reads_frame=False,
+        prim_func=prim_func,
+        stores=frozenset(stores),
     )
 
 

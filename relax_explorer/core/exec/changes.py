@@ -9,7 +9,7 @@ import numpy as np
 
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Change
-from relax_explorer.core.exec.expression import Expression, NoValue
+from relax_explorer.core.exec.expression import Expression, Names, NoValue
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Value
 
@@ -28,7 +28,7 @@ def fingerprint(value: Value) -> Fingerprint:
     return ("object", id(value))
 
 
-def fingerprint_of(expression: Expression, frame: Frame, result: Value = None) -> Fingerprint:
+def fingerprint_of(expression: Expression, frame: Names, result: Value = None) -> Fingerprint:
     """The fingerprint of an expression's value. Raises Failure if an operation does not apply."""
     try:
         return fingerprint(expression.value(frame, result))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_explorer.core.exec.events import Event
-from relax_explorer.core.exec.expression import Expression, NoValue, expression
+from relax_explorer.core.exec.expression import Expression, Names, NoValue, expression
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Value
 
@@ -26,7 +26,7 @@ class Condition:
         """The variables that it reads."""
         return self.expression.names
 
-    def holds(self, frame: Frame, value: Value = None) -> bool:
+    def holds(self, frame: Names, value: Value = None) -> bool:
         """True if the condition holds in `frame`, after a step that bound `value`. Raises Failure for a tensor as a number."""
         try:
             return bool(self.expression.number(frame, value))

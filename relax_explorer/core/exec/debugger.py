@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.breakpoints import Breakpoint
@@ -16,6 +17,10 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.stmt import PrimFunc
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.kernel_walk import KernelWalk  # loads the compiler of kernels
 
 
 class Debugger:
@@ -51,6 +56,7 @@ class Debugger:
         )
         self.budget = None if budget is None else Budget(self.machine, budget)
         self.breakpoints: list[Breakpoint] = []
+        self.inside: KernelWalk | None = None  # through the PrimFunc that the next step calls
         self._start = self.event = Event("start", function, 1)
         self._first = self.machine.frame
 
@@ -106,7 +112,14 @@ class Debugger:
     @property
     def stops(self) -> list[Breakpoint]:
         """The breakpoints that stop a move here."""
-        return [item for item in self.breakpoints if item.stops(self.machine.position)]
+        stores = 0 if self.inside is None else self.inside.number
+        if self.inside is not None and not stores:
+            return []
+        return [item for item in self.breakpoints if item.stops(self.machine.position, stores)]
+
+    def hits_of(self, item: Breakpoint) -> int:
+        """The number of hits of a breakpoint up to here."""
+        return item.count(self.machine.position, 0 if self.inside is None else self.inside.number)
 
     def add(self, breakpoint: Breakpoint) -> Breakpoint:
         """Add a breakpoint with a new number, and find its hits in the steps so far."""
@@ -118,6 +131,7 @@ class Debugger:
     def look_back(self) -> None:
         """Find the hits of new breakpoints in the steps so far. Takes linear time, and evaluates no binding again."""
         position, log = self.machine.position, self.machine.log
+        inside = self.inside
         for item in self.breakpoints:
             if item.condition is None and not item.reads_frame:
                 for number in range(item.seen, position + 1):
@@ -127,6 +141,14 @@ class Debugger:
             self.goto(first)
             self._look()
             self.goto(position)
+            self.inside = inside
+        if inside is not None and any(item.stores and not item.is_looked for item in self.breakpoints):
+            number = inside.number
+            inside.goto(0)
+            while inside.number < number and inside.step():
+                self._look_inside(inside)
+        for item in self.breakpoints:
+            item.is_looked = True
 
     def _look(self) -> None:
         position, event, frame = self.machine.position, self.event, self.frame
@@ -138,6 +160,7 @@ class Debugger:
 
     def step(self) -> Event:
         """One step: evaluate the next binding, or enter the function it calls."""
+        self.inside = None
         if self.machine.done:
             return self.event
         self.event = self.machine.step()
@@ -164,15 +187,22 @@ class Debugger:
     def forward(self, is_reached: Callable[[], bool]) -> Event:
         """Run until `is_reached()`, a breakpoint stops, or the program ends."""
         self.look_back()
-        event = self.step()
-        while not self.done and not is_reached() and not (self.breakpoints and self.stops):
+        while True:
+            if self.inside is None and self._is_watched():
+                self.enter()
+            if self.inside is not None and self._forward_inside(lambda: False):
+                return self.event
             event = self.step()
-        return event
+            if self.done or is_reached() or (self.breakpoints and self.stops):
+                return event
 
     # -- back -----------------------------------------------------------------------------------------------------
 
     def back(self) -> Event:
-        """Undo one step. At the start nothing happens."""
+        """Undo one step. At the start nothing happens. Inside a PrimFunc, go back to its call."""
+        if self.inside is not None:
+            self.inside = None
+            return self.event
         undone = self.machine.undo()
         log, position = self.machine.log, self.machine.position
         if undone is not None:
@@ -196,11 +226,80 @@ class Debugger:
     def backward(self, is_reached: Callable[[], bool]) -> Event:
         """Go back until `is_reached()`, a breakpoint stops, or the start."""
         self.look_back()
-        event = self.back()
-        while self.position and not is_reached() and not (self.breakpoints and self.stops):
-            self.interrupt.check()
+        if self.inside is not None and self._back_inside():
+            return self.event
+        while True:
+            was_inside, before = self.inside is not None, self.position
             event = self.back()
-        return event
+            if not was_inside and self.position < before and self._is_watched():
+                self._to_end(self.enter())
+                if self._back_inside():
+                    return event
+                self.inside = None
+            if not self.position or is_reached() or (self.breakpoints and self.stops):
+                return event
+            self.interrupt.check()
+
+    # -- inside PrimFuncs -----------------------------------------------------------------------------------------
+
+    @property
+    def next_kernel(self) -> PrimFunc | None:
+        """The PrimFunc that the next step calls; None if it calls none."""
+        from relax_explorer.core.exec.kernel_entry import next_kernel  # loads the compiler of kernels
+
+        return next_kernel(self.machine)
+
+    def enter(self) -> KernelWalk:
+        """Go to before the first store of the PrimFunc that the next step calls. Raises Failure if it can't be called."""
+        from relax_explorer.core.exec.kernel_entry import entered
+
+        fn = self.next_kernel
+        name = next((name for name, item in self.module.functions.items() if item is fn), "the PrimFunc")
+        self.inside = entered(self.machine, name)
+        self.inside.made_by = self.next_binding
+        return self.inside
+
+    def forward_inside(self, is_reached: Callable[[], bool]) -> None:
+        """Run until `is_reached()` or a breakpoint stops. At the end of the PrimFunc, its call is done."""
+        if not self._forward_inside(is_reached):
+            self.step()
+
+    def _forward_inside(self, is_reached: Callable[[], bool]) -> bool:
+        """Run until `is_reached()` or a breakpoint stops; False at the end of the PrimFunc."""
+        walk = self.inside
+        assert walk is not None  # the caller entered one
+        while walk.step():
+            self.interrupt.check()
+            self._look_inside(walk)
+            if is_reached() or self.stops:
+                return True
+        return False
+
+    def _look_inside(self, walk: KernelWalk) -> None:
+        for item in self.breakpoints:
+            if item.stores:
+                item.look_inside((self.position, walk.number), walk.stored, walk, walk.element)
+
+    def _is_watched(self) -> bool:
+        """True if a breakpoint may stop inside the PrimFunc that the next step calls."""
+        watched = {item.prim_func for item in self.breakpoints if item.stores and item.is_enabled}
+        return bool(watched) and self.next_kernel in watched
+
+    def _to_end(self, walk: KernelWalk) -> None:
+        """Go to the end of the PrimFunc, and note the hits of breakpoints on the way."""
+        while walk.step():
+            self.interrupt.check()
+            self._look_inside(walk)
+
+    def _back_inside(self) -> bool:
+        """Go back to the last stop of a breakpoint inside the PrimFunc; False if there is none."""
+        walk, position = self.inside, self.position
+        assert walk is not None  # the caller entered one
+        end = walk.number + 1 if walk.is_done else walk.number
+        found = max([item.last_stop_inside(position, end) for item in self.breakpoints], default=0)
+        if found:
+            walk.goto(found)
+        return found > 0
 
     def goto(self, position: int) -> Event:
         """Go to the position after `position` steps, forward or back."""

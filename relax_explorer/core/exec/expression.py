@@ -24,7 +24,6 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.values import Shape, Value, describe
 
 LONGEST = 1_000  # characters of an expression
@@ -77,7 +76,7 @@ class Expression:
             except (OverflowError, FloatingPointError):
                 raise NoValue(f"{self.text} is too large") from None
 
-    def number(self, frame: Frame, result: Value = None) -> Any:
+    def number(self, frame: Names, result: Value = None) -> Any:
         """The value as one number. Raises NoValue, or Failure if it is none."""
         return one_number(self.value(frame, result), self.text)
 

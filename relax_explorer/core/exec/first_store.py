@@ -110,7 +110,7 @@ class _Watched(Translation):
 
     def _checked(self, node: t.BufferStore, depth: int) -> None:
         number = len(self.stores)
-        loads = tuple([load for load in _loads(node.value) if load.buffer.dtype.is_float][:_MOST])
+        loads = tuple([load for load in always_read(node.value) if load.buffer.dtype.is_float][:_MOST])
         texts = [self.expr(load) for load in loads]
         indices = [self.expr(index) for index in node.indices]
         self.line(depth, f"s{number} = {self.expr(node.value)}")
@@ -130,7 +130,7 @@ class _Watched(Translation):
         self.line(depth, f"{self.place(node.buffer, node.indices)} = s{number}")
 
 
-def _loads(value: p.PrimExpr) -> list[BufferLoad]:
+def always_read(value: p.PrimExpr) -> list[BufferLoad]:
     """The elements that an expression always reads: not those under a condition."""
     found: dict[BufferLoad, None] = {}
     stack = [value]

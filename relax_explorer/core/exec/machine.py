@@ -218,6 +218,16 @@ class Machine:
         self.position += 1
         return event
 
+    def attempt(self) -> None:
+        """Begin the next step, which raises a Failure before its end. Nothing is recorded, and all is as before."""
+        frame, before = self.frames[-1], self.change
+        change = self.change = Change(_NOTHING, frame, frame.pc, frame.pc)
+        try:
+            self._advance()
+        finally:
+            self._take_back(change)
+            self.change = before
+
     def _take_back(self, change: Change) -> None:
         """Restore program counter, registers and memory."""
         change.frame.pc = change.before

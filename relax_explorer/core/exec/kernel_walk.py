@@ -1,0 +1,344 @@
+"""Walks through one call of a PrimFunc store by store, forward and back, on copies of its arguments.
+
+After every 256 stores, a mark notes what is left to do, and the elements that these stores overwrote. Going back takes the marks
+behind the wanted store away, newest first, and runs the stores from the last mark on again. When the overwritten elements need
+more memory than `MOST`, the oldest are forgotten; going back beyond them starts again at the first store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import EllipsisType
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.first_store import always_read
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.tir_numba import Variables
+from relax_explorer.core.exec.tir_reference import Array, Open, Reference, Returned
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.scopes import scopes
+
+EVERY = 256  # stores between two marks
+MOST = 64 << 20  # bytes of overwritten elements, and of marks
+_MARK = 2_000  # bytes of a mark, about
+_PLACE = 8  # bytes of an index
+
+_ELEMENT = 300  # bytes of an overwritten element that is kept by itself, about
+
+Index = tuple[int, ...] | EllipsisType | int
+Stored = tuple[Array, tuple[int, ...], Value]
+Element = tuple[Array, tuple[int, ...] | EllipsisType, Value]
+
+
+@dataclass(slots=True)
+class _State:
+    """What a reference run needs to go on from a store, apart from the elements of buffers."""
+
+    open: list[Open]
+    numbers: dict[Buffer | p.PrimVar, Value]
+    loops: dict[p.PrimVar, int]
+    arrays: dict[Buffer, Array]
+    pointers: dict[p.PrimExpr, p.PrimExpr]
+    statement: t.Stmt | None
+
+
+@dataclass(slots=True)
+class _Mark:
+    """The state after `number` stores, and what the stores behind it overwrote, in their order and each element once."""
+
+    number: int
+    state: _State
+    stored: t.Stmt | None
+    last: Stored | None
+    elements: dict[tuple[int, Index], Element] = field(default_factory=dict)
+    packed: list[tuple[Array, tuple[Array, ...], Array]] = field(default_factory=list)
+    bytes: int = _MARK
+
+    def pack(self, is_shared: bool) -> None:
+        """Keep the elements in arrays, which need less memory. The order stays if buffers share memory."""
+        if is_shared:
+            self.bytes += _ELEMENT * len(self.elements)
+            return
+        by_array: dict[int, list[Element]] = {}
+        for element in self.elements.values():
+            by_array.setdefault(id(element[0]), []).append(element)
+        for elements in by_array.values():
+            array = elements[0][0]
+            places = tuple([np.array(axis, np.int64) for axis in zip(*[e[1] for e in elements], strict=True)])
+            old = np.array([e[2] for e in elements], array.dtype)
+            self.packed.append((array, places, old))
+            self.bytes += old.nbytes + _PLACE * len(elements) * len(places)
+        self.elements.clear()
+
+    def take_back(self) -> None:
+        """Restore the elements, and forget them."""
+        for array, place, old in reversed(self.elements.values()):
+            array[place] = old
+        for array, places, olds in self.packed:
+            array[places or ()] = olds if places else olds[0]
+        self.elements.clear()
+        self.packed.clear()
+        self.bytes = _MARK
+
+
+class _Recorded(Reference):
+    """A reference run that notes in a mark what it overwrites."""
+
+    mark: _Mark
+    last: Stored | None = None  # with the old element
+    is_shared = False  # True if buffers share memory, or a packed function fills one
+
+    def write(self, array: Array, place: tuple[int, ...], value: Value) -> None:
+        """Put an element into a buffer."""
+        self.last = (array, place, array[place])
+        self.mark.elements.setdefault((id(array), place), self.last)
+        array[place] = value
+
+    def call(self, name: str, arguments: Sequence[Value]) -> None:
+        """Call a packed function. The arrays are kept whole."""
+        self.last, self.is_shared = None, True
+        for array in arguments:
+            if isinstance(array, np.ndarray):
+                self.mark.elements[id(array), len(self.mark.elements)] = (array, ..., array.copy())
+                self.mark.bytes += array.nbytes
+        super().call(name, arguments)
+
+    def _allocate(self, buffer: Buffer) -> None:
+        super()._allocate(buffer)
+        self.mark.bytes += self.arrays[buffer].nbytes  # it is kept as long as the mark
+
+    def _view(self, node: t.AllocBuffer, buffer: Buffer, data: p.PrimExpr) -> None:
+        super()._view(node, buffer, data)
+        self.is_shared = True
+
+    def state(self) -> _State:
+        """What is left to do."""
+        return _State(
+            list(self.open),
+            dict(self.numbers),
+            dict(self.loops),
+            dict(self.arrays),
+            dict(self.pointers),
+            self.statement_now,
+        )
+
+    def restore(self, state: _State) -> None:
+        """Go on from a state."""
+        self.open, self.numbers, self.loops = list(state.open), dict(state.numbers), dict(state.loops)
+        self.arrays, self.pointers = dict(state.arrays), dict(state.pointers)
+        self.statement_now = state.statement
+
+
+class KernelWalk:
+    """One call of a PrimFunc. `number` stores are done, the last of them by the statement `stored`."""
+
+    def __init__(self, fn: t.PrimFunc, name: str, args: Sequence[Value], interrupt: Interrupt) -> None:
+        """`args` are what the compiled text takes (`Kernel.passed`). They stay as they are."""
+        self.fn, self.name, self.interrupt = fn, name, interrupt
+        self.given = args
+        self.number = 0
+        self.is_done = False
+        self.stored: t.Stmt | None = None
+        self.scopes = scopes(fn)
+        self.made_by: e.Binding | None = None  # the binding of the call
+        self._begin()
+
+    def _begin(self) -> None:
+        """Go to before the first store."""
+        variables = Variables.of(self.fn).shapes
+        values, is_shared = copies(self.given)
+        self.machine = _Recorded(self.fn, variables, values, self.interrupt)
+        self.machine.is_shared = is_shared
+        self.number, self.is_done, self.stored = 0, False, None
+        self.marks = [_Mark(0, self.machine.state(), None, None)]
+        self.machine.mark = self.marks[0]
+        self.bytes = 0  # of the marks before the newest
+
+    # -- moves ----------------------------------------------------------------------------------------------------
+
+    def step(self) -> bool:
+        """Do one store; False at the end of the PrimFunc. Raises Failure where it stops or is cancelled, and stays before that."""
+        if self.is_done:
+            return False
+        if self.number - self.marks[-1].number >= EVERY:
+            self._mark()
+        try:
+            with self.machine.explained():
+                stored = self.machine.advance()
+        except Returned:
+            stored = None
+        except Failure:
+            self._back_to_mark(self.number)
+            raise
+        if stored is None:
+            self.is_done = True
+            return False
+        self.number, self.stored = self.number + 1, stored
+        return True
+
+    def _mark(self) -> None:
+        newest = self.marks[-1]
+        newest.pack(self.machine.is_shared)
+        self.bytes += newest.bytes
+        while self.bytes > MOST and len(self.marks) > 1:
+            self.bytes -= self.marks.pop(0).bytes
+        self.marks.append(_Mark(self.number, self.machine.state(), self.stored, self.machine.last))
+        self.machine.mark = self.marks[-1]
+
+    def goto(self, number: int) -> None:
+        """Go to after `number` stores, or to the end. Raises Failure."""
+        if number < self.number or (number == self.number and self.is_done):
+            if number < self.marks[0].number:
+                self._begin()
+            else:
+                self._back_to_mark(number)
+        while self.number < number and self.step():
+            self.interrupt.check()
+
+    def _back_to_mark(self, number: int) -> None:
+        """Go back to the last mark up to `number`, and from there to `number`; this can't be cancelled."""
+        while self.marks[-1].number > number:
+            self.marks.pop().take_back()
+            self.bytes -= self.marks[-1].bytes
+        mark = self.marks[-1]
+        mark.take_back()
+        self.machine.restore(mark.state)
+        self.machine.mark = mark
+        self.number, self.stored, self.machine.last = mark.number, mark.stored, mark.last
+        self.is_done = False
+        self.machine.interrupt = Interrupt()
+        with self.machine.explained():
+            while self.number < number:
+                self.stored = self.machine.advance()
+                self.number += 1
+        self.machine.interrupt = self.interrupt
+
+    def back_until(self, is_wanted: Callable[[], bool], prime: Callable[[], object] = lambda: None) -> bool:
+        """Go back to the last store before this one at which `is_wanted()`; False at the start if there is none.
+
+        `is_wanted` is asked in stretches, each in the order of the run, after `prime` was called before the stretch.
+        """
+        last = self.number if self.is_done else self.number - 1
+        while last > 0:
+            first = max([mark.number for mark in self.marks if mark.number < last], default=0)
+            self.goto(first)
+            prime()
+            found = None
+            while self.number < last and self.step():
+                self.interrupt.check()
+                found = self.number if is_wanted() else found
+            if found is not None:
+                self.goto(found)
+                return True
+            last = first
+        self.goto(0)
+        return False
+
+    # -- what is seen ---------------------------------------------------------------------------------------------
+
+    @property
+    def scope(self) -> tuple[Buffer | p.PrimVar, ...]:
+        """The variables and buffers around the last store, outermost first."""
+        return self.scopes[self.stored]
+
+    def find(self, name: str) -> Value:
+        """The value of the variable, or the contents of the buffer, called `name`; None if there is none around the last store."""
+        for item in reversed(self.scope):
+            if item.name == name:
+                return self.value_of(item)
+        return None
+
+    def value_of(self, item: Buffer | p.PrimVar) -> Value:
+        """The value of a variable or the contents of a buffer; None if it has none yet."""
+        found = self.machine.arrays.get(item) if isinstance(item, Buffer) else None
+        return self.machine.numbers.get(item) if found is None else found
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """All variables and buffers around the last store that have a value, by name, outermost first."""
+        found = [(item.name, self.value_of(item)) for item in self.scope]
+        return {name: value for name, value in found if value is not None}
+
+    @property
+    def shape_vars(self) -> dict[str, int]:
+        """The integer parameters and the lengths of buffers, by name."""
+        own = [item for item in self.scopes[None] if isinstance(item, p.PrimVar) and item.dtype.is_int]
+        return {item.name: self.machine.numbers[item] for item in own if item in self.machine.numbers}
+
+    @property
+    def loops(self) -> dict[str, int]:
+        """The variables of loops and block axes around the last store, outermost first."""
+        params = {*self.fn.params, *self.scopes[None]}
+        own = [item for item in self.scope if isinstance(item, p.PrimVar) and item not in params]
+        found = [(item.name, self.machine.numbers.get(item)) for item in own if item.dtype.is_int]
+        return {name: value for name, value in found if value is not None}
+
+    @property
+    def place(self) -> tuple[int, ...] | None:
+        """The indices of the element that the last store wrote; None for a scalar."""
+        is_element = isinstance(self.stored, t.BufferStore) and not self.stored.buffer.is_scalar
+        last = self.machine.last
+        return last[1] if is_element and last is not None else None
+
+    @property
+    def element(self) -> Value:
+        """The element that the last store wrote; None for a call of a packed function."""
+        if not isinstance(self.stored, t.BufferStore):
+            return None
+        if self.stored.buffer.is_scalar:
+            return self.machine.numbers[self.stored.buffer]
+        last = self.machine.last
+        return None if last is None else last[0][last[1]]
+
+    def operands(self, most: int = 8) -> list[tuple[BufferLoad, tuple[int, ...], Value]]:
+        """The elements that the last store read, as they were before it."""
+        last, stored = self.machine.last, self.stored
+        if not isinstance(stored, t.BufferStore) or stored.buffer.is_scalar or last is None:
+            return []
+        array, index, old = last
+        new, array[index] = array[index], old
+        loads = [load for load in always_read(stored.value) if not load.buffer.is_scalar][:most]
+        places = [self.machine.place(load.buffer, load.indices) for load in loads]
+        found = [
+            (load, place, self.machine.arrays[load.buffer][place])
+            for load, place in zip(loads, places, strict=True)
+        ]
+        array[index] = new
+        return found
+
+
+def copies(values: Sequence[Value]) -> tuple[list[Value], bool]:
+    """Copies of arrays, and True if some share memory. Their copies share it, too."""
+    found, groups = list(values), _groups(values)
+    for numbers, first, size in groups:
+        memory = np.zeros(size, np.uint8)
+        for number in numbers:
+            value = values[number]
+            start = value.__array_interface__["data"][0] - first
+            found[number] = np.ndarray(value.shape, value.dtype, memory.data, start, value.strides)
+            found[number][...] = value
+    return found, any(len(numbers) > 1 for numbers, _, _ in groups)
+
+
+def _groups(values: Sequence[Value]) -> list[tuple[list[int], int, int]]:
+    """The numbers of the arrays that lie in one piece of memory, with its address and its bytes."""
+    arrays = [(byte_bounds(value), n) for n, value in enumerate(values) if isinstance(value, np.ndarray)]
+    groups: list[tuple[list[int], int, int]] = []
+    end = -1
+    for (start, stop), number in sorted(arrays):
+        if groups and start < end:
+            numbers, first, _ = groups.pop()
+            groups.append(([*numbers, number], first, max(end, stop) - first))
+        else:
+            groups.append(([number], start, stop - start))
+        end = max(end, stop)
+    return groups

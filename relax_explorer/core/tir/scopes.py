@@ -1,0 +1,52 @@
+"""The variables and buffers that the statements of a PrimFunc see."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+
+Names = tuple[Buffer | p.PrimVar, ...]
+"""Outermost first."""
+
+
+def scopes(fn: t.PrimFunc) -> dict[t.Stmt | None, Names]:
+    """The variables and buffers around each store and each call, outermost first; those of the whole PrimFunc for None."""
+    dims = [dim for param in fn.params if isinstance(param, Buffer) for dim in param.shape]
+    outer = tuple(dict.fromkeys([*fn.params, *[dim for dim in dims if isinstance(dim, p.PrimVar)]]))
+    found: dict[t.Stmt | None, Names] = {None: outer}
+    stack: list[tuple[t.Stmt, Names]] = [(fn.body, outer)]
+    while stack:
+        node, around = stack.pop()
+        if isinstance(node, (t.BufferStore, t.Evaluate)):
+            found.setdefault(node, around)
+        elif isinstance(node, t.SeqStmt):
+            for statement in node.stmts:
+                stack.append((statement, around))
+                around += _declared(statement)
+        else:
+            inner = around + _declared(node)
+            stack += [(child, inner) for child in reversed(_bodies(node))]
+    return found
+
+
+def _declared(node: t.Stmt) -> Names:
+    """The variables and buffers that a statement declares."""
+    if isinstance(node, t.For):
+        return (node.var,)
+    if isinstance(node, t.LetStmt):
+        return (node.var,)
+    if isinstance(node, t.AllocBuffer):
+        return (node.buffer,)
+    if isinstance(node, t.SBlock):
+        return (*[axis.var for axis in node.iter_vars], *node.alloc_buffers)
+    return ()
+
+
+def _bodies(node: t.Stmt) -> list[t.Stmt]:
+    """The statements directly inside a statement."""
+    if isinstance(node, t.SBlock):
+        return [node.body] if node.init is None else [node.init, node.body]
+    if isinstance(node, t.IfThenElse):
+        return [node.then_case] if node.else_case is None else [node.then_case, node.else_case]
+    return [node.body] if isinstance(node, (t.For, t.While, t.AttrStmt)) else []
