@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.events import Event
-from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.shape_panel import ShapePanel
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_commands import DebugCommand
-from relax_explorer.core.session.debug_session import Answer, Place, Watch
+from relax_explorer.core.session.debug_session import Answer, Inside, Place, Watch
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.shape_text import shape_data, shape_lines
 from relax_explorer.viz.short import short_info, short_value
@@ -25,10 +26,21 @@ WIDTH = 80
 SHOWN_WHOLE = 1_000  # elements of an array in JSON
 
 
-def answer_lines(answer: Answer) -> list[str]:
-    """An answer as lines of visible text."""
+def answer_lines(answer: Answer, width: int = WIDTH) -> list[str]:
+    """An answer as lines of visible text. Lines of the program are cut at `width` columns, loop variables wrapped."""
     problems = [line for item in answer.problems for line in render(item).split("\n")]
-    return [visible(line, 600) for line in _LINES[answer.kind](answer.data)] + problems
+    shown = [visible(line, 600) for line in _LINES[answer.kind](answer.data)]
+    return [part for line in shown for part in _fitted(answer.kind, line, width)] + problems
+
+
+def _fitted(kind: str, line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    if kind in ("list", "frames", "frame") or line.startswith(("  next ", "  done ")):
+        return [f"{line[: max(width - 1, 1)]}…"]
+    if line.startswith(("  where ", "  from ")):
+        return wrap(line, max(width, 20), subsequent_indent="    ", break_long_words=False)
+    return [line]
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:
@@ -106,11 +118,35 @@ def _called(binding: e.Binding) -> str:
 
 def _stop(data: dict[str, Any]) -> Iterable[str]:
     yield from stop_remarks(data)
-    yield f"{_REASONS.get(data['reason'], '')}step {data['position']}, {event_text(data['event'], data['frame'], data['value'])}"
-    if data["event"].kind != "done":
-        yield f"  next {place_text(data['next'], data['frame'])}"
+    head = f"{_REASONS.get(data['reason'], '')}step {data['position']}, "
+    if data["inside"] is not None:
+        yield from _inside(head, data["inside"])
+    else:
+        yield head + event_text(data["event"], data["frame"], data["value"])
+        if data["event"].kind != "done":
+            yield f"  next {place_text(data['next'], data['frame'])}"
     yield from _change(data)
     yield from _watch_lines(data["watches"])
+
+
+def _inside(head: str, at: Inside) -> Iterable[str]:
+    """A stop inside a PrimFunc: the last store, the loops around it, what it read, and its line."""
+    yield head + inside_text(at)
+    if at.loops:
+        yield f"  where {', '.join([f'{name} = {value}' for name, value in at.loops.items()])}"
+    if at.operands:
+        yield f"  from {', '.join([f'{name} = {value_text(value)}' for name, value in at.operands])}"
+    if at.stores:
+        yield f"  done {at.line}: {at.text}" if at.line else f"  done {at.text}"
+
+
+def inside_text(at: Inside) -> str:
+    """`store 5 of f: B[0, 1] = 3`."""
+    if not at.stores:
+        return f"in {at.function}, before its first store"
+    return f"store {at.stores} of {at.function}" + (
+        f": {at.written} = {value_text(at.value)}" if at.written else ""
+    )
 
 
 _REASONS = {
@@ -248,12 +284,14 @@ def _frames(data: dict[str, Any]) -> Iterable[str]:
             yield f"  … {len(frames) - 22} more"
 
 
-def _frame_text(level: int, frame: Frame, place: Place | None, is_selected: bool) -> str:
+def _frame_text(level: int, frame: Activation, place: Place | Inside | None, is_selected: bool) -> str:
     return f"{'>' if is_selected else ' '} {level} {frame.name}, {place_text(place, frame)}"
 
 
-def place_text(place: Place | None, frame: Frame) -> str:
+def place_text(place: Place | Inside | None, frame: Activation) -> str:
     """`12: y = R.add(x, x)`, with the text as written if there is one."""
+    if isinstance(place, Inside):
+        return inside_text(place)
     if place is None:
         return f"return from {frame.name}"
     return f"{place.line}: {place.text}" if place.line else binding_text(place.binding)
@@ -337,10 +375,10 @@ _LINES: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
 
 def _plain(value: object) -> object:
     """Names, numbers and texts for JSON. Values are described by shape, dtype and elements."""
-    rule = _PLAIN.get(type(value))
+    rule = _PLAIN.get(Frame if isinstance(value, Activation) else type(value))
     if rule is not None:
         return rule(value)
-    if type(value) is tuple and value and type(value[0]) in _ROWS:
+    if type(value) is tuple and value and isinstance(value[0], (Breakpoint, Watch, Activation)):
         return _row(value)
     if isinstance(value, (list, tuple)) and not isinstance(value, Shape):
         return [_plain(item) for item in value]
@@ -349,13 +387,18 @@ def _plain(value: object) -> object:
     return _plain_value(value)
 
 
-_ROWS: dict[type, tuple[str, ...]] = {Breakpoint: ("hits",), Watch: ("value", "missing"), Frame: ("next",)}
-
-
 def _row(values: tuple[Any, ...]) -> dict[str, object]:
     """A breakpoint, watch or frame with what belongs to it."""
-    rest = zip(_ROWS[type(values[0])], map(_plain, values[1:]), strict=True)
-    return dict(_PLAIN[type(values[0])](values[0]), **dict(rest))
+    first, *rest = values
+    names = (
+        ("hits",)
+        if isinstance(first, Breakpoint)
+        else ("value", "missing")
+        if isinstance(first, Watch)
+        else ("next",)
+    )
+    own = _PLAIN[Frame if isinstance(first, Activation) else type(first)](first)
+    return dict(own, **dict(zip(names, map(_plain, rest), strict=True)))
 
 
 def _plain_value(value: Value) -> object:
@@ -376,6 +419,15 @@ _PLAIN: dict[type, Callable[..., Any]] = {
     Event: lambda event: {"kind": event.kind, "function": event.function, "binding": _plain(event.binding)},
     Frame: lambda frame: {"function": frame.name, "dims": frame.shape_vars},
     Place: lambda place: {"binding": _plain(place.binding), "line": place.line},
+    Inside: lambda place: {
+        "function": place.function,
+        "stores": place.stores,
+        "line": place.line,
+        "loops": place.loops,
+        "written": place.written,
+        "value": _plain(place.value),
+        "operands": {name: _plain(value) for name, value in place.operands},
+    },
     Breakpoint: lambda point: {
         "number": point.number,
         "place": point.text,

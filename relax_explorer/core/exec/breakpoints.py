@@ -18,7 +18,7 @@ from relax_explorer.core.tir.stmt import PrimFunc, Stmt
 
 Predicate = Callable[[Event, Frame], bool]
 _Place = TypeVar("_Place", int, tuple[int, int])
-Inside = tuple[int, int]
+StorePlace = tuple[int, int]
 """A place inside a PrimFunc: the steps before its call, and the stores done."""
 
 
@@ -47,7 +47,7 @@ class Breakpoint:
     problem: Failure | None = None  # the condition could not be evaluated at the last hit
     prim_func: PrimFunc | None = None
     stores: frozenset[Stmt] = frozenset()
-    hits_inside: list[Inside] = field(default_factory=list)
+    hits_inside: list[StorePlace] = field(default_factory=list)
     is_looked: bool = False  # True if the stores done in an open PrimFunc were looked at
 
     def look(self, position: int, event: Event, frame: Frame) -> None:
@@ -64,7 +64,7 @@ class Breakpoint:
         if is_hit:
             self.hits.append(position)
 
-    def look_inside(self, place: Inside, stored: Stmt | None, names: Names, value: Value) -> None:
+    def look_inside(self, place: StorePlace, stored: Stmt | None, names: Names, value: Value) -> None:
         """Note a hit after the statement `stored` of a PrimFunc, which wrote `value`."""
         if stored not in self.stores:
             return

@@ -78,6 +78,11 @@ class Debugger:
         return self.machine.position
 
     @property
+    def place(self) -> tuple[int, int]:
+        """The steps done, and inside a PrimFunc the stores done; -1 outside."""
+        return self.machine.position, -1 if self.inside is None else self.inside.number
+
+    @property
     def done(self) -> bool:
         """True if the function has returned."""
         return self.machine.done
@@ -285,6 +290,12 @@ class Debugger:
         watched = {item.prim_func for item in self.breakpoints if item.stores and item.is_enabled}
         return bool(watched) and self.next_kernel in watched
 
+    def enter_at_end(self) -> None:
+        """Go to the last store of the PrimFunc that the next step calls."""
+        walk = self.enter()
+        self._to_end(walk)
+        walk.goto(walk.number)
+
     def _to_end(self, walk: KernelWalk) -> None:
         """Go to the end of the PrimFunc, and note the hits of breakpoints on the way."""
         while walk.step():
@@ -302,7 +313,8 @@ class Debugger:
         return found > 0
 
     def goto(self, position: int) -> Event:
-        """Go to the position after `position` steps, forward or back."""
+        """Go to the position after `position` steps, forward or back, outside PrimFuncs."""
+        self.inside = None
         while self.position > max(position, 0):
             self.back()
         while self.position < position and not self.done:

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 from relax_explorer.core.exec.evicted import recalled
 from relax_explorer.core.exec.plan import Plan, plan
 from relax_explorer.core.exec.values import Lengths, Value, to_python
 from relax_explorer.core.ir import expr as e
+
+
+@runtime_checkable
+class Activation(Protocol):
+    """A frame, or a walk through a PrimFunc: it gives names their values."""
+
+    name: str
+    made_by: e.Binding | None
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """The variables with a value, by name."""
+
+    @property
+    def shape_vars(self) -> dict[str, int]:
+        """The shape variables with a value, by name."""
+
+    def find(self, name: str) -> Value:
+        """The value of a name; None if it has none."""
 
 
 class Frame:

@@ -222,12 +222,13 @@ class KernelWalk:
                 self.number += 1
         self.machine.interrupt = self.interrupt
 
-    def back_until(self, is_wanted: Callable[[], bool], prime: Callable[[], object] = lambda: None) -> bool:
-        """Go back to the last store before this one at which `is_wanted()`; False at the start if there is none.
+    def back_until(
+        self, last: int, is_wanted: Callable[[], bool], prime: Callable[[], object] = lambda: None
+    ) -> bool:
+        """Go back to the last store up to number `last` at which `is_wanted()`; False at the start if there is none.
 
         `is_wanted` is asked in stretches, each in the order of the run, after `prime` was called before the stretch.
         """
-        last = self.number if self.is_done else self.number - 1
         while last > 0:
             first = max([mark.number for mark in self.marks if mark.number < last], default=0)
             self.goto(first)

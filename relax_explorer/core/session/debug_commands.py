@@ -50,16 +50,20 @@ _BREAK = (
     "Stop at a place: y, main.y, op:matmul, fn:f, kernel:k, line:12, model.py:12, nan, inf; without one, at the next binding, or "
     "wherever a step makes the condition true."
 )
+_INTO = "Go into the PrimFunc that the next binding calls; inside it, do one store. Elsewhere it is step."
+_UNTIL = "Run to a place; without one, to the next binding of this function, or out of the innermost loop of a PrimFunc."
 _PLACE = "[PLACE] [if CONDITION]"
 DEBUG_COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand("run", "", "Go to the start, and run to the first breakpoint or the end.", motions.run, ("r",)),
-    DebugCommand("step", "[N]", "Evaluate the next binding, or enter the function it calls.", motions.step, ("s",)),
+    DebugCommand("step", "[N]", "Evaluate the next binding, or enter the function it calls; inside a PrimFunc, do one store.", motions.step, ("s",)),
     DebugCommand("reverse-step", "[N]", "Undo one step.", motions.back_step, ("rs", "S")),
+    DebugCommand("into", "[N]", _INTO, motions.into, ("si", "stepi", "in")),
+    DebugCommand("reverse-into", "[N]", "Undo one step; if it called a PrimFunc, stop there after its last store.", motions.back_into, ("rsi", "SI")),
     DebugCommand("next", "[N]", "Evaluate the next binding, and run its calls to the end.", motions.next_, ("n",)),
     DebugCommand("reverse-next", "[N]", "Undo the last binding of this function with its calls.", motions.back_next, ("rn", "N")),
     DebugCommand("finish", "", "Run until the function returns.", motions.finish, ("fin", "o")),
     DebugCommand("reverse-finish", "", "Go back to before the function was entered.", motions.back_finish, ("FIN", "O")),
-    DebugCommand("until", "[PLACE] [if CONDITION]", "Run to a place; without one, to the next binding of this function.", motions.until, ("u",)),
+    DebugCommand("until", "[PLACE] [if CONDITION]", _UNTIL, motions.until, ("u",)),
     DebugCommand("reverse-until", "[PLACE] [if CONDITION]", "Go back to a place.", motions.back_until, ("ru", "U")),
     DebugCommand("continue", "", "Run to a breakpoint or the end.", motions.continue_, ("c",)),
     DebugCommand("reverse-continue", "", "Go back to a breakpoint or the start.", motions.back_continue, ("rc", "C")),

@@ -41,9 +41,12 @@ def blame_(session: DebugSession, text: str) -> Answer:
         )
     if text:
         session.places.check_names([text])
-        if session.frame.find(text) is None:
+        if session.relax_frame.find(text) is None:
             raise refused(f"{text} has no value in this frame", "step to where it has one")
-    return Answer("blame", {"blame": blame(session.debugger, text, frame=session.frame), "name": text})
+    inside = session.debugger.inside
+    found = blame(session.debugger, text, frame=session.relax_frame)
+    session.debugger.inside = inside  # it went to other steps and back
+    return Answer("blame", {"blame": found, "name": text})
 
 
 def info(session: DebugSession, text: str) -> Answer:
@@ -81,13 +84,11 @@ def _is_check(event: Event) -> bool:
 
 def _shapes(session: DebugSession) -> Answer:
     """The shape variables of the selected frame with origins and constraints, and its checks."""
-    return Answer("shapes", {"panel": shape_panel(session.debugger, session.frame)})
+    return Answer("shapes", {"panel": shape_panel(session.debugger, session.relax_frame)})
 
 
 def _frames(session: DebugSession) -> Answer:
-    rows = [
-        (frame, session.place_of(session.binding_of(level))) for level, frame in enumerate(session.frames)
-    ]
+    rows = [(frame, session.place_of(level)) for level, frame in enumerate(session.frames)]
     return Answer("frames", {"frames": rows, "selected": session.level})
 
 
@@ -129,14 +130,15 @@ def _select(session: DebugSession, level: int) -> Answer:
         end = "innermost" if level < 0 else "outermost"
         raise refused(f"there is no frame {level}: this is the {end} end", f"the frames are 0 to {last}")
     session.level = level
-    place = session.place_of(session.binding_of(level))
+    place = session.place_of(level)
     return Answer("frame", {"level": level, "frame": session.frame, "next": place})
 
 
 def list_(session: DebugSession, text: str) -> Answer:
     """`list`."""
     shown = session.listing
-    now = shown.line_of(session.binding_of(session.level))
+    place = session.place_of(session.level)
+    now = place.line if place is not None else 0
     if text.isdigit():
         centre = count(text)
         if not 1 <= centre <= len(shown.lines):

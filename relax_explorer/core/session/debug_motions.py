@@ -9,6 +9,7 @@ from relax_explorer.core.exec.changes import back_to_change, forward_to_change
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, NoValue, expression
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.session import debug_kernels as kernels
 from relax_explorer.core.session.debug_places import refused
 from relax_explorer.core.session.debug_session import Answer, DebugSession
 
@@ -48,44 +49,55 @@ def _repeated(session: DebugSession, text: str, motion: Callable[[Debugger], obj
 
     def motions(debugger: Debugger) -> None:
         for _ in range(times):
-            before = debugger.position
+            before = debugger.place
             motion(debugger)
-            if debugger.stops or debugger.position == before:
+            if debugger.stops or debugger.place == before:
                 return
 
     return session.move(motions)
 
 
 def step(session: DebugSession, text: str) -> Answer:
-    """`step`."""
-    return _repeated(session, text, Debugger.step)
+    """`step`; `step in` is `into`."""
+    word, _, rest = text.partition(" ")
+    return into(session, rest.strip()) if word == "in" else _repeated(session, text, kernels.step)
 
 
 def back_step(session: DebugSession, text: str) -> Answer:
     """`reverse-step`."""
-    return _repeated(session, text, Debugger.back)
+    return _repeated(session, text, kernels.back)
+
+
+def into(session: DebugSession, text: str) -> Answer:
+    """`into`."""
+    return _repeated(session, text, kernels.into)
+
+
+def back_into(session: DebugSession, text: str) -> Answer:
+    """`reverse-into`."""
+    return _repeated(session, text, kernels.back_into)
 
 
 def next_(session: DebugSession, text: str) -> Answer:
     """`next`."""
-    return _repeated(session, text, Debugger.next)
+    return _repeated(session, text, kernels.next_)
 
 
 def back_next(session: DebugSession, text: str) -> Answer:
     """`reverse-next`."""
-    return _repeated(session, text, Debugger.back_next)
+    return _repeated(session, text, kernels.back_next)
 
 
 def finish(session: DebugSession, text: str) -> Answer:
     """`finish`."""
     nothing_more(text)
-    return session.move(Debugger.finish)
+    return session.move(kernels.finish)
 
 
 def back_finish(session: DebugSession, text: str) -> Answer:
     """`reverse-finish`."""
     nothing_more(text)
-    return session.move(Debugger.back_finish)
+    return session.move(kernels.back_finish)
 
 
 def continue_(session: DebugSession, text: str) -> Answer:
@@ -102,12 +114,12 @@ def back_continue(session: DebugSession, text: str) -> Answer:
 
 def until(session: DebugSession, text: str) -> Answer:
     """`until`."""
-    return to(session, session.places.breakpoint(text)) if text else session.move(Debugger.next)
+    return to(session, session.places.breakpoint(text)) if text else session.move(kernels.until)
 
 
 def back_until(session: DebugSession, text: str) -> Answer:
     """`reverse-until`."""
-    return to(session, session.places.breakpoint(text), True) if text else session.move(Debugger.back_next)
+    return to(session, session.places.breakpoint(text), True) if text else session.move(kernels.back_until)
 
 
 def to(session: DebugSession, place: Breakpoint, is_back: bool = False) -> Answer:
@@ -125,6 +137,10 @@ def to(session: DebugSession, place: Breakpoint, is_back: bool = False) -> Answe
 
 def goto(session: DebugSession, text: str) -> Answer:
     """`goto`."""
+    inside = session.debugger.inside
+    if inside is not None and text.startswith(("+", "-")):
+        stores = inside.number + int(text[0] + "1") * count(text[1:])
+        return session.move(lambda debugger: kernels.to_store(debugger, max(stores, 0)))
     named = {"start": 0, "end": LAST}
     if text in named:
         position = named[text]
@@ -156,6 +172,11 @@ def _to_change(
     found: list[bool] = []
 
     def motion(debugger: Debugger) -> None:
+        walk = debugger.inside
+        if walk is not None and frame is walk:
+            found.append(kernels.to_change(debugger, walk, read, is_back=change is back_to_change))
+            return
+        assert isinstance(frame, Frame)  # no other frame is a PrimFunc
         start = debugger.position
         found.append(change(debugger, read, frame))
         if not found[0]:
@@ -168,7 +189,7 @@ def _to_change(
         answer.data["missing"] = f"{read.text} has no value here: {frame.name} has no open call with it"
         return answer
     try:
-        answer.data["now"] = read.value(frame, session.debugger.event.value)
+        answer.data["now"] = read.value(frame, session.value)
     except NoValue as reason:
         answer.data["missing"] = str(reason)
     return answer

@@ -9,12 +9,13 @@ from pathlib import PurePath
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.exec.breakpoints import Breakpoint, on_bindings, on_condition
+from relax_explorer.core.exec.breakpoints import Breakpoint, on_bindings, on_condition, on_stores
 from relax_explorer.core.exec.condition import condition
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.session.listing import Listing
+from relax_explorer.core.tir.scopes import names_of
 from relax_explorer.core.tir.stmt import PrimFunc
 
 NOT_FINITE = {"nan": ("nan",), "inf": ("inf",), "not-finite": ("nan", "inf")}
@@ -49,8 +50,7 @@ class Places:
         found = _IF.search(text)
         place = (text[: found.start()] if found else text).strip()
         if found and not place:
-            self.check_names(condition(found[1]).names)
-            return on_condition(found[1].strip())
+            return self._wherever(found[1].strip())
         breakpoint = self._place(place)
         breakpoint.place = place or breakpoint.text
         if found:
@@ -60,16 +60,40 @@ class Places:
     def condition(self, breakpoint: Breakpoint, text: str) -> None:
         """Set or clear the condition of a breakpoint. Raises Failure."""
         parsed = condition(text) if text.strip() else None
-        self.check_names(parsed.names if parsed is not None else ())
+        self._check_condition(parsed.names if parsed is not None else (), breakpoint.prim_func)
         breakpoint.condition = parsed
         breakpoint.forget()
 
     def check_names(self, names: Collection[str]) -> None:
         """Refuse variables that no function has."""
         known = self.names()
-        for name in sorted(names):
-            if name not in known:
-                raise refused(f"the program has no variable {name!r}", near(name, known))
+        if not known.issuperset(names):
+            known |= {name for fn in self.kernels.values() for name in names_of(fn)}
+        _check(names, known, "the program")
+
+    def _check_condition(self, names: Collection[str], fn: PrimFunc | None) -> None:
+        """Refuse variables that a condition can't read: those of PrimFuncs are for breakpoints inside."""
+        if fn is not None:
+            _check(names, names_of(fn), "the PrimFunc")
+            return
+        known = self.names()
+        inner = [name for name in sorted(names) if name not in known]
+        owner = next((key for key, own in self.kernels.items() if inner and inner[0] in names_of(own)), "")
+        if owner:
+            text = f"{inner[0]} is a variable of the PrimFunc {owner}"
+            raise refused(text, "set the breakpoint at the line of a store there, or after `into`")
+        _check(names, known, "the program")
+
+    def _wherever(self, text: str) -> Breakpoint:
+        """The breakpoint for a condition alone. Inside a PrimFunc, it may be one over its variables."""
+        names, walk = condition(text).names, self.debugger.inside
+        if walk is not None and names and names_of(walk.fn).issuperset(names):
+            stores = [node for node in walk.scopes if node is not None]
+            breakpoint = on_stores(f"stores of {walk.name}", walk.fn, stores)
+            breakpoint.condition = condition(text)
+            return breakpoint
+        self._check_condition(names, None)
+        return on_condition(text)
 
     def names(self) -> set[str]:
         """The variables and shape variables of the program."""
@@ -113,7 +137,10 @@ class Places:
         return breakpoint
 
     def _next(self) -> Breakpoint:
-        binding = self.debugger.next_binding
+        binding, walk = self.debugger.next_binding, self.debugger.inside
+        if walk is not None and walk.stored is not None:
+            line = self.listing.stores.get(walk.stored, 0)
+            return on_stores(f"line:{line}" if line else f"a store of {walk.name}", walk.fn, [walk.stored])
         if binding is None:
             raise refused("there is no next binding in this function", "name a place: break y")
         return self.at(binding)
@@ -153,10 +180,14 @@ class Places:
         found = self.listing.bindings_at(line)
         if found:
             return on_bindings(f"line:{line}", found)
-        function = self.listing.function_at(line)
+        function, stores = self.listing.function_at(line), self.listing.stores_at(line)
+        if stores and function in self.kernels:
+            return on_stores(f"line:{line}", self.kernels[function], stores)
         if function in self.kernels:
             place = self._kernel(f"line:{line}", function)
-            place.note = f"stops after calls of {function}; loops are not stepped"
+            inner = min([start for start in self.listing.stores.values() if start > line], default=0)
+            within = f"; the next store inside is at line {inner}" if inner else ""
+            place.note = f"stops after calls of {function}{within}"
             return place
         after = self.listing.next_line(line)
         raise refused(
@@ -181,6 +212,12 @@ class Places:
         variables = {binding.var.name for binding in own if binding.var is not None}
         known = variables if dot else variables | self._functions() | self.kernels.keys()
         raise refused(f"{function or 'the program'} binds no variable {name!r}", near(name, known))
+
+
+def _check(names: Collection[str], known: Collection[str], what: str) -> None:
+    for name in sorted(names):
+        if name not in known:
+            raise refused(f"{what} has no variable {name!r}", near(name, known))
 
 
 def _operator_of(binding: e.Binding) -> str:

@@ -12,7 +12,7 @@ from relax_explorer.core.session.debug_session import Answer, DebugSession, Watc
 def break_(session: DebugSession, text: str) -> Answer:
     """`break`."""
     added = session.debugger.add(session.places.breakpoint(text))
-    return Answer("breakpoint", {"breakpoint": added, "hits": added.count(session.debugger.position)})
+    return Answer("breakpoint", {"breakpoint": added, "hits": session.debugger.hits_of(added)})
 
 
 def tbreak(session: DebugSession, text: str) -> Answer:
@@ -20,7 +20,7 @@ def tbreak(session: DebugSession, text: str) -> Answer:
     place = session.places.breakpoint(text)
     place.is_temporary = True
     added = session.debugger.add(place)
-    return Answer("breakpoint", {"breakpoint": added, "hits": added.count(session.debugger.position)})
+    return Answer("breakpoint", {"breakpoint": added, "hits": session.debugger.hits_of(added)})
 
 
 def condition_(session: DebugSession, text: str) -> Answer:
@@ -29,7 +29,7 @@ def condition_(session: DebugSession, text: str) -> Answer:
     point = _breakpoint(session, number)
     session.places.condition(point, rest.strip().removeprefix("if ").strip())
     session.debugger.look_back()
-    return Answer("breakpoint", {"breakpoint": point, "hits": point.count(session.debugger.position)})
+    return Answer("breakpoint", {"breakpoint": point, "hits": session.debugger.hits_of(point)})
 
 
 def ignore(session: DebugSession, text: str) -> Answer:
@@ -38,7 +38,7 @@ def ignore(session: DebugSession, text: str) -> Answer:
     point = _breakpoint(session, number)
     if not rest.strip():
         raise refused("ignore takes a breakpoint and a number of hits", "write ignore 1 3")
-    first = point.count(session.debugger.position) + 1
+    first = session.debugger.hits_of(point) + 1
     point.ignored = range(first, first + count(rest.strip()))
     return Answer("breakpoint", {"breakpoint": point, "hits": first - 1})
 
@@ -66,8 +66,8 @@ def disable(session: DebugSession, text: str) -> Answer:
 
 def breakpoints(session: DebugSession) -> dict[str, object]:
     """The breakpoints with their hits up to here."""
-    position = session.debugger.position
-    return {"breakpoints": [(item, item.count(position)) for item in session.debugger.breakpoints]}
+    debugger = session.debugger
+    return {"breakpoints": [(item, debugger.hits_of(item)) for item in debugger.breakpoints]}
 
 
 def _chosen(session: DebugSession, text: str) -> list[Breakpoint]:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.changes import NO_VALUE, Fingerprint, fingerprint_of
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, NoValue
-from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_places import Places, refused
 from relax_explorer.core.session.listing import Listing, listing
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import BufferStore
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.kernel_walk import KernelWalk  # loads the compiler of kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,23 @@ class Place:
     binding: e.Binding
     line: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A stop inside a PrimFunc: its name, the stores done, and the last of them, with what it wrote and what it read.
+
+    `line` and `text` are of its statement, `loops` the variables of loops and block axes around it.
+    """
+
+    function: str
+    stores: int
+    line: int = 0
+    text: str = ""
+    loops: dict[str, int] = field(default_factory=dict)
+    written: str = ""  # an element, such as B[0, 1]; empty for a call
+    value: Value = None
+    operands: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -59,21 +83,41 @@ class DebugSession:
         self.is_over = False  # True after `quit`
 
     @property
-    def frames(self) -> list[Frame]:
-        """The open frames, innermost first; after the end, the frame of the called function."""
-        return self.debugger.frames[::-1] or [self.debugger.frame]
+    def frames(self) -> list[Activation]:
+        """The open frames, innermost first; after the end, the frame of the called function. A PrimFunc is one, too."""
+        inside = self.debugger.inside
+        outer = self.debugger.frames[::-1] or [self.debugger.frame]
+        return [*outer] if inside is None else [inside, *outer]
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> Activation:
         """The selected frame."""
         return self.frames[min(self.level, len(self.frames) - 1)]
 
-    def binding_of(self, level: int) -> e.Binding | None:
-        """The next binding of the innermost frame, or the call that a frame waits for."""
-        return self.debugger.next_binding if level == 0 else self.frames[level - 1].made_by
+    @property
+    def relax_frame(self) -> Frame:
+        """The selected frame; inside a PrimFunc, the one that called it."""
+        frame = self.frame
+        return frame if isinstance(frame, Frame) else self.debugger.frame
 
-    def place_of(self, binding: e.Binding | None) -> Place | None:
-        """A binding with its line."""
+    @property
+    def value(self) -> Value:
+        """The value that the last step bound; inside a PrimFunc, the element that the last store wrote."""
+        inside = self.debugger.inside
+        return self.debugger.event.value if inside is None else inside.element
+
+    def binding_of(self, level: int) -> e.Binding | None:
+        """The next binding of the innermost frame, or the call that a frame waits for; None for a PrimFunc."""
+        if level:
+            return self.frames[level - 1].made_by
+        return self.debugger.next_binding if self.debugger.inside is None else None
+
+    def place_of(self, level: int) -> Place | Inside | None:
+        """Where a frame stands: at a binding with its line, or behind a store."""
+        inside = self.debugger.inside
+        if inside is not None and level == 0:
+            return self._inside(inside)
+        binding = self.binding_of(level)
         line = self.listing.line_of(binding)
         return (
             None
@@ -81,10 +125,27 @@ class DebugSession:
             else Place(binding, line, self.listing.lines[line - 1].strip() if line else "")
         )
 
+    def _inside(self, walk: KernelWalk) -> Inside:
+        stored = walk.stored
+        if stored is None:
+            return Inside(walk.name, 0)
+        line = self.listing.stores.get(stored, 0)
+        if isinstance(stored, BufferStore):
+            text = f"{BufferLoad(stored.buffer, stored.indices)} = {stored.value}"
+            written = element_text(stored.buffer.name, walk.place)
+        else:
+            text, written = "a call of a packed function", ""
+        operands = [
+            (element_text(load.buffer.name, place), _plain(value)) for load, place, value in walk.operands()
+        ]
+        text = self.listing.lines[line - 1].strip() if line else text
+        return Inside(
+            walk.name, walk.number, line, text, walk.loops, written, _plain(walk.element), tuple(operands)
+        )
+
     def print(self, expression: Expression) -> Value:
         """The value of an expression in the selected frame. Raises NoValue or Failure."""
-        result = self.debugger.event.value if self.level == 0 else None
-        return expression.value(self.frame, result)
+        return expression.value(self.frame, self.value if self.level == 0 else None)
 
     # -- moves ----------------------------------------------------------------------------------------------------
 
@@ -93,7 +154,7 @@ class DebugSession:
         debugger, reason = self.debugger, ""
         problems: tuple[Diagnostic, ...] = ()
         lines = len(debugger.machine.output)
-        start = debugger.position
+        start, started = debugger.position, debugger.place
         try:
             motion(debugger)
         except Cancelled:
@@ -101,10 +162,10 @@ class DebugSession:
         except Failure as failure:
             problems, reason = failure.diagnostics, "error"
         self.level = 0
-        hits = debugger.stops if debugger.position != start else []
-        answer = self.stop(reason or self._reason(start, hits))
+        hits = debugger.stops if debugger.place != started else []
+        answer = self.stop(reason or self._reason(start, debugger.place != started, hits))
         printed = debugger.machine.output
-        answer.data["hits"] = [(hit, hit.count(debugger.position)) for hit in hits]
+        answer.data["hits"] = [(hit, debugger.hits_of(hit)) for hit in hits]
         answer.data["printed"] = printed[lines:]
         answer.data["taken_back"] = max(lines - len(printed), 0)
         if not reason:
@@ -113,26 +174,27 @@ class DebugSession:
             ]
         return Answer("stop", answer.data, problems)
 
-    def _reason(self, start: int, hits: Sequence[Breakpoint]) -> str:
+    def _reason(self, start: int, is_moved: bool, hits: Sequence[Breakpoint]) -> str:
         if hits:
             return "breakpoint"
         if self.debugger.done:
             return "end" if self.debugger.position != start else "already at the end"
-        if self.debugger.position == 0:
-            return "start" if start else "already at the start"
+        if self.debugger.position == 0 and self.debugger.inside is None:
+            return "start" if is_moved else "already at the start"
         return "step"
 
     def stop(self, reason: str = "") -> Answer:
         """The current position: the last step, the next binding, and the watches."""
         debugger = self.debugger
-        following = debugger.next_binding
+        place = self.place_of(0)
         data: dict[str, Any] = {
             "position": debugger.position,
             "reason": reason,
             "event": debugger.event,
             "frame": debugger.frame,
             "value": debugger.result if debugger.done else debugger.event.value,
-            "next": self.place_of(following),
+            "next": None if isinstance(place, Inside) else place,
+            "inside": place if isinstance(place, Inside) else None,
             "watches": self.look(),
         }
         return Answer("stop", data)
@@ -184,7 +246,7 @@ class DebugSession:
 
     def _watched(self, expression: Expression) -> tuple[Value, str]:
         try:
-            return expression.value(self.frame_for(expression), self.debugger.event.value), ""
+            return expression.value(self.frame_for(expression), self.value), ""
         except NoValue as reason:
             return None, str(reason)
         except Failure as failure:
@@ -192,11 +254,11 @@ class DebugSession:
 
     def _fingerprint(self, expression: Expression) -> Fingerprint:
         try:
-            return fingerprint_of(expression, self.frame_for(expression), self.debugger.event.value)
+            return fingerprint_of(expression, self.frame_for(expression), self.value)
         except Failure as failure:
             return ("refused", failure.diagnostics[0].message)
 
-    def frame_for(self, expression: Expression) -> Frame:
+    def frame_for(self, expression: Expression) -> Activation:
         """The first frame from the selected one outwards in which all variables of an expression have values, or the selected one."""
         level = self.level_of(expression)
         return self.frame if level is None else self.frames[level]
@@ -207,6 +269,16 @@ class DebugSession:
             if all(frame.find(name) is not None for name in expression.names):
                 return level
         return None
+
+
+def element_text(name: str, place: tuple[int, ...] | None) -> str:
+    """`B[0, 1]`; a scalar has no place."""
+    return name if place is None else f"{name}[{', '.join(map(str, place))}]"
+
+
+def _plain(value: Value) -> Value:
+    """A number of numpy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def open_debug_session(session: Session, debugger: Debugger, stage: int) -> DebugSession:

@@ -9,17 +9,20 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Span
+from relax_explorer.core.tir.stmt import BufferStore, Evaluate, PrimFunc, Stmt
+from relax_explorer.core.tir.traverse import statements
 
 
 @dataclass(slots=True)
 class Listing:
-    """Lines with numbers from 1, the lines of bindings, and the first and last lines of functions."""
+    """Lines with numbers from 1, the lines of bindings and stores, and the first and last lines of functions."""
 
     filename: str
     lines: list[str]
     starts: dict[e.Binding, int] = field(default_factory=dict)
     ends: dict[e.Binding, int] = field(default_factory=dict)
     functions: dict[str, tuple[int, int]] = field(default_factory=dict)
+    stores: dict[Stmt, int] = field(default_factory=dict)  # of PrimFuncs: what a walk stops after
 
     def line_of(self, binding: e.Binding | None) -> int:
         """The first line of a binding; 0 if it has none."""
@@ -29,6 +32,10 @@ class Listing:
         """The bindings that start at a line, or else those that go on there."""
         own = [binding for binding, start in self.starts.items() if start == line]
         return own or [b for b, start in self.starts.items() if start < line <= self.ends[b] and _is_flat(b)]
+
+    def stores_at(self, line: int) -> list[Stmt]:
+        """The stores of a PrimFunc that start at a line."""
+        return [node for node, start in self.stores.items() if start == line]
 
     def function_at(self, line: int) -> str:
         """The innermost function with this line; empty if none has."""
@@ -51,6 +58,8 @@ def listing(stage: Snapshot, filename: str) -> Listing:
         if isinstance(line.node, (e.VarBinding, e.MatchCast)):
             shown.starts.setdefault(line.node, number)
             shown.ends[line.node] = number
+        elif isinstance(line.node, (BufferStore, Evaluate)):
+            shown.stores.setdefault(line.node, number)
         if line.function:
             first, _ = shown.functions.get(line.function, (number, 0))
             shown.functions[line.function] = (first, number)
@@ -62,6 +71,10 @@ def _as_read(module: IRModule, filename: str, spans: list[Span]) -> Listing:
     for name, fn in module.functions.items():
         if fn.span is not None:
             shown.functions[name] = (fn.span.line, fn.span.end_line)
+        if isinstance(fn, PrimFunc):
+            for node in statements(fn.body):
+                if isinstance(node, (BufferStore, Evaluate)) and node.span is not None:
+                    shown.stores[node] = node.span.line
         for binding in bindings(fn) if type(fn) is e.Function else ():
             span = binding.span or getattr(binding.value, "span", None)
             if span is not None:

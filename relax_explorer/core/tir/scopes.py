@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 
+_NAMES: PerNode[frozenset[str]] = PerNode()
 Names = tuple[Buffer | p.PrimVar, ...]
 """Outermost first."""
 
@@ -28,6 +30,11 @@ def scopes(fn: t.PrimFunc) -> dict[t.Stmt | None, Names]:
             inner = around + _declared(node)
             stack += [(child, inner) for child in reversed(_bodies(node))]
     return found
+
+
+def names_of(fn: t.PrimFunc) -> frozenset[str]:
+    """The names of all variables and buffers of a PrimFunc."""
+    return _NAMES.of(fn, lambda fn: frozenset([item.name for own in scopes(fn).values() for item in own]))
 
 
 def _declared(node: t.Stmt) -> Names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import relax_function, run_inputs
-from relax_explorer.viz.debug_text import answer_data, answer_lines
+from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
 from relax_explorer.viz.visible import visible_json
 
 PROMPT = "(rxe) "
@@ -161,6 +162,6 @@ def _print(command: str, answer: Answer, format: str) -> None:
         row = {"schema": "rxe.debug/1", "command": command, **answer_data(answer)}
         output.say(visible_json(output.plain(row)))
         return
-    lines = answer_lines(answer)
+    lines = answer_lines(answer, shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
     if lines:
         output.say("\n".join(lines))

@@ -91,12 +91,13 @@ def watch_rows(session: DebugSession) -> list[Row]:
 
 def point_rows(session: DebugSession) -> list[Row]:
     """The breakpoints with their hits up to here, and the open calls, innermost first."""
-    position = session.debugger.position
+    debugger = session.debugger
+    stops = debugger.stops
     rows = [
-        Row(breakpoint_text(item, item.count(position)), "▶" if item.stops(position) else _mark(item))
-        for item in session.debugger.breakpoints
+        Row(breakpoint_text(item, debugger.hits_of(item)), "▶" if item in stops else _mark(item))
+        for item in debugger.breakpoints
     ]
     for level, frame in enumerate(session.frames[:50]):
-        place = place_text(session.place_of(session.binding_of(level)), frame)
+        place = place_text(session.place_of(level), frame)
         rows.append(Row(f"{level} {frame.name}, {place}", ">" if level == session.level else " "))
     return rows

@@ -236,4 +236,4 @@ def _toggled(session: DebugSession, binding: e.Binding) -> Answer:
     if point is not None:
         return execute(session, f"delete {point.number}")
     added = session.debugger.add(session.places.at(binding))
-    return Answer("breakpoint", {"breakpoint": added, "hits": added.count(session.debugger.position)})
+    return Answer("breakpoint", {"breakpoint": added, "hits": session.debugger.hits_of(added)})
