@@ -116,3 +116,32 @@ def test_calls_stand_alone(tmp_path: Path) -> None:
         group, ["run", str(tmp_path / "p.py"), "--calls", str(tmp_path / "none.txt")]
     )
     assert missing.exit_code == 2
+
+
+def test_the_last_call_is_debugged(tmp_path: Path) -> None:
+    path, calls, script = tmp_path / "p.py", tmp_path / "calls.txt", tmp_path / "commands.txt"
+    path.write_text(ADD)
+    calls.write_text("a = add([1.0, 2.0], [10.0, 20.0])\nb = add(a, a)\n")
+    script.write_text("print x\nn\ninfo dims\nN\n")
+    words = ["debug", str(path), "--calls", str(calls)]
+    done = CliRunner().invoke(group, [*words, "--script", str(script)])
+    assert done.exit_code == 0, done.output
+    assert "x = (2,) f32 [11 22]" in done.stdout
+    assert "step 1, add: z = (2,) f32 [22 44]" in done.stdout
+    assert "n = 2" in done.stdout
+
+    calls.write_text("vm.builtin.null_value()\n")
+    done = CliRunner().invoke(group, [*words, "--script", str(script)])
+    assert done.exit_code == 2
+    assert f"{calls}:1 calls vm.builtin.null_value" in done.stderr.replace("\n", " ")
+    calls.write_text("# nothing\n")
+    assert "is empty" in CliRunner().invoke(group, [*words, "--script", str(script)]).stderr
+    calls.write_text("add([1.0], [2.0, 3.0])\n")  # the debugger starts with checks, as a run
+    done = CliRunner().invoke(group, [*words, "--script", str(script)])
+    assert done.exit_code == CliRunner().invoke(group, ["run", str(path), "--calls", str(calls)]).exit_code
+    assert "y of add is a tensor (2,) of float32" in done.stderr
+    for others in (["--shape", "n=3"], ["--func", "add"]):
+        assert CliRunner().invoke(group, [*words, *others]).exit_code == 2
+    done = CliRunner().invoke(group, ["debug", str(path), "--calls", "-", "--script", "-"], input="")
+    assert done.exit_code == 2
+    assert "standard input is read once" in done.stderr

@@ -330,6 +330,12 @@ COMMANDS: tuple[Command, ...] = (
                 metavar="MIB",
             ),
             Argument(
+                "--calls",
+                "make the calls in this file as `run --calls` does, and debug the last one",
+                "source",
+                metavar="FILE",
+            ),
+            Argument(
                 "--script",
                 "read the commands from this file, or - for standard input",
                 "source",
@@ -341,6 +347,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             "relax-explorer debug model.py --shape n=3",
             "relax-explorer debug model.py --script commands.txt --format json",
+            "relax-explorer debug decoder.py --calls session.txt",
         ),
         "debug",
     ),

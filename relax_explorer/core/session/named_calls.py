@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,10 +66,9 @@ class Calls:
 
     def run(self, call: NamedCall, interrupt: Interrupt) -> Machine:
         """Run one call, and keep its results. Raises Failure."""
-        try:
-            machine = self._machine(call, interrupt)
-        except (ValueError, OverflowError, TypeError, NoValue) as problem:
-            raise _refused(call, str(problem)) from None
+        given = self.arguments(call)
+        with _at(call):
+            machine = self._machine(call, given, interrupt)
         machine.run()
         values = (machine.result,) if len(call.names) < 2 else machine.result
         if call.names and (type(values) is not tuple or len(values) != len(call.names)):
@@ -75,12 +76,17 @@ class Calls:
         self.results.update(zip(call.names, values, strict=False))
         return machine
 
-    def _machine(self, call: NamedCall, interrupt: Interrupt) -> Machine:
+    def arguments(self, call: NamedCall) -> list[Value]:
+        """The arguments of a call. Raises Failure."""
+        with _at(call):
+            if "." in call.function:
+                return [self._value(call, arg, None, 0) for arg in call.args]
+            fn = entry(self.module, call.function, len(call.args), self.private)
+            return [self._value(call, arg, fn.params[n], n) for n, arg in enumerate(call.args)]
+
+    def _machine(self, call: NamedCall, values: list[Value], interrupt: Interrupt) -> Machine:
         if "." in call.function:
-            values = [self._value(call, arg, None, 0) for arg in call.args]
             return Machine(_wrapper(call), "main", values, interrupt=interrupt)
-        fn = entry(self.module, call.function, len(call.args), self.private)
-        values = [self._value(call, arg, fn.params[n], n) for n, arg in enumerate(call.args)]
         return Machine(
             self.module,
             call.function,
@@ -119,6 +125,15 @@ class Calls:
             return Maker({}, self.most).make(info, source, param, number)
         arrays = tuple(read_arrays(source, self.most).values())
         return arrays if isinstance(info, s.TupleStructInfo) else arrays[0] if len(arrays) == 1 else arrays
+
+
+@contextmanager
+def _at(call: NamedCall) -> Iterator[None]:
+    """Report what is wrong with the values of a call at its place."""
+    try:
+        yield
+    except (ValueError, OverflowError, TypeError, NoValue) as problem:
+        raise _refused(call, str(problem)) from None
 
 
 def read_calls(text: str, name: str) -> list[NamedCall]:

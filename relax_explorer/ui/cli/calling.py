@@ -1,4 +1,4 @@
-"""`run --calls`: several calls in sequence, and their named results."""
+"""`run --calls` and `debug --calls`: several calls in sequence, and their named results."""
 
 from __future__ import annotations
 
@@ -24,16 +24,33 @@ def run_calls(
 ) -> int:
     """Make the calls of a file, and print what their names hold at the end."""
     known = Calls(session.stages[-1].module, most, session.cache, private, engine)
-    calls = read_calls(_text(path), path)
-    own = {call.function for call in calls} & known.module.relax_functions.keys()
-    output.report(of_the_run(session.stages[0], sorted(own & session.stages[0].module.functions.keys())))
-    for call in calls:
+    for call in _checked(session, path):
         _make(known, call)
     results = {name: to_python(value) for name, value in known.results.items()}
     _print(results, format)
     if target is not None:
         save(results, target)
     return output.OK
+
+
+def last_call(session: Session, path: str, private: bool, most: int) -> tuple[str, list[Value]]:
+    """Make all calls of a file but the last one. Returns the function and the arguments of that."""
+    calls = _checked(session, path)
+    if not calls or "." in calls[-1].function:
+        what = f"{calls[-1].place} calls {calls[-1].function}" if calls else f"{path} is empty"
+        raise click.UsageError(f"--calls: the last call must be one of a function of the module; {what}")
+    known = Calls(session.stages[-1].module, most, session.cache, private)
+    for call in calls[:-1]:
+        _make(known, call)
+    return calls[-1].function, known.arguments(calls[-1])
+
+
+def _checked(session: Session, path: str) -> list[NamedCall]:
+    """The calls of a file. Problems of the functions they call are reported."""
+    calls = read_calls(_text(path), path)
+    functions = session.stages[-1].module.relax_functions.keys() & session.stages[0].module.functions.keys()
+    output.report(of_the_run(session.stages[0], sorted(functions & {call.function for call in calls})))
+    return calls
 
 
 def _make(known: Calls, call: NamedCall) -> None:

@@ -18,9 +18,10 @@ from relax_explorer.core.session.debug_session import Answer, DebugSession, open
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.calling import last_call
 from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
 from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.run import relax_function, run_inputs
+from relax_explorer.ui.cli.run import check_alone, most_bytes, relax_function, run_inputs
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
 from relax_explorer.viz.visible import visible_json
 
@@ -30,13 +31,15 @@ PROMPT = "(rxe) "
 def debug(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
     budget: int, script: str | None, profile: str, format: str, packed: tuple[str, ...], private: bool,
+    calls: str | None,
 ) -> int:  # fmt: skip
     """Debug a function of the last stage."""
     if not 0 <= budget < 1 << 30:
         raise click.UsageError("--budget takes a number of MiB from 0 on")
+    check_alone(calls, (func, input_, shape))
     is_prompt = script is None and sys.stdin.isatty()
-    if input == "-" and (script is None or script == "-"):
-        raise click.UsageError("the program is on standard input: give the commands in a file, --script FILE")
+    if [input, script or "-", calls].count("-") > 1:
+        raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
     commands = None if is_prompt else _commands(script or "-")
     session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
     session.run_all()
@@ -45,8 +48,11 @@ def debug(
     if errors:
         raise Failure(*errors)
     register_files(packed)
-    name = func or stage.entry
-    args = run_inputs(relax_function(stage.module, name), input_, shape, max_input)
+    if calls is not None:
+        name, args = last_call(session, calls, private, most_bytes(max_input))
+    else:
+        name = func or stage.entry
+        args = run_inputs(relax_function(stage.module, name), input_, shape, max_input)
     most = budget << 20 or None
     debugger = interruptible(
         lambda interrupt: Debugger(stage.module, name, args, session.cache, interrupt, private, most)

@@ -46,7 +46,7 @@ def run(
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
-    _check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
+    check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
     session = _session(input, passes, profile, packed)
     if calls is not None:
         return run_calls(session, calls, private, engine, most_bytes(max_input), format, output_)
@@ -79,10 +79,12 @@ def run(
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
 
 
-def _check_alone(calls: str | None, others: tuple[object, ...]) -> None:
+def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
     """Refuse options that --calls has no use for."""
     if calls is not None and any(others):
-        raise click.UsageError("--calls takes functions and inputs from its file, and records no steps")
+        raise click.UsageError(
+            "--calls takes functions and inputs from its file: no other option may give them, or record steps"
+        )
 
 
 def _session(input: str, passes: str | None, profile: str, packed: tuple[str, ...]) -> Session:
