@@ -84,12 +84,17 @@ def _store(head: str, store: Store) -> list[str]:
     name = store.function.attrs.get("global_symbol") or "the kernel"
     where = ", ".join([f"{var} = {value}" for var, value in store.loops])
     made = f"{_element(store.statement.buffer.name, store.index)} = {_number(store.value)}"
-    loads = "".join([f", {load} = {_number(value)}" for load, value in store.loads])
+    loads = "".join([f", {name} = {_number(value)}" for name, value in _loads(store)])
     return [
         f"  {head} {name}{line}:",
         f"    {text if len(text) <= _TEXT else text[: _TEXT - 1] + '…'}",
         f"    {f'where {where}: ' if where else ''}{made}{loads}",
     ]
+
+
+def _loads(store: Store) -> list[tuple[str, float]]:
+    """The elements that a store read."""
+    return [(_element(load.buffer.name, index), value) for load, index, value in store.loads]
 
 
 def blame_data(found: Blame) -> dict[str, Any]:
@@ -136,5 +141,5 @@ def _store_data(store: Store | str | None) -> dict[str, Any] | None:
         "loops": dict(store.loops),
         "index": list(store.index),
         "value": store.value,
-        "loads": {str(load): value for load, value in store.loads},
+        "loads": dict(_loads(store)),
     }

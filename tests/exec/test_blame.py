@@ -192,7 +192,7 @@ def test_a_store_that_overflows_a_narrow_float_is_found(dtype: str) -> None:
     found = blame(session)
     assert found is not None
     assert isinstance(found.store, Store), found.store
-    assert (found.store.index, found.store.loads[0][1]) == ((2,), most)
+    assert (found.store.index, found.store.loads[0][-1]) == ((2,), most)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_the_store_in_a_kernel_is_found(body: str, overwritten: str) -> None:
     store = found.store
     assert isinstance(store, Store), store
     assert (store.index, store.loops) == ((1, 1), (("i", 1), ("j", 1)))
-    assert [value for _, value in store.loads] == [-5.0]
+    assert [value for *_, value in store.loads] == [-5.0]
     assert store.statement.span is not None
     assert "T.sqrt" in store.statement.span.source.line(store.statement.span.line)
     session.goto(10**9)
@@ -230,9 +230,9 @@ def test_the_infinity_behind_a_nan_inside_a_kernel_is_found_and_the_start_of_a_m
     found = stopped(at_the_end(body, rest=SOFTMAX))
     assert found is not None
     assert isinstance(found.store, Store)
-    assert [value for _, value in found.store.loads] == [np.inf, np.inf]
+    assert [value for *_, value in found.store.loads] == [np.inf, np.inf]
     assert found.began is not None
-    assert (found.began.index, found.began.loads[0][1]) == ((0, 0), 1.0)
+    assert (found.began.index, found.began.loads[0][-1]) == ((0, 0), 1.0)
     text = "\n".join(blame_lines(found))
     assert "E[vi, vj] = T.exp(A[vi, vj] * T.float32(100.0))" in text
     fine = body.replace("(x,)", '(R.multiply(x, R.const(0.01, "float32")),)')

@@ -301,6 +301,6 @@ def _inside(debugger: Debugger, step: Made, kind: str) -> tuple[Store | str, Sto
     store = first_store(*kernel, kind, debugger.interrupt)
     if kind == INF or isinstance(store, str) or any(holds(INF, item.value) for item in step.operands):
         return store, None
-    infinite = any(np.isinf(value) for _, value in store.loads)
+    infinite = any(np.isinf(value) for _, _, value in store.loads)
     began = first_store(*kernel, INF, debugger.interrupt) if infinite else ""
     return store, began if isinstance(began, Store) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import ml_dtypes
@@ -30,7 +31,7 @@ from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad, Let
 from relax_explorer.core.tir.traverse import subexpressions
 
-_MOST = 16  # elements, and axes, that a check writes down
+_MOST = 16  # elements that a check writes down
 
 
 def first_store(
@@ -50,7 +51,7 @@ def first_store(
         return f"the kernel can't be checked store by store: {failure.diagnostics[0].message}"
     name = f"_{kind}"
     loaded = tir_cache.module(tir_cache.scratch(), prim_func_hash(fn), name, watched.source(False))
-    note, index = np.zeros(NOTE_LENGTH, np.int64), np.zeros(_MOST, np.int64)
+    note, index = np.zeros(NOTE_LENGTH, np.int64), np.zeros(max(watched.most_indices, 1), np.int64)
     seen = np.zeros(
         _MOST + 2, np.float64
     )  # the new element, those it was made of, and 1 at the end if a check failed
@@ -77,8 +78,11 @@ class _Checked:
         node = self.site.statement
         assert type(node) is t.BufferStore  # only stores are checked
         loops = zip([var.name for var in self.site.loops], note[NOTE:], strict=False)
-        loads = tuple(zip(self.loads, seen[1:], strict=False))
-        return Store(fn, node, tuple(loops), tuple(index[: len(node.indices)]), seen[0], loads)
+        places, loads = iter(index), []
+        own = tuple(islice(places, len(node.indices)))
+        for load, value in zip(self.loads, seen[1:], strict=False):
+            loads.append((load, tuple(islice(places, len(load.indices))), value))
+        return Store(fn, node, tuple(loops), own, seen[0], tuple(loads))
 
 
 class _Watched(Translation):
@@ -87,6 +91,7 @@ class _Watched(Translation):
     def __init__(self, fn: t.PrimFunc, kind: str) -> None:
         self.kind = kind
         self.stores: list[_Checked] = []
+        self.most_indices = 0  # of one store and its loads
         super().__init__(fn, [], trusting=False)
 
     def source(self, cached: bool) -> str:
@@ -112,7 +117,10 @@ class _Watched(Translation):
         number = len(self.stores)
         loads = tuple([load for load in always_read(node.value) if load.buffer.dtype.is_float][:_MOST])
         texts = [self.expr(load) for load in loads]
-        indices = [self.expr(index) for index in node.indices]
+        indices = [
+            self.expr(index) for part in (node.indices, *[load.indices for load in loads]) for index in part
+        ]
+        self.most_indices = max(self.most_indices, len(indices))
         self.line(depth, f"s{number} = {self.expr(node.value)}")
         wrong = [_wrong(self.kind, node.buffer.dtype, f"s{number}")]
         wrong += [f"not {_test(self.kind)}({text})" for text in texts]
@@ -120,7 +128,7 @@ class _Watched(Translation):
         self.line(depth + 1, f"seen[0] = s{number}")
         for place, text in enumerate(texts, 1):
             self.line(depth + 1, f"seen[{place}] = {text}")
-        for axis, text in enumerate(indices[:_MOST]):
+        for axis, text in enumerate(indices):
             self.line(depth + 1, f"index[{axis}] = {text}")
         own = self.site("not finite")
         self.stores.append(_Checked(self.sites[-1], loads))
