@@ -9,6 +9,7 @@ from typing import Any
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Failure, Label
+from relax_explorer.core.exec.kernel_shapes import Misfit, kernel_chain
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import Value
@@ -61,7 +62,8 @@ def _at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
     first = failure.diagnostics[0]
     if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):
         return failure
-    problem = machine.trap(first.code, first.message, at, first.help).diagnostics[0]
+    notes = kernel_chain(machine.frames[-1], at.node, failure) if isinstance(failure, Misfit) else ()
+    problem = machine.trap(first.code, first.message, at, first.help, notes).diagnostics[0]
     return Failure(
         replace(problem, labels=(*problem.labels, Label(first.labels[0].place, "in this PrimFunc")))
     )

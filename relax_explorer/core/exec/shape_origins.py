@@ -129,11 +129,12 @@ def _before_call(frame: Frame, found: Origin, lines: list[str]) -> None:
     if given is None or not p.free_vars(given):
         lines.append(f"{param} is {name} of {caller.name}")
         return
-    lines.append(f"{place} is {_with_value(given, caller.dims)} in {caller.name}")
+    lines.append(f"{place} is {with_value(given, caller.dims)} in {caller.name}")
     _chain(caller, given, caller.dims, lines)
 
 
-def _with_value(dim: p.PrimExpr, dims: Mapping[p.PrimVar, int]) -> str:
+def with_value(dim: p.PrimExpr, dims: Mapping[p.PrimVar, int]) -> str:
+    """`n * 2 = 6`; the dimension alone if it has no value."""
     value = length(dim, dims)
     return str(dim) if value is None else f"{dim} = {value}"
 
@@ -163,7 +164,7 @@ def explained(
     if problem.dim is None or not p.free_vars(problem.dim):
         return ()
     known = frame.dims if dims is None else dims
-    wanted = _with_value(problem.dim, known)
+    wanted = with_value(problem.dim, known)
     lines = [
         f"{name}{problem.place} must be {wanted}, is {problem.length}",
         *chain(frame, problem.dim, known),
@@ -172,6 +173,6 @@ def explained(
     given = dict(dimensions(name, have)).get(f"{name}{problem.place}")
     is_known = type(given) is p.PrimVar and origin(frame, given).place == f"{name}{problem.place}"
     if given is not None and p.free_vars(given) and not is_known:
-        lines.append(f"{name}{problem.place} is {_with_value(given, frame.dims)}")
+        lines.append(f"{name}{problem.place} is {with_value(given, frame.dims)}")
         lines += chain(frame, given)
     return tuple(dict.fromkeys(lines))

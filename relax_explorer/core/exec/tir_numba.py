@@ -17,6 +17,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec import tir_cache, tir_packed, tir_traps
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.kernel_shapes import Misfit
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
@@ -292,18 +293,20 @@ class Kernel:
                     if type(dim) is p.PrimVar:
                         dims.setdefault(dim, length)
         for param, arg in zip(self.fn.params, args, strict=True):
-            for dim, length in zip(param.shape, arg.shape, strict=True) if isinstance(param, Buffer) else ():
-                self._compare(param, dim, length, dims)
+            if isinstance(param, Buffer):
+                for axis, length in enumerate(arg.shape):
+                    self._compare(param, axis, length, dims)
         return dims
 
-    def _compare(self, param: Any, dim: p.PrimExpr, length: int, dims: Mapping[p.PrimVar, int]) -> None:
+    def _compare(self, param: Buffer, axis: int, length: int, dims: Mapping[p.PrimVar, int]) -> None:
+        dim = param.shape[axis]
         try:
             expected = evaluate(dim, dims)
         except Undefined as problem:
             raise self._fail(problem.code, str(problem)) from None
         if expected != length:
             text = f"a length of buffer {param.name} is {length}, {dim} = {expected} is needed"
-            raise self._fail(codes.SHAPE_CHECK, text)
+            raise Misfit(self.fn, param, axis, length, text, dims)
         if type(dim) is p.PrimVar and length > limits(dim.dtype)[1]:
             text = f"a length of buffer {param.name} is {length}, which {dim.dtype} can't hold"
             raise self._fail(codes.OVERFLOW, text)
