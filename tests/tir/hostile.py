@@ -25,7 +25,6 @@ import numpy as np
 import relax_explorer as rxe
 from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables, uncompiled
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import limits
@@ -150,7 +149,7 @@ def differences(seed: int, cases: int, counts: Counter[str]) -> Iterator[str]:
     maker = Maker(random, symbolic=random.random() < 0.2)
     fn = maker.function(cases)
     kernels = {
-        "kernel": Kernel(fn, Code(fn, prim_func_hash(fn), None), Variables.of(fn)),
+        "kernel": Kernel(fn, Code(fn, None), Variables.of(fn)),
         "reference": uncompiled(fn),
     }
     counts["functions"] += 1

@@ -133,14 +133,13 @@ def test_narrow_floats_are_computed_as_float32() -> None:
 
 def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
     fn = binary("a * b + a")
-    key = prim_func_hash(fn)
-    Kernel(fn, Code(fn, key, tmp_path), Variables.of(fn))(SEVEN, TWO, np.zeros(4, np.int32))
+    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(SEVEN, TWO, np.zeros(4, np.int32))
     files = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc")]
     assert files, "numba keeps the machine code on disk"
     for path in files:
         path.write_bytes(b"damaged")
     out = np.zeros(4, np.int32)
-    Kernel(fn, Code(fn, key, tmp_path), Variables.of(fn))(SEVEN, TWO, out)
+    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(SEVEN, TWO, out)
     assert out.tolist() == [21, -21, -7, 7]
 
 

@@ -26,7 +26,6 @@ from relax_explorer.core.exec.tir_traps import ERRORS, NOTE_LENGTH
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad, Let
 from relax_explorer.core.tir.traverse import subexpressions
@@ -49,8 +48,8 @@ def first_store(
         )
     except Failure as failure:
         return f"the kernel can't be checked store by store: {failure.diagnostics[0].message}"
-    name = f"_{kind}"
-    loaded = tir_cache.module(tir_cache.scratch(), prim_func_hash(fn), name, watched.source(False))
+    source = watched.source(False)
+    loaded = tir_cache.module(tir_cache.scratch(), tir_cache.text_key(source), "_watched", source)
     note, index = np.zeros(NOTE_LENGTH, np.int64), np.zeros(max(watched.most_indices, 1), np.int64)
     seen = np.zeros(
         _MOST + 2, np.float64

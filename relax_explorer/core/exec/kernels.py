@@ -83,7 +83,7 @@ class Kernels:
         kernel = self.get(fn)
         if kernel.code is None:
             return kernel(*args, interrupt=self.interrupt)
-        from relax_explorer.core.exec.tir_numba import NotCompiled
+        from relax_explorer.core.exec.tir_text import NotCompiled
 
         before = kernel.compiling
         try:

@@ -7,12 +7,18 @@ import stat
 import sys
 import tempfile
 from functools import cache as once
+from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
-VERSION = 5  # of the generated source and its runtime support; files of older versions are not used
+VERSION = 6  # of the generated source and its runtime support; files of older versions are not used
+
+
+def text_key(*parts: str) -> int:
+    """The key of a generated text, and of what else decides its machine code."""
+    return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=8).digest(), "little")
 
 
 @once

@@ -1,16 +1,12 @@
-"""Kernels: generated source compiled by numba. They are cached in memory by structure and on disk by content."""
+"""Kernels: PrimFuncs with generated, compiled texts (`tir_text`), that check and convert their arguments."""
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
@@ -24,40 +20,28 @@ from relax_explorer.core.exec.tir_memory import described
 from relax_explorer.core.exec.tir_nests import reduction_nest
 from relax_explorer.core.exec.tir_pieces import Pieces, pieces
 from relax_explorer.core.exec.tir_reference import run_reference
+from relax_explorer.core.exec.tir_text import compiled_text
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
-from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import BufferStore, Evaluate, For, PrimFunc
 from relax_explorer.core.tir.traverse import memory, statements
 
-VERSION = tir_cache.VERSION
 KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
-KNOWN_STRUCTURES = (
-    512  # compiled structures of PrimFuncs in the cache; the least recently used ones are dropped
-)
-_CODES: OrderedDict[int, Code] = OrderedDict()
 _NEVER = Interrupt()
 # The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
 TRUSTING, CHECKED, IN_ORDER = "", "_checked", "_in_order"
 
 
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
-    """The kernel of a PrimFunc. Equal structures share one. The directory `cache`, if given, keeps the machine code.
+    """The kernel of a PrimFunc. Equal texts share one. The directory `cache`, if given, keeps the machine code.
 
     Raises Failure if a part has no translation.
     """
-    key = prim_func_hash(fn)
-    code = _CODES.get(key)
-    if code is None:
-        code = _CODES[key] = Code(fn, key, cache)
-        if len(_CODES) > KNOWN_STRUCTURES:
-            _CODES.popitem(last=False)
-    _CODES.move_to_end(key)
     divided = pieces(fn)
-    return Kernel(fn, code, Variables.of(fn), None if divided is None else Divided(divided, cache))
+    return Kernel(fn, Code(fn, cache), Variables.of(fn), None if divided is None else Divided(divided, cache))
 
 
 def uncompiled(fn: PrimFunc) -> Kernel:
@@ -99,51 +83,30 @@ class Variables:
 
 
 class Code:
-    """The texts of one structure of PrimFuncs, with the machine code so far. It holds no PrimFunc.
+    """The texts of a PrimFunc with their machine code. It holds no PrimFunc.
 
-    The text relies on facts that hold for sample lengths. For the lengths of each call they are decided again, in the exact
+    The first text relies on facts that hold for sample lengths. For the lengths of each call they are decided again, in the exact
     arithmetic of the dtypes. If one does not hold, a second text runs. It relies on no fact and checks everything.
     """
 
-    def __init__(self, fn: PrimFunc, key: int, cache: Path | None) -> None:
-        self.key = key
+    def __init__(self, fn: PrimFunc, cache: Path | None) -> None:
         self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
-        self.compiled: set[Any] = set()
         self.compiling = 0.0  # seconds of numba so far
-        self.hoped = translate(fn).facts
-        self.functions: dict[str, Any] = {TRUSTING: self._load(fn, TRUSTING)}
-
-    def _load(self, fn: PrimFunc, name: str) -> Any:
-        translation = translate(fn, trusting=name == TRUSTING, in_order=name == IN_ORDER)
-        if self.cache is not None:
-            try:
-                return tir_cache.module(self.cache, self.key, name, translation.source(True))
-            except (OSError, SyntaxError, ValueError):
-                self.cache = None  # the directory can't be written or holds a damaged file: do without
-        return tir_cache.module(tir_cache.scratch(), self.key, name, translation.source(False))
+        trusting = translate(fn)
+        self.hoped = trusting.facts
+        self.texts = {TRUSTING: compiled_text(trusting, self.cache)}
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
-        """A text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
-        start = time.perf_counter()
-        types = (name, *[numba.typeof(value) for value in values])
-        if name not in self.functions:
-            self.functions[name] = self._load(fn, name)
-        if types not in self.compiled:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    self.functions[name].compile(types[1:])
-                except Exception as problem:  # noqa: BLE001  # whatever a damaged cache makes numba raise
-                    if self.cache is None:
-                        raise NotCompiled(str(problem).splitlines()[0][:160]) from None
-                    tir_cache.purge(self.cache, self.key)
-                    self.cache = None
-                    self.functions[name] = self._load(fn, name)
-                    return self.function(fn, values, name)
-            self.compiled.add(types)
-            self.compiling += time.perf_counter() - start
-        return self.functions[name]
+        """A text compiled for the types of these values."""
+        text = self.texts.get(name)
+        if text is None:
+            translation = translate(fn, trusting=name == TRUSTING, in_order=name == IN_ORDER)
+            text = self.texts[name] = compiled_text(translation, self.cache)
+        before = text.compiling
+        found = text.function(values)
+        self.compiling += text.compiling - before
+        return found
 
 
 class Divided:
@@ -162,10 +125,6 @@ class Divided:
         if kernel is None:
             kernel = self.kernels[fn] = compile_prim_func(fn, self.cache)
         return kernel
-
-
-class NotCompiled(Exception):
-    """Numba refused a text, with this reason."""
 
 
 class Kernel:
