@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import groups, repeat, stretch
+from relax_explorer.core.exec import group_kernel, groups, repeat, stretch
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ops.kit import by_rows
 
 N, M = 70, 30
@@ -29,9 +33,9 @@ def grouped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of calls in the groups that ran."""
     sizes: list[int] = []
 
-    def watched(frame: Any, interrupt: Any) -> bool:
+    def watched(frame: Any, interrupt: Any, cache: Any) -> bool:
         before = frame.pc
-        done = groups.run_group(frame, interrupt)
+        done = groups.run_group(frame, interrupt, cache)
         sizes.extend([frame.pc - before] if done else [])
         return done
 
@@ -73,6 +77,96 @@ def test_a_group_gives_the_values_of_its_calls(
         assert one.dtype == two.dtype
         assert np.array_equal(one, two)
     assert not any(np.shares_memory(one, two) for one in _all(second)[:1] for two in given)
+
+
+ONE_LOOP = """p = R.add(x, y)
+q = R.multiply(R.subtract(p, s), y)
+r = R.nn.relu(R.negative(q))
+u = R.maximum(r, R.minimum(x, q))
+v = R.divide(R.abs(u), y)
+return (v, p)"""
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-45, 3e38, -7.5]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_group_becomes_one_loop_with_the_same_bits(
+    dtype: str, grouped: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, given = program(ONE_LOOP.replace("s)", f"R.const(2, '{dtype}'))"), dtype), arrays(dtype)
+    pairs = np.array([(a, b) for a in SPECIAL for b in SPECIAL], dtype)
+    given[0].flat[: len(pairs)], given[1].flat[: len(pairs)] = pairs[:, 0], pairs[:, 1]
+    monkeypatch.setattr(groups, "_AT_ONCE", 300)
+    blocks: list[int] = []
+    by_blocks = groups._by_blocks
+    monkeypatch.setattr(groups, "_by_blocks", lambda *given: (blocks.append(1), by_blocks(*given))[1])
+    machine = [rxe.run(module, "main", given) for _ in range(6)]
+    assert grouped == [9] * 5
+    assert len(blocks) == group_kernel.RUNS_BEFORE
+    for result in machine[1:]:
+        for one, two in zip(machine[0], result, strict=True):
+            assert one.dtype == two.dtype
+            assert np.array_equal(np.isnan(one), np.isnan(two))
+            bits = f"i{one.itemsize}"
+            assert np.array_equal(np.nan_to_num(one).view(bits), np.nan_to_num(two).view(bits))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "p = R.add(x, y)\nq = R.exp(p)\nreturn q",  # numpy rounds it in its own way
+        "p = R.add(x, b)\nq = R.abs(p)\nreturn q",  # an operand is broadcast
+        "p = R.add(x, y)\nq = R.astype(p, 'float64')\nreturn q",
+    ],
+)
+def test_other_groups_run_by_blocks(lines: str, grouped: list[int]) -> None:
+    module, given = program(lines), arrays("float32")
+    known = len(group_kernel._KERNELS)
+    results = [rxe.run(module, "main", given) for _ in range(5)]
+    assert grouped == [2] * 4
+    assert len(group_kernel._KERNELS) == known
+    assert np.array_equal(results[0], results[-1])
+
+
+def test_strided_and_read_only_operands_are_right(grouped: list[int]) -> None:
+    module, given = program("p = R.add(x, y)\nq = R.abs(p)\nreturn q"), arrays("float32")
+    for _ in range(5):
+        rxe.run(module, "main", given)
+    wide = np.asfortranarray(given[0])
+    fixed = given[1].copy()
+    fixed.flags.writeable = False
+    for x, y in ((wide, given[1]), (given[0], fixed), (given[0][::-1], fixed)):
+        for _ in range(5):
+            assert np.array_equal(rxe.run(module, "main", [x, y, *given[2:]]), np.abs(x + y))
+
+
+def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
+    text = group_kernel.source([("relax.add", (0, 1), 2)], [2], np.dtype("float32"), set())
+    values = [np.zeros(4, "float32"), np.ones(4, "float32"), np.ones(4, "float32")]
+    types = tuple(map(numba.typeof, values))
+    cache = tmp_path / "cache"
+    for content in (None, b"not a file of numba"):
+        for file in cache.glob("__pycache__/*.nbc") if content else ():
+            file.write_bytes(content or b"")
+        function = group_kernel._loaded(text, types, cache)
+        assert function is not None
+        function(*values)
+        assert values[0].tolist() == [2.0] * 4
+        values[0][:] = 0
+    cache.chmod(0o777)
+    assert group_kernel._loaded(text, types, cache) is not None
+
+
+def test_a_cancelled_run_stops_inside_a_loop(grouped: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    module, given = program("p = R.add(x, y)\nq = R.abs(p)\nreturn q"), arrays("float32")
+    for _ in range(4):
+        rxe.run(module, "main", given)
+    monkeypatch.setattr(groups, "_AT_ONCE", 100)
+    interrupt = Interrupt()
+    machine = Machine(module, "main", given, interrupt=interrupt)
+    flat = groups.flat
+    monkeypatch.setattr(groups, "flat", lambda *args: (interrupt.cancel(), flat(*args))[1])
+    with pytest.raises(Cancelled):
+        machine.run()
 
 
 def _all(value: Any) -> list[Any]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from threading import local
 from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.group_kernel import flat, kernel, operands, source
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.repeat import ERRORS, Repeat, plain_ufunc, types_of
@@ -24,6 +26,8 @@ from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.by_rows import in_blocks, rows_of
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.ops.tensor.binary import Arithmetic
+
+_AT_ONCE = 1 << 18  # elements between two looks at the interrupt
 
 
 class _Other(Exception):
@@ -40,14 +44,57 @@ class Group:
     dead: set[int] = field(default_factory=set)
 
 
-def run_group(frame: Frame, interrupt: Interrupt) -> bool:
+def run_group(frame: Frame, interrupt: Interrupt, cache: Path | None) -> bool:
     """Run the calls at the program counter as a group, and go behind them. False if there is no group; nothing was done."""
     group = _group(frame)
     if group is None:
         return False
+    results = {slot: np.empty(group.shape, dtype) for slot, dtype in group.kept.items()}
+    if not (
+        _compiled(group, frame, results, interrupt, cache) or _by_blocks(group, frame, results, interrupt)
+    ):
+        return False
+    for slot, result in results.items():
+        frame.registers[slot] = result
+    for slot in group.dead:
+        frame.registers[slot] = None
+    frame.pc += len(group.calls)
+    return True
+
+
+def _compiled(
+    group: Group, frame: Frame, results: dict[int, Array], interrupt: Interrupt, cache: Path | None
+) -> bool:
+    """Fill the results by one compiled loop. False if the group has none, or not yet; nothing was done."""
+    dtypes = {call.repeat.dtype for call, _ in group.calls}
+    calls = [(call.node.op.name, call.args, call.target) for call, _ in group.calls]
+    outside = {slot: flat(frame.registers[slot], group.shape) for slot in operands(calls)}
+    if len(dtypes) > 1 or not results or any(value is None for value in outside.values()):
+        return False
+    (dtype,) = dtypes
+    if any(value.dtype != dtype for value in outside.values()):
+        return False
+    scalars = {slot for slot, value in outside.items() if not value.shape}
+    outputs = [array.reshape(-1) for array in results.values()]
+    text = source(calls, list(results), dtype, scalars)
+    function = kernel(text, [*outputs, *outside.values()], cache)
+    if function is None:
+        return False
+
+    def fill(start: int, end: int) -> None:
+        interrupt.check()
+        inputs = [value[start:end] if value.shape else value for value in outside.values()]
+        function(*[array[start:end] for array in outputs], *inputs)
+
+    size = prod(group.shape)
+    in_blocks(fill, size, _AT_ONCE, size)
+    return True
+
+
+def _by_blocks(group: Group, frame: Frame, results: dict[int, Array], interrupt: Interrupt) -> bool:
+    """Fill the results operator by operator, some rows at a time. False if a block fails."""
     size = prod(group.shape)
     rows = rows_of(group.shape, size)
-    results = {slot: np.empty(group.shape, dtype) for slot, dtype in group.kept.items()}
     scratch = local()  # of each thread: arrays for the values of a block
 
     def fill(start: int, end: int) -> None:
@@ -65,11 +112,6 @@ def run_group(frame: Frame, interrupt: Interrupt) -> bool:
             in_blocks(fill, group.shape[0], rows, size)
     except (_Other, *ERRORS):
         return False
-    for slot, result in results.items():
-        frame.registers[slot] = result
-    for slot in group.dead:
-        frame.registers[slot] = None
-    frame.pc += len(group.calls)
     return True
 
 

@@ -72,7 +72,7 @@ ENDS = Stretch()  # at a call that gave another type, or failed
 
 def run_known(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> bool:
     """Run several calls that passed their checks before, as a group or a stretch. False if there are none; nothing was done."""
-    return run_group(frame, machine.interrupt) or (
+    return run_group(frame, machine.interrupt, machine.kernels.cache) or (
         not frame.has_ended and _run_stretch(machine, frame, rules)
     )
 

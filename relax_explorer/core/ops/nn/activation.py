@@ -59,7 +59,11 @@ class Relu(Activation, name="relax.nn.relu"):
     def evaluate(data: Array) -> Array:
         """The larger of the element and 0."""
         zero = np.zeros((), data.dtype)
-        return np.where(data > zero, data, zero)
+        if data.dtype.name not in ("float32", "float64"):
+            return np.where(data > zero, data, zero)
+        larger = np.fmax(data, zero, out=np.empty(data.shape, data.dtype))
+        larger += zero  # of the two zeros, fmax may give the negative one
+        return larger
 
     @staticmethod
     def legalize(te: Te, data: Tensor) -> Tensor:
