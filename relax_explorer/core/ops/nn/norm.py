@@ -116,8 +116,11 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
 
         def rows(x: Array) -> Array:
             x = normalise(x, tuple(axes), epsilon)
-            x = x if factor is None else x * factor
-            return x if shift is None else x + shift
+            if factor is not None:
+                x *= factor
+            if shift is not None:
+                x += shift
+            return x
 
         return by_rows(rows, wide(data), axes).astype(data.dtype, copy=False)
 
