@@ -187,7 +187,7 @@ def f(a: T.handle, b: T.handle):
 
 def test_ordinary_indices_are_proven_for_lengths_that_are_variables() -> None:
     fn = rxe.parse(SYMBOLIC)["f"]
-    assert "at(" not in generate(fn, False).split("def kernel")[1]
+    assert "at(" not in generate(fn).split("def kernel")[1]
 
 
 NARROWED = """
@@ -202,7 +202,7 @@ def f(a: T.handle):
 
 def test_what_holds_for_small_lengths_is_asked_again_for_large_ones() -> None:
     fn = rxe.parse(NARROWED)["f"]
-    assert "[at(" not in generate(fn, False)
+    assert "[at(" not in generate(fn)
     found, small = compile_prim_func(fn), np.zeros(1000, np.int8)
     found(small)
     assert small.all()
@@ -277,5 +277,5 @@ FILLED = {
 def test_memory_that_is_filled_first_needs_no_poison(body: str) -> None:
     text = f'C = T.alloc_buffer((4,), "int32")\n{body}\nB[1] = C[0]'
     found = kernel(text)
-    assert ("np.empty" in generate(found.fn, False)) is FILLED[body]
+    assert ("np.empty" in generate(found.fn)) is FILLED[body]
     found(zeros(), zeros())

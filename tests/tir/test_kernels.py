@@ -106,7 +106,7 @@ def test_arguments_are_checked_before_the_loops_run() -> None:
 
 def test_no_name_and_no_string_of_the_program_gets_into_the_text() -> None:
     text = binary("a + b")
-    source = generate(text, False)
+    source = generate(text)
     renamed = rxe.parse(
         "@T.prim_func(s_tir=True)\n"
         'def evil(__import__: T.Buffer((4,), "int32"), exec: T.Buffer((4,), "int32"), os: T.Buffer((4,), "int32")):\n'
@@ -115,7 +115,7 @@ def test_no_name_and_no_string_of_the_program_gets_into_the_text() -> None:
         "            shutil = T.axis.spatial(4, system)\n"
         "            os[shutil] = __import__[shutil] + exec[shutil]\n"
     )["evil"]
-    assert generate(renamed, False) == source
+    assert generate(renamed) == source
     assert prim_func_equal(renamed, renamed)
 
 
@@ -265,5 +265,5 @@ def test_every_prim_func_up_to_fusion_compiles() -> None:
         for fn in module(path).functions.values():
             if type(fn).__name__ == "PrimFunc" and prim_func_hash(fn) not in seen:
                 seen.add(prim_func_hash(fn))
-                assert "def kernel(" in generate(fn, False)
+                assert "def kernel(" in generate(fn)
     assert len(seen) > 150

@@ -48,7 +48,7 @@ def first_store(
         )
     except Failure as failure:
         return f"the kernel can't be checked store by store: {failure.diagnostics[0].message}"
-    source = watched.source(False)
+    source = watched.source()
     loaded = tir_cache.module(tir_cache.scratch(), tir_cache.text_key(source), "_watched", source)
     note, index = np.zeros(NOTE_LENGTH, np.int64), np.zeros(max(watched.most_indices, 1), np.int64)
     seen = np.zeros(
@@ -93,9 +93,9 @@ class _Watched(Translation):
         self.most_indices = 0  # of one store and its loads
         super().__init__(fn, [], trusting=False)
 
-    def source(self, cached: bool) -> str:
+    def source(self) -> str:
         """The module's text."""
-        return super().source(cached).replace("note, stop):", "note, stop, seen, index):", 1)
+        return super().source().replace("note, stop):", "note, stop, seen, index):", 1)
 
     def statement(self, node: t.Stmt, depth: int) -> None:
         """Translate one statement."""

@@ -5,7 +5,6 @@ Only operators whose elements are given by one rule of IEEE arithmetic take part
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,9 +30,7 @@ _FORMULAS = {
 _HEAD = "from numba import njit\nimport numpy as np\n\n"
 RUNS_BEFORE = 2  # compiling takes half a second; a group that runs again and again is worth it
 KNOWN = 256  # groups in the cache; the least recently used ones are dropped
-_Key = tuple[str, tuple[object, ...]]  # a text, and the types that numba compiles it for
-_SEEN: OrderedDict[_Key, int] = OrderedDict()  # how often it was asked for
-_KERNELS: OrderedDict[_Key, Callable[..., None] | None] = OrderedDict()
+_SEEN: OrderedDict[str, int] = OrderedDict()  # how often a text was asked for
 
 Call = tuple[
     str, Sequence[int], int
@@ -82,40 +79,20 @@ def kernel(text: str, values: Sequence[Value], cache: Path | None) -> Callable[.
     """
     if not text:
         return None
-    import numba  # takes 0.3 s
-
-    key = text, tuple(map(numba.typeof, values))
-    if key in _KERNELS:
-        return _KERNELS[key]
-    _SEEN[key] = _SEEN.pop(key, 0) + 1
-    if _SEEN[key] <= RUNS_BEFORE:
+    if _SEEN.get(text, 0) < RUNS_BEFORE:
+        _SEEN[text] = _SEEN.pop(text, 0) + 1
         if len(_SEEN) > KNOWN:
             _SEEN.popitem(last=False)
         return None
-    del _SEEN[key]
-    _KERNELS[key] = _loaded(*key, cache)
-    if len(_KERNELS) > KNOWN:
-        _KERNELS.popitem(last=False)
-    return _KERNELS[key]
+    from relax_explorer.core.exec.tir_text import NotCompiled, compiled_text  # numba takes 0.3 s
 
-
-def _loaded(text: str, types: tuple[object, ...], cache: Path | None) -> Callable[..., None] | None:
-    number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
-    folders = (
-        [tir_cache.scratch()] if cache is None or tir_cache.refusal(cache) else [cache, tir_cache.scratch()]
-    )
-    for folder in folders:
-        stored = folder is cache
-        try:
-            written = text.replace("@njit(", "@njit(cache=True, ") if stored else text
-            function: Any = tir_cache.module(folder, number, "_group", written)
-            function.compile(types)
-        except Exception:  # noqa: BLE001  # whatever a damaged file, a full disk or numba may raise: the operators run one by one
-            if stored:
-                tir_cache.purge(folder, number)
-        else:
-            return function  # type: ignore[no-any-return]  # a function of numba
-    return None
+    _SEEN.move_to_end(text)
+    try:
+        folder = None if cache is not None and tir_cache.refusal(cache) else cache
+        function: Callable[..., None] = compiled_text(text, folder).function(values)
+    except NotCompiled:
+        return None  # the operators run one by one
+    return function
 
 
 def flat(value: Value, shape: tuple[int, ...]) -> Value:

@@ -41,12 +41,12 @@ _SAMPLES = (
 )
 
 
-def generate(fn: t.PrimFunc, cached: bool) -> str:
+def generate(fn: t.PrimFunc) -> str:
     """The source of a module. Its `kernel` takes the parameters, then the shape variables, a note and a flag.
 
     Raises Failure if a part has no translation.
     """
-    return translate(fn).source(cached)
+    return translate(fn).source()
 
 
 def translate(
@@ -104,9 +104,9 @@ class Translation(Expressions):
         """Append a line at an indentation depth."""
         self.lines.append("    " * depth + text)
 
-    def source(self, cached: bool) -> str:
+    def source(self) -> str:
         """The module's text."""
-        return self.text.replace("@njit(", "@njit(cache=True, ", 1) if cached else self.text
+        return self.text
 
     def _text(self) -> str:
         params = [self.name(variable) for variable in (*self.fn.params, *shape_variables(self.fn))]

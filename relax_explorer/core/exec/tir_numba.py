@@ -95,14 +95,14 @@ class Code:
         self.compiling = 0.0  # seconds of numba so far
         trusting = translate(fn)
         self.hoped = trusting.facts
-        self.texts = {TRUSTING: compiled_text(trusting, self.cache)}
+        self.texts = {TRUSTING: compiled_text(trusting.source(), self.cache)}
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values."""
         text = self.texts.get(name)
         if text is None:
             translation = translate(fn, trusting=name == TRUSTING, in_order=name == IN_ORDER)
-            text = self.texts[name] = compiled_text(translation, self.cache)
+            text = self.texts[name] = compiled_text(translation.source(), self.cache)
         before = text.compiling
         found = text.function(values)
         self.compiling += text.compiling - before

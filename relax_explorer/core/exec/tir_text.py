@@ -15,7 +15,6 @@ from typing import Any
 import numba
 
 from relax_explorer.core.exec import tir_cache
-from relax_explorer.core.exec.tir_codegen import Translation
 
 KNOWN_TEXTS = 1024  # in memory; the least recently used ones are dropped
 _TEXTS: OrderedDict[int, Text] = OrderedDict()
@@ -25,12 +24,12 @@ class NotCompiled(Exception):
     """Numba refused a text, with this reason."""
 
 
-def compiled_text(translation: Translation, cache: Path | None) -> Text:
-    """The text of a translation. Equal texts are one. The directory `cache`, if given, keeps the machine code."""
-    key = tir_cache.text_key(translation.source(False))
+def compiled_text(source: str, cache: Path | None) -> Text:
+    """The Text of a source. Equal sources have one. The directory `cache`, if given, keeps the machine code."""
+    key = tir_cache.text_key(source)
     text = _TEXTS.get(key)
     if text is None:
-        text = _TEXTS[key] = Text(translation, key, cache)
+        text = _TEXTS[key] = Text(source, key, cache)
         if len(_TEXTS) > KNOWN_TEXTS:
             _TEXTS.popitem(last=False)
     _TEXTS.move_to_end(key)
@@ -40,9 +39,8 @@ def compiled_text(translation: Translation, cache: Path | None) -> Text:
 class Text:
     """A text, with the machine code so far. It holds no PrimFunc."""
 
-    def __init__(self, translation: Translation, key: int, cache: Path | None) -> None:
-        self.key, self.cache = key, cache
-        self.sources = {cached: translation.source(cached) for cached in (False, True)}
+    def __init__(self, source: str, key: int, cache: Path | None) -> None:
+        self.source, self.key, self.cache = source, key, cache
         self.kernel = self._load()
         self.compiled: set[tuple[Any, ...]] = set()
         self.compiling = 0.0  # seconds of numba so far
@@ -50,10 +48,12 @@ class Text:
     def _load(self) -> Any:
         if self.cache is not None:
             try:
-                return tir_cache.module(self.cache, self.key, "", self.sources[True])
+                return tir_cache.module(
+                    self.cache, self.key, "", self.source.replace("@njit(", "@njit(cache=True, ", 1)
+                )
             except (OSError, SyntaxError, ValueError):
                 self.cache = None  # the directory can't be written or holds a damaged file: do without
-        return tir_cache.module(tir_cache.scratch(), self.key, "", self.sources[False])
+        return tir_cache.module(tir_cache.scratch(), self.key, "", self.source)
 
     def function(self, values: Sequence[Any]) -> Any:
         """The text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
