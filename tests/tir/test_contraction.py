@@ -13,6 +13,7 @@ from relax_explorer.core.exec import tir_pieces
 from relax_explorer.core.exec.contraction import Views
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
+from relax_explorer.core.tir.stmt import PrimFunc
 
 NEST = """
 @T.prim_func(s_tir=True)
@@ -48,7 +49,7 @@ def nest(
     after: str = "",
     zero: str = "0",
     dtype: str = "float32",
-) -> rxe.PrimFunc:
+) -> PrimFunc:
     """A PrimFunc with one nest. `axes` is like `i:4 j:5 k:6R`; the loop of axis `i` is `li`."""
     pairs = [axis.split(":") for axis in axes.split()]
     params = ", ".join(f'{name}: T.Buffer({shape}, "{dtype}")' for name, shape in shapes.items())
@@ -67,7 +68,7 @@ def nest(
 
 
 def both(
-    fn: rxe.PrimFunc, shapes: Sequence[tuple[int, ...]], dtype: str = "float32"
+    fn: PrimFunc, shapes: Sequence[tuple[int, ...]], dtype: str = "float32"
 ) -> tuple[np.ndarray, np.ndarray]:
     """The last parameter after the compiled kernel, and after the reference evaluator."""
     results = []

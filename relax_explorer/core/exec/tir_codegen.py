@@ -8,10 +8,12 @@ program that reads it before a write has a bug, and gets the same numbers each t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from math import prod
 from typing import Any
 
 from relax_explorer.core.exec import tir_memory, tir_packed, tir_polls
+from relax_explorer.core.exec.thread_loops import exchange
 from relax_explorer.core.exec.tir_expr import Expressions, element, into
 from relax_explorer.core.exec.tir_nests import is_filled_first, reduction_nest
 from relax_explorer.core.exec.values import MEMORY_LIMIT
@@ -122,6 +124,11 @@ class Translation(Expressions):
         )
         return "\n".join([header + head[0], head[1], *body, ""])
 
+    @cached_property
+    def exchange(self) -> str:
+        """How GPU threads exchange values; empty if they can run one after the other."""
+        return exchange(self.fn)
+
     def bind(self, var: p.PrimVar, interval: Callable[[Intervals], Interval | None]) -> None:
         """Bind a variable to its interval in each sample."""
         for sample in self.samples:
@@ -157,8 +164,8 @@ class Translation(Expressions):
     # -- loops ----------------------------------------------------------------------------------------------------
 
     def _for(self, node: t.For, depth: int) -> None:
-        if node.kind == "thread_binding":
-            raise self.refuse("a loop over GPU threads", node)
+        if node.kind == "thread_binding" and self.exchange:
+            raise self.refuse(f"a loop over GPU threads {self.exchange}", node)
         chain, block = reduction_nest(node)
         if block is not None and not self.in_order:
             self._reduction(chain, block, depth)

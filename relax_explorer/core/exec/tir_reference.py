@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.exec import tir_memory, tir_packed, tir_traps
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.thread_loops import exchange
 from relax_explorer.core.exec.tir_codegen import is_idle
 from relax_explorer.core.exec.tir_expr import element
 from relax_explorer.core.exec.tir_nests import reduction_nest
@@ -67,6 +69,11 @@ class Reference(Values):
         for param, value in zip((*fn.params, *variables), values, strict=True):
             self._bind(param, value)
 
+    @cached_property
+    def exchange(self) -> str:
+        """How GPU threads exchange values; empty if they can run one after the other."""
+        return exchange(self.fn)
+
     def _bind(self, param: Buffer | p.PrimVar, value: Value) -> None:
         """Give a parameter its argument."""
         if isinstance(param, Buffer):
@@ -113,8 +120,8 @@ class Reference(Values):
 
     def _for(self, node: t.For, left: Value) -> None:
         if left is None:
-            if node.kind == "thread_binding":
-                raise self.refuse("a loop over GPU threads", node)
+            if node.kind == "thread_binding" and self.exchange:
+                raise self.refuse(f"a loop over GPU threads {self.exchange}", node)
             chain, block = reduction_nest(node)
             if block is not None and block.init is not None and self._has_no_terms(chain, block):
                 self.open.append((_initialization(chain, block, block.init), None))
