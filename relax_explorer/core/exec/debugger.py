@@ -193,10 +193,11 @@ class Debugger:
         """Run until `is_reached()`, a breakpoint stops, or the program ends."""
         self.look_back()
         while True:
-            if self.inside is None and self._is_watched():
-                self.enter()
-            if self.inside is not None and self._forward_inside(lambda: False):
-                return self.event
+            if self._is_watched():  # else the rest of a PrimFunc runs compiled
+                if self.inside is None:
+                    self.enter()
+                if self._forward_inside(lambda: False):
+                    return self.event
             event = self.step()
             if self.done or is_reached() or (self.breakpoints and self.stops):
                 return event

@@ -12,7 +12,7 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.compare import Comparison, Side, compare, links_between, mapped
+from relax_explorer.core.session.compare import Comparison, Side, Told, compare, links_between, mapped, untold
 from relax_explorer.core.session.dumps import Build, Stage, as_build
 from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput
 from relax_explorer.core.session.session import Session
@@ -77,16 +77,17 @@ def bisect(
     *,
     executor: Executor | None = None,
     interrupt: Interrupt | None = None,
+    told: Told = untold,
 ) -> Bisection:
     """Find the first stage that fails a test, the passes to leave out, and the binding that is wrong.
 
     Without `predicate`, every stage must give the results of the first one. An executor runs the tests side by side. Passes can
-    only be left out of a session.
+    only be left out of a session. `told` hears of each stage, and of each set of passes that is left out.
     """
     build = as_build(source)
     stages = build.changing()
     test = SameOutput(stages[0], stages[0].entry) if predicate is None else predicate
-    attempts = first_failing(stages, test, executor)
+    attempts = first_failing(stages, test, executor, told)
     failed = attempts[-1]
     if not failed.reason or len(attempts) == 1:
         return Bisection(tuple(attempts))
@@ -94,7 +95,7 @@ def bisect(
     if build.snapshots:
         changing = [item.number - 1 for item in build.snapshots[1:] if item.changed]
         changing.sort(key=lambda number: (number != failed.number - 1, -number))
-        out = left_out(stages[0], build.passes, changing, test, executor)
+        out = left_out(stages[0], build.passes, changing, test, executor, told)
     before, bad = stages[len(attempts) - 2 : len(attempts)]
     comparison = place = None
     if isinstance(test, SameOutput):
@@ -124,14 +125,14 @@ def _wrong_binding(
 
 
 def first_failing(
-    stages: Sequence[Stage], predicate: Predicate, executor: Executor | None = None
+    stages: Sequence[Stage], predicate: Predicate, executor: Executor | None = None, told: Told = untold
 ) -> list[Attempt]:
     """Test the stages in order until one fails. The last attempt is the first failing one, or the test holds everywhere.
 
     Every stage is tested, because a later pass may hide or repair a mistake. An executor tests them side by side.
     """
     attempts = []
-    reasons = mapped(executor, _tested, [_Test(predicate, stage) for stage in stages])
+    reasons = mapped(executor, _tested, [_Test(predicate, stage) for stage in stages], "stage", told)
     for stage, reason in zip(stages, reasons, strict=False):
         attempts.append(Attempt(stage.number, stage.made_by, reason))
         if reason:
@@ -154,6 +155,7 @@ def left_out(
     changing: Sequence[int],
     predicate: Predicate,
     executor: Executor | None = None,
+    told: Told = untold,
 ) -> LeftOut | None:
     """The smallest set of passes to leave out so that the test holds at the end; None if it fails even without all of them.
 
@@ -168,7 +170,7 @@ def left_out(
             _Build(first, tuple([step for n, step in enumerate(sendable) if n not in out]), predicate)
             for out in sets
         ]
-        results = mapped(executor, _holds, tasks)
+        results = mapped(executor, _holds, tasks, "set of passes", told)
         return next((out for out, good in zip(sets, results, strict=False) if good), None)
 
     found = hold([[number] for number in changing])

@@ -127,6 +127,14 @@ class Trial:
     interrupt: Interrupt | None = field(default=None, compare=False)  # only within this process
 
 
+Told = Callable[[str, int, int], None]
+"""Hears of long work before each part: what it is, its number, and how many there are."""
+
+
+def untold(what: str, number: int, total: int) -> None:
+    """Nobody listens."""
+
+
 def compare(
     a: Stage | IRModule,
     b: Stage | IRModule,
@@ -139,28 +147,40 @@ def compare(
     everything: bool = False,
     executor: Executor | None = None,
     interrupt: Interrupt | None = None,
+    told: Told = untold,
 ) -> Comparison:
     """Run `function` of both programs on equal inputs and compare results and bindings.
 
     Without `samples`, those of `samples_of`. `links` tell which binding came from which (`links_between`). `everything` lists
-    all pairs. An executor runs the samples side by side; it gets the programs as text. Raises Failure if no inputs can be made.
+    all pairs. An executor runs the samples side by side; it gets the programs as text. `told` hears of each sample. Raises
+    Failure if no inputs can be made.
     """
     first, second = as_stage(a), as_stage(b, 1)
     name = function or first.entry
     chosen = samples_of(first.module, name) if samples is None else samples
     own = interrupt if executor is None else None
     trials = [Trial(first, second, name, item, tolerance, links, cache, everything, own) for item in chosen]
-    return Comparison(str(first), str(second), name, tuple(mapped(executor, verdict_of, trials)))
+    verdicts = mapped(executor, verdict_of, trials, "sample", told)
+    return Comparison(str(first), str(second), name, tuple(verdicts))
 
 
-def mapped(executor: Executor | None, work: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
-    """The results of `work` on each task in order, one by one, or side by side in an executor."""
+def mapped(
+    executor: Executor | None,
+    work: Callable[[Any], Any],
+    tasks: Sequence[Any],
+    what: str = "",
+    told: Told = untold,
+) -> Iterator[Any]:
+    """The results of `work` on each task in order, one by one, or side by side in an executor. `told` hears of each."""
     if executor is None:
-        yield from map(work, tasks)
+        for number, task in enumerate(tasks, 1):
+            told(what, number, len(tasks))
+            yield work(task)
         return
     futures = [executor.submit(work, task) for task in tasks]
     try:
-        for future in futures:
+        for number, future in enumerate(futures, 1):
+            told(what, number, len(futures))
             yield future.result()
     finally:
         for future in futures:

@@ -71,7 +71,7 @@ def finish(debugger: Debugger) -> None:
     if debugger.inside is None:
         debugger.finish()
     else:
-        debugger.forward_inside(lambda: False)
+        debugger.forward(lambda: True)
 
 
 def back_finish(debugger: Debugger) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.compare import Trial, inputs_of, mapped, outcome
+from relax_explorer.core.session.compare import Told, Trial, inputs_of, mapped, outcome, untold
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance
 from relax_explorer.core.session.dumps import Build, Stage, as_build
 from relax_explorer.core.session.recording import Recording, finished
@@ -59,10 +59,11 @@ def validate(
     cache: Path | None = None,
     executor: Executor | None = None,
     interrupt: Interrupt | None = None,
+    told: Told = untold,
 ) -> list[Row]:
     """A row for each stage after the first that changed something. An executor runs stages and samples side by side.
 
-    Without `samples`, those of `samples_of`.
+    Without `samples`, those of `samples_of`. `told` hears of each stage on each sample.
     """
     stages = as_build(source).changing()
     later = stages[1:]
@@ -74,7 +75,12 @@ def validate(
         for stage in later
     ]
     first = _FirstRuns()
-    cells = list(mapped(executor, _cell_of, trials) if executor is not None else map(first.cell, trials))
+    work = _cell_of if executor is not None else first.cell
+
+    def of_stage(what: str, number: int, total: int) -> None:
+        told(what, (number - 1) % len(later) + 1, len(later))
+
+    cells = list(mapped(executor, work, trials, "stage", of_stage))
     return [Row(stage.number, stage.made_by, tuple(cells[n :: len(later)])) for n, stage in enumerate(later)]
 
 

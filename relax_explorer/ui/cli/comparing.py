@@ -23,6 +23,7 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import comparison_output as shown
 from relax_explorer.ui.cli import output, trials
 from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.progress import progress
 
 _RESULT = re.compile(r"out[0-9]{1,9}")
 
@@ -84,7 +85,7 @@ def _compared(
     cache = directories.kernel_cache()
 
     def work(interrupt: Interrupt) -> Comparison:
-        with trials.executor(*where) as executor:
+        with trials.executor(*where) as executor, progress() as told:
             return compare_stages(
                 first,
                 second,
@@ -96,6 +97,7 @@ def _compared(
                 everything=everything,
                 executor=executor,
                 interrupt=interrupt,
+                told=told,
             )
 
     result: Comparison = interruptible(work)
@@ -146,14 +148,14 @@ def bisect(
     results = _reference(ref) if ref is not None else ()
 
     def work(interrupt: Interrupt) -> Bisection:
-        with trials.executor(workers, scheduler) as executor:
+        with trials.executor(workers, scheduler) as executor, progress() as told:
             tests: dict[str, Predicate] = {
                 "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
                 "no-nan": NoNan(first, function, chosen, cache, interrupt),
                 "well-formed": WellFormed(profile),
             }
             predicate = CommandTest(command) if command else tests[test]
-            return find(build, predicate, executor=executor, interrupt=interrupt)
+            return find(build, predicate, executor=executor, interrupt=interrupt, told=told)
 
     found = interruptible(work)
     shown.print_bisection(found, input, " ".join(command or (test,)), bool(build.snapshots), format)
@@ -181,10 +183,17 @@ def validate(
     chosen = trials.samples(build.stages[0], function, input_, shape, samples, max_input)
 
     def work(interrupt: Interrupt) -> Any:
-        with trials.executor(workers, scheduler) as executor:
+        with trials.executor(workers, scheduler) as executor, progress() as told:
             cache = directories.kernel_cache()
             return validate_stages(
-                build, function, chosen, allowed, cache=cache, executor=executor, interrupt=interrupt
+                build,
+                function,
+                chosen,
+                allowed,
+                cache=cache,
+                executor=executor,
+                interrupt=interrupt,
+                told=told,
             )
 
     rows = interruptible(work)

@@ -1,0 +1,92 @@
+"""Long sweeps tell on the terminal how far they are, and leave nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from relax_explorer.ui.cli import progress
+from relax_explorer.ui.cli.main import group
+
+DATA = Path(__file__).parent.parent / "data" / "corpus" / "mlp"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, patience: float = 0.0) -> Terminal:
+    """A terminal as standard error. The test must call this: pytest sets standard error after fixtures."""
+    shown = Terminal()
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr("sys.stderr", shown)
+    return shown
+
+
+def lines(terminal: Terminal) -> list[str]:
+    return terminal.getvalue().replace("\x1b[K", "").split("\r")
+
+
+def test_the_line_is_replaced_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = opened(monkeypatch)
+    with progress.progress() as told:
+        told("stage", 1, 3)
+        told("stage", 2, 3)
+        told("sample", 1, 1)  # a single part is no news
+    assert lines(terminal) == ["", "stage 1/3", "stage 2/3", ""]
+
+
+def test_the_line_goes_after_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = opened(monkeypatch)
+    with contextlib.suppress(KeyboardInterrupt), progress.progress() as told:
+        told("stage", 1, 3)
+        raise KeyboardInterrupt
+    assert lines(terminal) == ["", "stage 1/3", ""]
+
+
+def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = opened(monkeypatch, 60.0)
+    with progress.progress() as told:
+        told("stage", 1, 3)
+    assert terminal.getvalue() == ""
+
+
+def test_a_pipe_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    with progress.progress() as told:
+        told("stage", 1, 3)
+    assert shown.getvalue() == ""
+
+
+@pytest.mark.parametrize("command", ["validate", "bisect"])
+def test_each_stage_is_told(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr("relax_explorer.ui.cli.comparing.progress", lambda: _Listening(told))
+    done = CliRunner().invoke(group, [command, str(DATA), "--samples", "2"])
+    assert done.exit_code == 0, done.output
+    stages = [number for what, number, total in told if what == "stage"]
+    count = max(stages)
+    repeats = 2 if command == "validate" else 1
+    assert stages == list(range(1, count + 1)) * repeats
+    assert count > 3
+
+
+class _Listening:
+    def __init__(self, told: list[tuple[str, int, int]]) -> None:
+        self.told = told
+
+    def __enter__(self) -> object:
+        return lambda what, number, total: self.told.append((what, number, total))
+
+    def __exit__(self, *problem: object) -> None:
+        return None
