@@ -176,3 +176,53 @@ async def test_breakpoints_and_watches_survive_a_restart_and_another_stage(progr
         await settled(pilot, app)
         assert [point.text for point in app.debugger.breakpoints] == ["b", "max > 1e9"]
         assert "without a place here: op:concat" in screen_text(app)
+
+
+PRIM_FUNC = """@I.ir_module
+class M:
+    @T.prim_func
+    def twice(A: T.Buffer((2, 2), "float32"), B: T.Buffer((2, 2), "float32")):
+        for i, j in T.grid(2, 2):
+            with T.sblock("B"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v, w] = A[v, w] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((2, 2), "float32")):
+        cls = M
+        y = R.call_tir(cls.twice, (x,), out_sinfo=R.Tensor((2, 2), "float32"))
+        z = R.add(y, y)
+        return z
+"""
+
+
+async def test_a_prim_func_is_entered_by_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(PRIM_FUNC)
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(app, pilot)
+        await typed(pilot, app, "into 3")
+        shown = screen_text(app)
+        assert "store 2 of twice: B[0, 1]" in shown
+        assert "i = 0" in shown
+        assert "j = 1" in shown
+        assert (
+            next(row.text for row in app.query_one("#debug_ir", LineView).rows if row.gutter == "▶").strip()
+            == "B[v, w] = A[v, w] * T.float32(2.0)"
+        )
+        await pilot.press("s")
+        await settled(pilot, app)
+        assert "store 3 of twice" in screen_text(app)
+        await pilot.press("S", "S")
+        await settled(pilot, app)
+        assert "store 1 of twice" in screen_text(app)
+        await typed(pilot, app, "break if j == 1")
+        await pilot.press("c")
+        await settled(pilot, app)
+        assert "store 2 of twice" in screen_text(app)
+        await pilot.press("b")  # no binding is under the cursor
+        await settled(pilot, app)
+        await pilot.press("o", "o")
+        await settled(pilot, app)
+        assert "y = " in screen_text(app)

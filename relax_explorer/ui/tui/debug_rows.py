@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
-from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.shape_origins import origin
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.debug_session import DebugSession
+from relax_explorer.core.session.debug_session import DebugSession, Inside
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.rows import ghost
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.debug_text import breakpoint_text, place_text, value_text, watch_text
+from relax_explorer.viz.debug_text import breakpoint_text, inside_text, place_text, value_text, watch_text
 
 MOST = 200  # rows of values
 
@@ -31,7 +30,7 @@ def debug_view(stage: Snapshot, session: DebugSession) -> DebugView:
     """The rows at the current position."""
     return DebugView(
         tuple(debug_rows(stage, session)),
-        tuple(value_rows(session.debugger)),
+        tuple(value_rows(session)),
         tuple(watch_rows(session)),
         tuple(point_rows(session)),
     )
@@ -39,7 +38,14 @@ def debug_view(stage: Snapshot, session: DebugSession) -> DebugView:
 
 def debug_rows(stage: Snapshot, session: DebugSession) -> list[Row]:
     """The text of the function that runs: ▶ now, ● ◆ ○ breakpoint, with a condition, disabled, ✓ done in this call, · not done."""
-    debugger = session.debugger
+    debugger, walk = session.debugger, session.debugger.inside
+    if walk is not None:
+        own = [line for line in stage.printed_short.lines if line.function == walk.name]
+        marked = next((n for n, line in enumerate(own) if line.node is walk.stored), 0)
+        return [
+            Row(line.text, "▶" if n == marked else " ", line.node, line.function)
+            for n, line in enumerate(own)
+        ]
     frame, now = debugger.frame, debugger.next_binding
     done = {
         at.binding
@@ -63,8 +69,19 @@ def _mark(point: Breakpoint) -> str:
     return "○" if not point.is_enabled else "●" if point.condition is None else "◆"
 
 
-def value_rows(debugger: Debugger) -> list[Row]:
+def _inside_rows(session: DebugSession, at: Inside) -> list[Row]:
+    """The last store of a PrimFunc, what it read, the loops, and the values of all names."""
+    rows = [Row(f"step {session.debugger.position}   {inside_text(at)}")]
+    rows += [Row(f"from {name} = {value_text(value)}", "▶") for name, value in at.operands]
+    values = session.frames[0].values.items()
+    return [*rows, *[Row(f"{name} = {value_text(value)}") for name, value in reversed(values)]][:MOST]
+
+
+def value_rows(session: DebugSession) -> list[Row]:
     """The last step, the shape variables, and the values of the frame, the newest first."""
+    debugger, place = session.debugger, session.place_of(0)
+    if isinstance(place, Inside):
+        return _inside_rows(session, place)
     shapes = ", ".join(f"{name} = {value}" for name, value in debugger.frame.shape_vars.items())
     depth = " ▸ ".join(frame.name for frame in debugger.frames[-4:]) or "returned"
     rows = [Row(f"step {debugger.position}   {depth}   {shapes}")]
