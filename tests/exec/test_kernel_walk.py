@@ -41,6 +41,13 @@ def f(a: T.handle, B: T.Buffer((4, 2), "float32"), c: T.handle):
             v, w = T.axis.remap("SS", [i, j])
             C[v, w] = T.max(D[v, w], T.float32(0))
 """
+BOTH = """
+@T.prim_func
+def f(A: T.Buffer((12,), "float32"), B: T.Buffer((12,), "float32")):
+    for i in range(12):
+        A[i] = A[i] + T.float32(1)
+        B[i] = B[i] * T.float32(3)
+"""
 COUNTED = """
 @T.prim_func
 def f(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
@@ -70,7 +77,8 @@ def seen(at: KernelWalk) -> tuple[Any, ...]:
     }
     operands = [(str(load), place, float(value)) for load, place, value in at.operands()]
     element = None if at.element is None else float(at.element)
-    return at.number, at.stored, values, at.loops, at.place, element, operands
+    loops = [(var.name, value) for var, value in at.machine.loops.items()]
+    return at.number, at.stored, values, at.loops, loops, at.place, element, operands
 
 
 def product() -> KernelWalk:
@@ -89,7 +97,13 @@ def shared() -> KernelWalk:
     return walk(TWICE, memory[:12].reshape(3, 4), memory[1:].reshape(3, 4))
 
 
-@pytest.mark.parametrize("make", [product, counted, shared])
+def crossed() -> KernelWalk:
+    """Two buffers that are both written, and share memory."""
+    memory = np.arange(1, 14, dtype=np.float32)
+    return walk(BOTH, memory[:12], memory[1:])
+
+
+@pytest.mark.parametrize("make", [product, counted, shared, crossed])
 @pytest.mark.parametrize("every", [1, 3, 256])
 @pytest.mark.parametrize("most", [0, 1 << 20])
 def test_going_back_restores_everything(
@@ -196,6 +210,19 @@ def test_a_loop_that_stores_nothing_can_be_cancelled() -> None:
     with pytest.raises(Cancelled):
         at.step()
     assert at.number == 1
+
+
+def test_beyond_its_memory_the_oldest_stores_are_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_walk, "EVERY", 4)
+    monkeypatch.setattr(kernel_walk, "MOST", 3 * 2_100)
+    at = product()
+    at.goto(30)
+    assert len(at.marks) <= 4
+    assert at.bytes <= kernel_walk.MOST
+    again = product()
+    again.goto(3)
+    at.goto(3)
+    assert seen(at)[2:] == seen(again)[2:]
 
 
 def test_many_stores_need_little_memory() -> None:
