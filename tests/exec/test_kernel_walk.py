@@ -14,6 +14,8 @@ from relax_explorer.core.exec import kernel_walk
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_walk import KernelWalk
 from relax_explorer.core.exec.tir_numba import uncompiled
+from relax_explorer.core.tir.stmt import Evaluate
+from tests.support.packed_kernels import VALUES, kernel, outputs
 
 TWICE = """
 @T.prim_func
@@ -143,6 +145,40 @@ def test_the_arguments_stay_as_they_are() -> None:
     at.goto(20)
     for value, old in zip(at.given, before, strict=True):
         np.testing.assert_array_equal(value, old)
+
+
+@pytest.mark.parametrize("every", [1, 256])
+def test_calls_of_packed_functions_are_steps(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_walk, "EVERY", every)
+    name = "positions"
+    made = outputs(name)
+    at = walk(kernel(name), VALUES, *made)
+    known = [seen(at)]
+    while at.step():
+        known.append(seen(at))
+    assert any(isinstance(now[1], Evaluate) and now[5] is None for now in known)
+    for number in [*range(len(known)), *reversed(range(len(known)))]:
+        at.goto(number)
+        assert seen(at) == known[number]
+    uncompiled(at.fn)(VALUES, *made)
+    at.goto(len(known))
+    for param, array in zip(at.fn.params[1:], made, strict=True):
+        np.testing.assert_array_equal(at.machine.arrays[param], array)
+
+
+@pytest.mark.parametrize("length", [0, 3])
+def test_axes_of_length_0(length: int) -> None:
+    """Without terms, a reduction is only initialized; without results, nothing is stored."""
+    text = PRODUCT.replace("4), ", "0), ").replace("(4, 2)", "(0, 2)").replace("(n, 2, 4)", "(n, 2, 0)")
+    results = np.ones((length, 2), np.float32)
+    at = walk(text, np.zeros((length, 0), np.float32), np.zeros((0, 2), np.float32), results)
+    known = [seen(at)]
+    while at.step():
+        known.append(seen(at))
+    assert len(known) == 4 * length + 1
+    for number in reversed(range(len(known))):
+        at.goto(number)
+        assert seen(at) == known[number]
 
 
 def test_an_overwritten_operand_is_shown_as_it_was_read() -> None:
