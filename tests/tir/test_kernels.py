@@ -12,6 +12,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.tir_codegen import generate
 from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables, compile_prim_func
+from relax_explorer.core.exec.tir_text import _TEXTS
 from relax_explorer.core.program.prim_func_equal import prim_func_equal, prim_func_hash
 from tests.support.roundtrip import STAGES, module
 
@@ -131,16 +132,43 @@ def test_narrow_floats_are_computed_as_float32() -> None:
         assert out.astype(np.float32).tolist() == [0.75, 1, 1.5, 2]
 
 
-def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
-    fn = binary("a * b + a")
-    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(SEVEN, TWO, np.zeros(4, np.int32))
-    files = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc")]
-    assert files, "numba keeps the machine code on disk"
+# The second text has a function that only numba knows.
+@pytest.mark.parametrize(
+    ("expression", "suffixes"),
+    [("a * b + a", {".o"}), ("a * b + a * T.log2(T.float32(2))", {".nbi", ".nbc"})],
+)
+def test_a_damaged_cache_is_made_anew(tmp_path: Path, expression: str, suffixes: set[str]) -> None:
+    fn = binary(expression, "float32")
+    a, b, out = SEVEN.astype(np.float32), TWO.astype(np.float32), np.zeros(4, np.float32)
+    _TEXTS.clear()  # as in a new process
+    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(a, b, out)
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.suffix in suffixes}
+    assert {path.suffix for path in files} == suffixes, "the machine code is kept on disk"
+    _TEXTS.clear()
+    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(a, b, out)
+    assert all(path.stat().st_mtime_ns == when for path, when in files.items()), "it is read again"
     for path in files:
-        path.write_bytes(b"damaged")
-    out = np.zeros(4, np.int32)
-    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(SEVEN, TWO, out)
+        path.write_bytes(path.read_bytes()[:-9])
+    out[:] = 0
+    _TEXTS.clear()
+    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(a, b, out)
     assert out.tolist() == [21, -21, -7, 7]
+
+
+def test_machine_code_that_others_can_write_to_is_not_loaded(tmp_path: Path) -> None:
+    fn, out = binary("a * b - a"), np.zeros(4, np.int32)
+    _TEXTS.clear()
+    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(SEVEN, TWO, out)
+    (kept,) = tmp_path.glob("*.o")
+    other = binary("a + b")
+    Kernel(other, Code(other, tmp_path), Variables.of(other))(SEVEN, TWO, out)
+    (planted,) = set(tmp_path.glob("*.o")) - {kept}
+    kept.write_bytes(planted.read_bytes())
+    kept.chmod(0o666)
+    _TEXTS.clear()
+    Kernel(fn, Code(fn, tmp_path), Variables.of(fn))(SEVEN, TWO, out)
+    assert out.tolist() == (SEVEN * TWO - SEVEN).tolist()
+    assert kept.stat().st_mode & 0o777 == 0o600
 
 
 POINTERS = {

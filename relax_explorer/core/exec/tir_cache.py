@@ -70,7 +70,7 @@ def module(folder: Path, key: int, name: str, source: str) -> Any:
         if (file.exists() or file.is_symlink()) and not _is_private(file.lstat()):
             file.unlink()
     if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != source:
-        _write(path, source)
+        _write(path, source.encode())
     spec = spec_from_loader(name, _Loader(name, str(path)))
     if spec is None or spec.loader is None:
         raise OSError(f"{path} can't be loaded")
@@ -80,11 +80,36 @@ def module(folder: Path, key: int, name: str, source: str) -> Any:
     return loaded.kernel
 
 
-def _write(path: Path, source: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     handle, part = tempfile.mkstemp(prefix=path.stem, suffix=".part", dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(source)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
     Path(part).replace(path)
+
+
+def machine_code(folder: Path, key: int) -> bytes | None:
+    """The machine code of a text, kept before. None if there is none, or another user can write to the file."""
+    path = _object(folder, key)
+    try:
+        if not _is_private(path.lstat()):
+            path.unlink()
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def keep(folder: Path, key: int, code: bytes) -> bool:
+    """Keep machine code on disk. False if the directory can't be written."""
+    try:
+        _write(_object(folder, key), code)
+    except OSError:
+        return False
+    return True
+
+
+def _object(folder: Path, key: int) -> Path:
+    return folder / f"k_{key:016x}_{VERSION}.o"
 
 
 def purge(folder: Path, key: int) -> None:

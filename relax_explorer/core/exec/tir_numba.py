@@ -17,16 +17,15 @@ from relax_explorer.core.exec.kernel_shapes import Misfit
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
-from relax_explorer.core.exec.tir_nests import reduction_nest
 from relax_explorer.core.exec.tir_pieces import Pieces, pieces
 from relax_explorer.core.exec.tir_reference import run_reference
-from relax_explorer.core.exec.tir_text import compiled_text
+from relax_explorer.core.exec.tir_text import compiled_text, parameters
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
 from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import BufferStore, Evaluate, For, PrimFunc
+from relax_explorer.core.tir.stmt import BufferStore, Evaluate, PrimFunc
 from relax_explorer.core.tir.traverse import memory, statements
 
 KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
@@ -52,26 +51,19 @@ def uncompiled(fn: PrimFunc) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """The shape variables of a PrimFunc, the variables that facts depend on, and the buffers that it overwrites.
-
-    `exchanges` is True if loops of the text are in another order, which is right only if no memory is shared.
-    """
+    """The shape variables of a PrimFunc, the variables that facts depend on, and the buffers that it overwrites."""
 
     shapes: list[p.PrimVar]
     lengths: list[p.PrimVar]
     written: set[Any]
-    exchanges: bool
 
     @staticmethod
     def of(fn: PrimFunc) -> Variables:
         """The variables of `fn`."""
-        exchanges = any(type(node) is For and reduction_nest(node)[1] for node in statements(fn.body))
-        return Variables(shape_variables(fn), length_variables(fn), _written(fn), exchanges)
+        return Variables(shape_variables(fn), length_variables(fn), _written(fn))
 
     def share(self, params: Sequence[Any], values: Sequence[Any]) -> bool:
         """True if an overwritten argument may share memory with another one, so that the order of the loops counts."""
-        if not self.exchanges:
-            return False
         arrays = [(q, value) for q, value in zip(params, values, strict=False) if isinstance(q, Buffer)]
         return any(
             np.may_share_memory(array, other)
@@ -95,14 +87,16 @@ class Code:
         self.compiling = 0.0  # seconds of numba so far
         trusting = translate(fn)
         self.hoped = trusting.facts
-        self.texts = {TRUSTING: compiled_text(trusting.source(), self.cache)}
+        self.texts = {TRUSTING: compiled_text(trusting.source(), self.cache, parameters(fn), True)}
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values."""
         text = self.texts.get(name)
         if text is None:
             translation = translate(fn, trusting=name == TRUSTING, in_order=name == IN_ORDER)
-            text = self.texts[name] = compiled_text(translation.source(), self.cache)
+            text = self.texts[name] = compiled_text(
+                translation.source(), self.cache, parameters(fn), name != IN_ORDER
+            )
         before = text.compiling
         found = text.function(values)
         self.compiling += text.compiling - before

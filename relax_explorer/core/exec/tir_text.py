@@ -1,6 +1,7 @@
 """Generated texts of kernels with their machine code. PrimFuncs with equal texts share it, in memory and on disk.
 
 Names, attributes and annotations of a PrimFunc do not enter its text. So the stages of a build compile most kernels once.
+Texts are compiled by LLVM (`native`); numba compiles those with rare parts, which takes longer.
 """
 
 from __future__ import annotations
@@ -8,13 +9,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numba
-
-from relax_explorer.core.exec import tir_cache
+from relax_explorer.core.exec import native, tir_cache
+from relax_explorer.core.exec.llvm_kernel import Param
+from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, Unsupported
+from relax_explorer.core.exec.tir_codegen import shape_variables
+from relax_explorer.core.exec.tir_expr import element
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.stmt import PrimFunc
 
 KNOWN_TEXTS = 1024  # in memory; the least recently used ones are dropped
 _TEXTS: OrderedDict[int, Text] = OrderedDict()
@@ -24,26 +31,84 @@ class NotCompiled(Exception):
     """Numba refused a text, with this reason."""
 
 
-def compiled_text(source: str, cache: Path | None) -> Text:
-    """The Text of a source. Equal sources have one. The directory `cache`, if given, keeps the machine code."""
-    key = tir_cache.text_key(source)
+def compiled_text(
+    source: str, cache: Path | None, params: Sequence[Param] | None = None, apart: bool = False
+) -> Text:
+    """The Text of a source. Equal sources have one. The directory `cache`, if given, keeps the machine code.
+
+    Without `params`, numba compiles it. With `apart`, no memory that it writes is shared by two arguments.
+    """
+    key = tir_cache.text_key(
+        source, *([] if params is None else [repr(params), str(apart), native.versions()])
+    )
     text = _TEXTS.get(key)
     if text is None:
-        text = _TEXTS[key] = Text(source, key, cache)
+        text = _TEXTS[key] = Text(source, key, cache, params, apart)
         if len(_TEXTS) > KNOWN_TEXTS:
             _TEXTS.popitem(last=False)
     _TEXTS.move_to_end(key)
     return text
 
 
+def parameters(fn: PrimFunc) -> list[Param] | None:
+    """What the text of a PrimFunc takes; None for what `native` does not know."""
+    params = []
+    for param in (*fn.params, *shape_variables(fn)):
+        if isinstance(param, Buffer):
+            lengths = [dim.value if isinstance(dim, p.IntImm) else None for dim in param.shape]
+            params.append(Param("", element(param.dtype).removeprefix("np."), tuple(lengths)))
+        elif param.dtype is HANDLE or param.dtype.name == "uint64":
+            return None
+        else:
+            params.append(Param(DOUBLE if param.dtype.is_float else SIGNED))
+    return params
+
+
 class Text:
     """A text, with the machine code so far. It holds no PrimFunc."""
+
+    def __init__(
+        self, source: str, key: int, cache: Path | None, params: Sequence[Param] | None, apart: bool
+    ) -> None:
+        self.source, self.key, self.cache, self.params, self.apart = source, key, cache, params, apart
+        self.native: Callable[..., None] | None = None
+        self.numba: Numba | None = None
+        self.compiling = 0.0  # seconds so far
+
+    def function(self, values: Sequence[Any]) -> Any:
+        """The text compiled for the types of these values."""
+        if self.native is not None:
+            return self.native
+        start = time.perf_counter()
+        try:
+            if self.numba is None:
+                try:
+                    self.native = self._by_llvm()
+                    return self.native
+                except Unsupported:
+                    self.numba = Numba(self.source, self.key, self.cache)
+            return self.numba.function(values)
+        finally:
+            self.compiling += time.perf_counter() - start
+
+    def _by_llvm(self) -> Callable[..., None]:
+        if self.params is None:
+            raise Unsupported("parameters")
+        code = None if self.cache is None else tir_cache.machine_code(self.cache, self.key)
+        if code is None or not native.is_whole(code):
+            code = native.object_code(self.source, self.params, self.apart)
+            if self.cache is not None:
+                self.cache = self.cache if tir_cache.keep(self.cache, self.key, code) else None
+        return native.loaded(code, self.params)
+
+
+class Numba:
+    """A text that numba compiles."""
 
     def __init__(self, source: str, key: int, cache: Path | None) -> None:
         self.source, self.key, self.cache = source, key, cache
         self.kernel = self._load()
         self.compiled: set[tuple[Any, ...]] = set()
-        self.compiling = 0.0  # seconds of numba so far
 
     def _load(self) -> Any:
         if self.cache is not None:
@@ -57,10 +122,11 @@ class Text:
 
     def function(self, values: Sequence[Any]) -> Any:
         """The text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
+        import numba  # takes 0.3 s to import
+
         types = tuple([numba.typeof(value) for value in values])
         if types in self.compiled:
             return self.kernel
-        start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -73,5 +139,4 @@ class Text:
                 self.kernel = self._load()
                 return self.function(values)
         self.compiled.add(types)
-        self.compiling += time.perf_counter() - start
         return self.kernel

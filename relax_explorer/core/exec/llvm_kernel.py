@@ -1,0 +1,330 @@
+"""Translate a generated text (`tir_codegen`) to LLVM IR, without numba: its types are known, so a kernel takes milliseconds.
+
+The function takes the addresses of numpy arrays as objects, numbers, a note and the address of the stop flag. It returns a
+status. Parts of a text that are rare have no translation here; numba compiles those texts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from relax_explorer.core.exec import llvm_values as v
+from relax_explorer.core.exec.llvm_expr import ASSERTION, MEMORY, STOPPED, Expressions, dotted, element_name
+from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
+
+_DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
+_POINTER = v.BYTE.as_pointer()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a kernel: an array with its lengths as far as they are known, or a number of this kind."""
+
+    kind: str
+    element: str = ""
+    lengths: tuple[int | None, ...] = ()
+
+
+def llvm_module(source: str, params: Sequence[Param], apart: bool) -> ir.Module:
+    """The module of a text, with the function `kernel`. Raises Unsupported.
+
+    With `apart`, no array that the text writes shares memory with another one. Then loops need no checks of it.
+    """
+    kernel = ast.parse(source).body[-1]
+    if not isinstance(kernel, ast.FunctionDef):
+        raise Unsupported("another text")
+    names = [arg.arg for arg in kernel.args.args]
+    module = ir.Module()
+    flat = [type_ for param in params for type_ in _flat(param)]
+    inner = ir.Function(module, ir.FunctionType(v.LONG, [*flat, v.LONG.as_pointer(), v.LONG]), "text")
+    inner.linkage = "internal"
+    for arg in inner.args:
+        if apart and isinstance(arg.type, ir.PointerType):
+            arg.add_attribute("noalias")
+    _Statements(inner, names, params).finish(kernel.body)
+    _unpack(module, inner, params)
+    return module
+
+
+def _flat(param: Param) -> list[ir.Type]:
+    """The parameters of the inner function for one of the kernel: memory and unknown lengths, or a number."""
+    if not param.element:
+        return [v.TYPES[param.kind]]
+    return [
+        v.element_type(param.element).as_pointer(),
+        *[v.LONG for length in param.lengths if length is None],
+    ]
+
+
+def _unpack(module: ir.Module, inner: ir.Function, params: Sequence[Param]) -> None:
+    """The outer function: it reads the memory and the lengths of arrays from the objects of numpy."""
+    types = [_POINTER if param.element else v.TYPES[param.kind] for param in params]
+    fn = ir.Function(module, ir.FunctionType(v.LONG, [*types, _POINTER, v.LONG]), "kernel")
+    builder = ir.IRBuilder(fn.append_basic_block())
+    *given, note, stop = fn.args
+    passed: list[ir.Value] = []
+    for param, arg in zip(params, given, strict=True):
+        if not param.element:
+            passed.append(arg)
+            continue
+        passed.append(builder.load(_word(builder, arg, _DATA, v.element_type(param.element).as_pointer())))
+        found = builder.load(_word(builder, arg, _LENGTHS, v.LONG.as_pointer()))
+        for axis, length in enumerate(param.lengths):
+            if length is None:
+                passed.append(builder.load(builder.gep(found, [v.LONG(axis)])))
+    note = builder.load(_word(builder, note, _DATA, v.LONG.as_pointer()))
+    builder.ret(builder.call(inner, [*passed, note, stop]))
+
+
+class _Statements(Expressions):
+    """Emits the statements of one kernel."""
+
+    def __init__(self, fn: ir.Function, names: Sequence[str], params: Sequence[Param]) -> None:
+        self.entry = fn.append_basic_block("entry")
+        self.start = ir.IRBuilder(self.entry)  # for the places of variables
+        builder = ir.IRBuilder(fn.append_basic_block("start"))
+        *given, note, stop = fn.args
+        status = self.start.alloca(v.LONG)
+        self.start.store(v.LONG(0), status)
+        super().__init__(builder, status, note, stop)
+        self.memory: list[ir.Value] = []  # the places that hold allocated memory
+        self.breaks: list[ir.Block] = []  # the ends of the open loops
+        args = iter(given)
+        for name, param in zip(names, params, strict=False):
+            if param.element:
+                data = next(args)
+                lengths = [next(args) if length is None else v.LONG(length) for length in param.lengths]
+                self.arrays[name] = Array(param.element, data, tuple(lengths))
+            else:
+                self.assign(name, Typed(param.kind, next(args)))
+
+    def finish(self, body: list[ast.stmt]) -> None:
+        """Emit all statements, and the end."""
+        first = self.builder.block
+        self.statements(body)
+        if not self.builder.block.is_terminated:
+            self.builder.branch(self.leave)
+        self.builder.position_at_end(self.leave)
+        for place in self.memory:
+            self._free(place)
+        self.builder.ret(self.builder.load(self.status))
+        self.start.branch(first)
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Emit statements, up to one that leaves."""
+        for node in body:
+            if self.builder.block.is_terminated:
+                return
+            rule = _STATEMENTS.get(type(node))
+            if rule is None:
+                raise Unsupported(type(node).__name__)
+            rule(self, node)
+
+    # -- variables and memory ------------------------------------------------------------------------------------
+
+    def assign(self, name: str, value: Typed) -> None:
+        """Set a variable. At the top of the text, its kind may change."""
+        slot = self.slots.get(name)
+        if slot is None or (slot[0] != value.kind and not self.breaks and self.builder.block.name == "start"):
+            slot = self.slots[name] = value.kind, self.start.alloca(v.TYPES[value.kind])
+        if slot[0] != value.kind:
+            raise Unsupported("a variable of two kinds")
+        self.builder.store(value.value, slot[1])
+
+    def _assign(self, node: ast.Assign) -> None:
+        target, value = node.targets[0], node.value
+        name = dotted(value.func) if isinstance(value, ast.Call) else ""
+        if isinstance(target, ast.Name) and isinstance(value, ast.Call) and name in _MAKERS:
+            self.arrays[target.id] = _MAKERS[name](self, value)
+        elif isinstance(target, ast.Name):
+            self.assign(target.id, self.expr(value))
+        elif isinstance(target, ast.Subscript):
+            result = self.expr(value)
+            array, place = self.place(target)
+            v.stored(self.builder, array.element, place, result)
+        else:
+            raise Unsupported("a target")
+
+    def _lengths(self, node: ast.expr) -> list[ir.Value]:
+        if not isinstance(node, ast.Tuple):
+            raise Unsupported("a shape")
+        return [self.expr(part).value for part in node.elts]
+
+    def _full(self, call: ast.Call) -> Array:
+        """One element, without axes."""
+        content = call.args[1]
+        if self._lengths(call.args[0]) or not isinstance(content, ast.Call):
+            raise Unsupported("np.full with axes")
+        element = element_name(content.func)
+        place = self.start.alloca(v.element_type(element))
+        v.stored(self.builder, element, place, self.expr(content))
+        return Array(element, place, ())
+
+    def _empty(self, call: ast.Call) -> Array:
+        lengths = self._lengths(call.args[0])
+        size: ir.Value = v.LONG(1)
+        for length in lengths:
+            size = self.builder.mul(size, length)
+        return self._allocate(element_name(call.args[1]), tuple(lengths), size)
+
+    def _allocated(self, call: ast.Call) -> Array:
+        shape, content, most, fill = call.args
+        if not isinstance(content, ast.Call) or not isinstance(fill, ast.Constant):
+            raise Unsupported("an allocation")
+        element, lengths = element_name(content.func), self._lengths(shape)
+        array = self._allocate(element, tuple(lengths), self._room(lengths, self.expr(most).value))
+        if fill.value:
+            value = self.expr(content)
+            with self._counted(self._room(lengths, self.expr(most).value)) as number:
+                v.stored(self.builder, element, self.builder.gep(array.data, [number]), value)
+        return array
+
+    def _room(self, lengths: list[ir.Value], most: ir.Value) -> ir.Value:
+        """The number of elements of a shape. Leaves if a length is negative, or if there are more than `most`."""
+        builder, is_empty = self.builder, v.BIT(0)
+        for length in lengths:
+            self.trap(builder.icmp_signed("<", length, v.LONG(0)), MEMORY)
+            is_empty = builder.or_(is_empty, builder.icmp_signed("==", length, v.LONG(0)))
+        size: ir.Value = v.LONG(1)
+        for length in lengths:
+            counted = builder.select(is_empty, v.LONG(1), length)
+            self.trap(builder.icmp_unsigned(">", counted, builder.udiv(most, size)), MEMORY)
+            size = builder.mul(size, counted)
+        return builder.select(is_empty, v.LONG(0), size)
+
+    def _allocate(self, element: str, lengths: tuple[ir.Value, ...], size: ir.Value) -> Array:
+        builder, type_ = self.builder, v.element_type(element)
+        place = self.start.alloca(_POINTER)
+        self.start.store(ir.Constant(_POINTER, None), place)
+        self._free(place)  # of the last iteration
+        room = builder.add(builder.mul(size, v.LONG(v.ELEMENTS[element][1] // 8)), v.LONG(64))
+        malloc = self.external("malloc", _POINTER, [v.LONG])
+        malloc.return_value.add_attribute("noalias")
+        memory = builder.call(malloc, [room])
+        builder.store(memory, place)
+        self.memory.append(place)
+        self.trap(builder.icmp_unsigned("==", builder.ptrtoint(memory, v.LONG), v.LONG(0)), MEMORY)
+        return Array(element, builder.bitcast(memory, type_.as_pointer()), lengths)
+
+    def _free(self, place: ir.Value) -> None:
+        free = self.external("free", ir.VoidType(), [_POINTER])
+        self.builder.call(free, [self.builder.load(place)])
+
+    # -- control --------------------------------------------------------------------------------------------------
+
+    def _for(self, node: ast.For) -> None:
+        call = node.iter
+        if (
+            not isinstance(call, ast.Call)
+            or dotted(call.func) != "range"
+            or not isinstance(node.target, ast.Name)
+        ):
+            raise Unsupported("a loop")
+        bounds = [self.expr(arg) for arg in call.args]
+        if any(bound.kind != v.SIGNED for bound in bounds):
+            raise Unsupported("a loop")
+        builder, one = self.builder, v.LONG(1)
+        first = bounds[0].value if len(bounds) > 1 else v.LONG(0)
+        last = bounds[min(len(bounds), 2) - 1].value
+        count = builder.sub(last, first)
+        step = bounds[2].value if len(bounds) == 3 else None
+        if step is not None:
+            count = builder.add(builder.udiv(builder.sub(count, one), step), one)
+        count = builder.select(builder.icmp_signed("<", first, last), count, v.LONG(0))
+        with self._counted(count) as number:
+            offset = number if step is None else builder.mul(number, step)
+            self.assign(node.target.id, Typed(v.SIGNED, builder.add(first, offset)))
+            self.statements(node.body)
+
+    @contextmanager
+    def _counted(self, count: ir.Value) -> Iterator[ir.Value]:
+        """A loop of `count` iterations; inside, the number of the iteration."""
+        builder = self.builder
+        before = builder.block
+        head, body, end = [builder.append_basic_block(name) for name in ("head", "body", "end")]
+        builder.branch(head)
+        builder.position_at_end(head)
+        number = builder.phi(v.LONG)
+        number.add_incoming(v.LONG(0), before)
+        builder.cbranch(builder.icmp_unsigned("<", number, count), body, end)
+        builder.position_at_end(body)
+        self.breaks.append(end)
+        yield number
+        self.breaks.pop()
+        if not builder.block.is_terminated:
+            number.add_incoming(builder.add(number, v.LONG(1), flags=("nuw",)), builder.block)
+            builder.branch(head)
+        builder.position_at_end(end)
+
+    def _while(self, node: ast.While) -> None:
+        if not isinstance(node.test, ast.Constant) or node.test.value is not True:
+            raise Unsupported("a loop with a condition")
+        builder = self.builder
+        body, end = builder.append_basic_block("body"), builder.append_basic_block("end")
+        builder.branch(body)
+        builder.position_at_end(body)
+        self.breaks.append(end)
+        self.statements(node.body)
+        self.breaks.pop()
+        if not builder.block.is_terminated:
+            builder.branch(body)
+        builder.position_at_end(end)
+
+    def _break(self, node: ast.Break) -> None:
+        self.builder.branch(self.breaks[-1])
+
+    def _if(self, node: ast.If) -> None:
+        builder = self.builder
+        yes, no, end = [builder.append_basic_block(name) for name in ("yes", "no", "end")]
+        builder.cbranch(self.truth(node.test), yes, no)
+        for block, body in ((yes, node.body), (no, node.orelse)):
+            builder.position_at_end(block)
+            self.statements(body)
+            if not builder.block.is_terminated:
+                builder.branch(end)
+        builder.position_at_end(end)
+
+    def _raise(self, node: ast.Raise) -> None:
+        call = node.exc
+        if not isinstance(call, ast.Call) or dotted(call.func) != "AssertionError":
+            raise Unsupported("an error")
+        number = self.expr(call.args[0]).value
+        self.builder.store(self.builder.add(number, v.LONG(ASSERTION)), self.status)
+        self.builder.branch(self.leave)
+
+    def _effect(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Call) or dotted(node.value.func) != "poll":
+            raise Unsupported("an effect")
+        place = self.builder.inttoptr(self.stop, v.LONG.as_pointer())
+        flag = self.builder.load_atomic(place, "monotonic", 8)
+        self.trap(self.builder.icmp_unsigned("!=", flag, v.LONG(0)), STOPPED)
+
+    def _pass(self, node: ast.Pass) -> None:
+        """Nothing."""
+
+
+def _word(builder: ir.IRBuilder, pointer: ir.Value, number: int, type_: ir.Type) -> ir.Value:
+    """The place of a word of an object."""
+    return builder.gep(builder.bitcast(pointer, type_.as_pointer()), [v.LONG(number)])
+
+
+_MAKERS: dict[str, Callable[[_Statements, ast.Call], Array]] = {
+    "np.full": _Statements._full,
+    "np.empty": _Statements._empty,
+    "allocated": _Statements._allocated,
+}
+_STATEMENTS: dict[type, Callable[..., None]] = {
+    ast.Assign: _Statements._assign,
+    ast.For: _Statements._for,
+    ast.While: _Statements._while,
+    ast.If: _Statements._if,
+    ast.Break: _Statements._break,
+    ast.Raise: _Statements._raise,
+    ast.Expr: _Statements._effect,
+    ast.Pass: _Statements._pass,
+}

@@ -1,0 +1,109 @@
+"""Machine code of kernels by LLVM: optimized, loaded into this process, and kept as object files."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from functools import cache as once
+from hashlib import blake2b
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+from relax_explorer.core.exec.llvm_expr import ASSERTION, DIVISION, MEMORY, OUTSIDE, STOPPED
+from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
+from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, Unsupported
+
+_DIGEST = 16
+_ERRORS: dict[int, type[Exception]] = {
+    OUTSIDE: IndexError,
+    DIVISION: ZeroDivisionError,
+    STOPPED: InterruptedError,
+    MEMORY: MemoryError,
+}
+_NUMBERS: dict[str, Any] = {SIGNED: ctypes.c_int64, DOUBLE: ctypes.c_double}
+
+
+@once
+def processor() -> tuple[str, str]:
+    """The name and the features of this processor, after LLVM was made ready for it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def target() -> Any:
+    """A target for this processor. Whatever loads code takes one of its own."""
+    name, features = processor()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=name, features=features, opt=3, jit=True, codemodel="jitdefault"
+    )
+
+
+@once
+def versions() -> str:
+    """What decides machine code beside the text."""
+    return " ".join([llvmlite.__version__, llvm.get_process_triple(), *processor()])
+
+
+_made_for = once(target)
+
+
+@once
+def is_possible() -> bool:
+    """True if arrays of numpy lie in memory as the code expects, and the libraries of this process have the functions."""
+    array = np.empty((3, 5))
+    words = (ctypes.c_size_t * 5).from_address(id(array))
+    if os.name != "posix" or object.__basicsize__ != 16 or words[2] != array.ctypes.data:
+        return False
+    library = ctypes.CDLL(None)
+    lengths = (ctypes.c_int64 * 2).from_address(words[4])
+    names = ("malloc", "free", "memset", "expf", "exp", "tanhf", "erff")
+    return tuple(lengths) == array.shape and all(hasattr(library, name) for name in names)
+
+
+def object_code(source: str, params: Sequence[Param], apart: bool) -> bytes:
+    """The machine code of a text, behind a digest of it. Raises Unsupported."""
+    if not is_possible():
+        raise Unsupported("this process")
+    made_for = _made_for()
+    module = llvm.parse_assembly(str(llvm_module(source, params, apart)))
+    module.triple, module.data_layout = made_for.triple, str(made_for.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization, options.loop_unrolling = (
+        True,
+        False,
+    )  # unrolling took half of the time, for little
+    passes = llvm.create_pass_builder(made_for, options)
+    passes.getModulePassManager().run(module, passes)
+    code: bytes = made_for.emit_object(module)
+    return blake2b(code, digest_size=_DIGEST).digest() + code
+
+
+def is_whole(code: bytes) -> bool:
+    """True if machine code is as it was made."""
+    return blake2b(code[_DIGEST:], digest_size=_DIGEST).digest() == code[:_DIGEST]
+
+
+def loaded(code: bytes, params: Sequence[Param]) -> Callable[..., None]:
+    """The function of machine code. It raises what a kernel compiled by numba raises."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code[_DIGEST:]))
+    engine.finalize_object()
+    types = [ctypes.py_object if param.element else _NUMBERS[param.kind] for param in params]
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *types, ctypes.py_object, ctypes.c_int64)
+    function = prototype(engine.get_function_address("kernel"))
+
+    def kernel(*values: Any, engine: object = engine) -> None:  # the code lives as long as its engine
+        status = function(*values)
+        if status:
+            raise _error(status)
+
+    return kernel
+
+
+def _error(status: int) -> Exception:
+    return AssertionError(status - ASSERTION) if status >= ASSERTION else _ERRORS[status]()
