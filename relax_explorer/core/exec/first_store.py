@@ -19,9 +19,8 @@ from relax_explorer.core.exec import tir_cache
 from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.tir_codegen import Translation
-from relax_explorer.core.exec.tir_expr import Site
+from relax_explorer.core.exec.tir_expr import NOTE, Site
 from relax_explorer.core.exec.tir_numba import compile_prim_func
-from relax_explorer.core.exec.tir_support import NOTE
 from relax_explorer.core.exec.tir_traps import ERRORS, NOTE_LENGTH
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p

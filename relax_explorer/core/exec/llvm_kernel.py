@@ -30,8 +30,8 @@ class Param:
     lengths: tuple[int | None, ...] = ()
 
 
-def llvm_module(source: str, params: Sequence[Param], apart: bool) -> ir.Module:
-    """The module of a text, with the function `kernel`. Raises Unsupported.
+def llvm_module(source: str, params: Sequence[Param], apart: bool, name: str) -> ir.Module:
+    """The module of a text, with a function of this name. Raises Unsupported.
 
     With `apart`, no array that the text writes shares memory with another one. Then loops need no checks of it.
     """
@@ -47,7 +47,7 @@ def llvm_module(source: str, params: Sequence[Param], apart: bool) -> ir.Module:
         if apart and isinstance(arg.type, ir.PointerType):
             arg.add_attribute("noalias")
     _Statements(inner, names, params).finish(kernel.body)
-    _unpack(module, inner, params)
+    _unpack(inner, params, name)
     return module
 
 
@@ -61,10 +61,10 @@ def _flat(param: Param) -> list[ir.Type]:
     ]
 
 
-def _unpack(module: ir.Module, inner: ir.Function, params: Sequence[Param]) -> None:
+def _unpack(inner: ir.Function, params: Sequence[Param], name: str) -> None:
     """The outer function: it reads the memory and the lengths of arrays from the objects of numpy."""
     types = [_POINTER if param.element else v.TYPES[param.kind] for param in params]
-    fn = ir.Function(module, ir.FunctionType(v.LONG, [*types, _POINTER, v.LONG]), "kernel")
+    fn = ir.Function(inner.module, ir.FunctionType(v.LONG, [*types, _POINTER, v.LONG]), name)
     builder = ir.IRBuilder(fn.append_basic_block())
     *given, note, stop = fn.args
     passed: list[ir.Value] = []

@@ -18,6 +18,7 @@ from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
 from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, Unsupported
 
 _DIGEST = 16
+_SHARING = 128  # functions of one engine
 _ERRORS: dict[int, type[Exception]] = {
     OUTSIDE: IndexError,
     DIVISION: ZeroDivisionError,
@@ -65,12 +66,12 @@ def is_possible() -> bool:
     return tuple(lengths) == array.shape and all(hasattr(library, name) for name in names)
 
 
-def object_code(source: str, params: Sequence[Param], apart: bool) -> bytes:
-    """The machine code of a text, behind a digest of it. Raises Unsupported."""
+def object_code(source: str, params: Sequence[Param], apart: bool, name: str) -> bytes:
+    """The machine code of a text as a function of this name, behind a digest of it. Raises Unsupported."""
     if not is_possible():
         raise Unsupported("this process")
     made_for = _made_for()
-    module = llvm.parse_assembly(str(llvm_module(source, params, apart)))
+    module = llvm.parse_assembly(str(llvm_module(source, params, apart, name)))
     module.triple, module.data_layout = made_for.triple, str(made_for.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization, options.loop_unrolling = (
@@ -88,14 +89,14 @@ def is_whole(code: bytes) -> bool:
     return blake2b(code[_DIGEST:], digest_size=_DIGEST).digest() == code[:_DIGEST]
 
 
-def loaded(code: bytes, params: Sequence[Param]) -> Callable[..., None]:
-    """The function of machine code. It raises what a kernel compiled by numba raises."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target())
+def loaded(code: bytes, params: Sequence[Param], name: str) -> Callable[..., None]:
+    """The function of this name of machine code. It raises what a kernel compiled by numba raises."""
+    engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(code[_DIGEST:]))
     engine.finalize_object()
     types = [ctypes.py_object if param.element else _NUMBERS[param.kind] for param in params]
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *types, ctypes.py_object, ctypes.c_int64)
-    function = prototype(engine.get_function_address("kernel"))
+    function = prototype(engine.get_function_address(name))
 
     def kernel(*values: Any, engine: object = engine) -> None:  # the code lives as long as its engine
         status = function(*values)
@@ -103,6 +104,17 @@ def loaded(code: bytes, params: Sequence[Param]) -> Callable[..., None]:
             raise _error(status)
 
     return kernel
+
+
+_ENGINE: list[Any] = []  # the engine for the next functions, as often as it was used
+
+
+def _engine() -> Any:
+    """The engine that loads the next function. To make one takes 2 ms, so many functions share it, and end with it."""
+    if len(_ENGINE) == _SHARING:
+        _ENGINE.clear()
+    _ENGINE.append(_ENGINE[0] if _ENGINE else llvm.create_mcjit_compiler(llvm.parse_assembly(""), target()))
+    return _ENGINE[0]
 
 
 def _error(status: int) -> Exception:

@@ -26,6 +26,7 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Intervals
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let, PointerType
 
+NOTE = 3  # the loop variables of a note come after its site, index and length
 DEEPEST = 64  # the maximal number of loops in a note
 _MATH: dict[str, str] = {
     "exp": "math.exp", "log": "np.log", "log2": "np.log2", "log10": "np.log10", "log1p": "np.log1p", "sqrt": "np.sqrt", "tanh": "math.tanh",

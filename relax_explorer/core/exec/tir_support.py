@@ -24,7 +24,6 @@ from relax_explorer.core.ops.kit.array_types import Array, Number
 
 Codegen = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
 Intrinsic = Callable[..., int]
-NOTE = 3  # the loop variables of a note come after its site, index and length
 _LONG = ir.IntType(64)
 
 

@@ -94,12 +94,13 @@ class Text:
     def _by_llvm(self) -> Callable[..., None]:
         if self.params is None:
             raise Unsupported("parameters")
+        name = f"kernel_{self.key:016x}"
         code = None if self.cache is None else tir_cache.machine_code(self.cache, self.key)
         if code is None or not native.is_whole(code):
-            code = native.object_code(self.source, self.params, self.apart)
+            code = native.object_code(self.source, self.params, self.apart, name)
             if self.cache is not None:
                 self.cache = self.cache if tir_cache.keep(self.cache, self.key, code) else None
-        return native.loaded(code, self.params)
+        return native.loaded(code, self.params, name)
 
 
 class Numba:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec.tir_codegen import translate
-from relax_explorer.core.exec.tir_expr import DEEPEST, Site
-from relax_explorer.core.exec.tir_support import NOTE
+from relax_explorer.core.exec.tir_expr import DEEPEST, NOTE, Site
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad
 
