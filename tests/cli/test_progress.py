@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -79,6 +81,27 @@ def test_each_stage_is_told(command: str, monkeypatch: pytest.MonkeyPatch) -> No
     repeats = 2 if command == "validate" else 1
     assert stages == list(range(1, count + 1)) * repeats
     assert count > 3
+
+
+@pytest.mark.parametrize("options", [(), ("--watch", "lv")], ids=["run", "steps"])
+def test_compiled_kernels_are_counted(options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = DATA / "12_FuseTIRInner.py"
+    count = len(set(re.findall(r"call_tir\(cls\.(\w+)", stage.read_text())))
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))
+    done = CliRunner().invoke(group, ["run", str(stage), *options])
+    assert done.exit_code == 0, done.output
+    shown = [line for line in lines(terminal) if line]
+    assert count > 1
+    assert shown == [f"compiling {number}/{count} kernels" for number in range(1, len(shown) + 1)]
+    assert len(shown) == count
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_pipe_is_not_told_of_kernels() -> None:
+    done = CliRunner().invoke(group, ["run", str(DATA / "12_FuseTIRInner.py")])
+    assert "compiling" not in done.output + done.stderr
 
 
 class _Listening:

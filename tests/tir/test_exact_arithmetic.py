@@ -255,7 +255,9 @@ def test_a_cache_is_made_for_its_user_alone_and_what_others_planted_is_not_execu
     (source,) = folder.glob("k_*.py")
     assert not list(folder.glob("__pycache__/*.pyc"))
     source.write_text("raise SystemExit('planted')")
-    fresh = rxe.parse('@T.prim_func\ndef f(A: T.Buffer((3,), "float32")):\n    A[1] = T.log2(A[0]) + 44\n')["f"]
+    fresh = rxe.parse('@T.prim_func\ndef f(A: T.Buffer((3,), "float32")):\n    A[1] = T.log2(A[0]) + 44\n')[
+        "f"
+    ]
     values = np.ones(3, np.float32)
     Kernels(folder).call(fresh, [values])
     assert values.tolist() == [1, 44, 1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -37,10 +38,18 @@ def _symbols(module: IRModule) -> dict[str, PrimFunc]:
     return {str(fn.attrs["global_symbol"]): fn for fn in functions if not fn.is_private}
 
 
+def called_kernels(module: IRModule) -> int:
+    """The number of PrimFuncs that Relax functions mention; of all, if they only call them by symbol."""
+    kernels = {name for name, fn in module.functions.items() if type(fn) is PrimFunc}
+    names = {name for fn in module.relax_functions.values() for name in mentioned(fn)}
+    return len(kernels & names) or len(kernels)
+
+
 class Kernels:
     """Compiles PrimFuncs on demand. `cache` is a directory that keeps them between processes.
 
-    `interrupt` stops a running kernel. With `reference`, PrimFuncs are not compiled, but run statement by statement.
+    `interrupt` stops a running kernel. With `reference`, PrimFuncs are not compiled, but run statement by statement. `told` hears
+    of each kernel before it is compiled: its number and the number of PrimFuncs that `module` calls; and 0, 0 when it is.
     """
 
     _compiled: ClassVar[PerNode[tuple[Code | None, Variables, Divided | None]]] = PerNode()
@@ -50,6 +59,9 @@ class Kernels:
     ) -> None:
         self.cache, self.interrupt, self.reference = cache, interrupt, reference
         self.remarks: list[Diagnostic] = []  # of the cache
+        self.told: Callable[[int, int], None] | None = None
+        self.module: IRModule | None = None
+        self._number = 0  # of the last kernel that `told` heard of
         self.compiling = 0.0  # seconds so far
 
     def get(self, fn: PrimFunc) -> Value:
@@ -70,7 +82,18 @@ class Kernels:
         kernel = compile_prim_func(fn, cache=self.cache)
         self.compiling += time.perf_counter() - start
         self._compiled.add(fn, (kernel.code, kernel.variables, kernel.divided))
+        if self.told is not None:
+            kernel.told = self._tell
         return kernel
+
+    def _tell(self, begins: bool) -> None:
+        if self.told is None:
+            return
+        if not begins:
+            self.told(0, 0)
+            return
+        self._number += 1
+        self.told(self._number, max(self._number, 0 if self.module is None else called_kernels(self.module)))
 
     def _trust_cache(self) -> None:
         reason = "" if self.cache is None else refusal(self.cache)

@@ -86,6 +86,7 @@ class Machine:
         self.interrupt = interrupt if interrupt is not None else Interrupt()
         self.engine = engine
         self.kernels = Kernels(cache, self.interrupt, engine == REFERENCE)
+        self.kernels.module = module
         self.fitting: dict[Any, StructInfo] = {}  # result types of operators by operand types
         self.frames: list[Frame] = []
         self.result: Any = None

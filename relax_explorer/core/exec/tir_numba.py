@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,7 @@ class Kernel:
         self, fn: PrimFunc, code: Code | None, variables: Variables, divided: Divided | None = None
     ) -> None:
         self.fn, self.code, self.variables, self.divided = fn, code, variables, divided
+        self.told: Callable[[bool], None] | None = None  # hears when compiling begins, and when it ends
 
     def __call__(self, *args: Any, interrupt: Interrupt | None = None) -> Any:
         if len(args) != len(self.fn.params):
@@ -203,7 +204,11 @@ class Kernel:
             return None
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
         passed = (*values, note, interrupt.address)
+        if self.told is not None:
+            self.told(True)
         function = self.code.function(self.fn, passed, name)
+        if self.told is not None:
+            self.told(False)
         try:
             with np.errstate(all="ignore"):
                 return function(*passed)

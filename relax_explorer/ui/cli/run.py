@@ -26,6 +26,7 @@ from relax_explorer.ui.cli.calling import run_calls
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
 from relax_explorer.ui.cli.run_times import Times
@@ -144,10 +145,11 @@ def _ended(
     """Run a machine to the end."""
     module, cache = session.stages[-1].module, session.cache
     machine = Machine(module, name, args, cache=cache, interrupt=interrupt, private=private, engine=engine)
-    if times is None:
-        machine.run()
-    else:
-        times.run(machine)
+    with compiling(machine.kernels):
+        if times is None:
+            machine.run()
+        else:
+            times.run(machine)
     return machine
 
 

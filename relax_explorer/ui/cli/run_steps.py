@@ -21,6 +21,7 @@ from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_places import breakpoint_at, watched
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.blame_text import blame_data, blame_lines
@@ -134,7 +135,8 @@ def walk(debugger: Debugger, asked: Asked) -> Walk:
     breakpoint = breakpoint_at(place, debugger, function) if place is not None else None
     rows: list[str] = []
     try:
-        _walk(made, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
+        with compiling(debugger.machine.kernels):
+            _walk(made, breakpoint, on_not_finite(debugger, asked.kinds) if asked.kinds else None, rows)
     except Failure:
         made.show_shapes()
         raise
