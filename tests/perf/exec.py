@@ -10,6 +10,7 @@ import numpy as np
 from tests.perf.benchmark import Benchmark, Work
 
 HEAD = "@I.ir_module\nclass Module:\n    @R.function\n    def main({params}):\n        with R.dataflow():\n"
+WARM = 4  # runs before the measured ones: they compile
 Program = tuple[str, list[tuple[int, ...]]]
 
 
@@ -75,6 +76,8 @@ def _run(program: Callable[[], Program], lowered: bool = False) -> tuple[str, Wo
         module = relax_explorer.apply_pass(module, "LegalizeOps")
     random = np.random.default_rng(0)
     arrays = [random.standard_normal(shape).astype("float32") for shape in shapes]
+    for _ in range(WARM):
+        relax_explorer.run(module, "main", arrays)
     return text, lambda: relax_explorer.run(module, "main", arrays)
 
 

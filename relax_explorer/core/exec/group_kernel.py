@@ -28,7 +28,7 @@ _FORMULAS = {
     "relax.minimum": "{0} if {0} < {1} else {1}",
 }
 _HEAD = "from numba import njit\nimport numpy as np\n\n"
-RUNS_BEFORE = 2  # compiling takes half a second; a group that runs again and again is worth it
+RUNS_BEFORE = 1  # compiling takes half a second; a group that runs again and again is worth it
 KNOWN = 256  # groups in the cache; the least recently used ones are dropped
 _SEEN: OrderedDict[str, int] = OrderedDict()  # how often a text was asked for
 
