@@ -193,7 +193,7 @@ class Debugger:
         """Run until `is_reached()`, a breakpoint stops, or the program ends."""
         self.look_back()
         while True:
-            if self._is_watched():  # else the rest of a PrimFunc runs compiled
+            if self.breakpoints and self._is_watched():  # else the rest of a PrimFunc runs compiled
                 if self.inside is None:
                     self.enter()
                 if self._forward_inside(lambda: False):
