@@ -207,6 +207,17 @@ def test_names_end_with_their_scope() -> None:
     assert at.find("k") is None
 
 
+def test_buffers_of_one_name_have_numbers_as_in_printed_text() -> None:
+    text = "@R.function\ndef main(x: R.Tensor((3,), 'float32')):\n    y = R.add(x, x)\n    return y\n"
+    fn = rxe.apply_pass(rxe.parse(text), "LegalizeOps")["add"]
+    assert "x[v_ax0] + x_1[v_ax0]" in rxe.apply_pass(rxe.parse(text), "LegalizeOps").script()
+    args = np.ones(3, np.float32), np.full(3, 5, np.float32), np.zeros(3, np.float32)
+    at = KernelWalk(fn, "add", uncompiled(fn).passed(args), Interrupt())
+    at.step()
+    assert (at.find("x")[0], at.find("x_1")[0]) == (1, 5)
+    assert [at.name_of(load.buffer) for load, _, _ in at.operands()] == ["x", "x_1"]
+
+
 def test_a_program_that_stops_stays_before_the_stop() -> None:
     text = TWICE.replace("A[v, w] * T.float32(2)", "A[v + 1, w] * T.float32(2)")
     at = walk(text, np.ones((3, 4), np.float32), np.zeros((3, 4), np.float32))

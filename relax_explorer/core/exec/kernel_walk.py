@@ -25,7 +25,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad
-from relax_explorer.core.tir.scopes import scopes
+from relax_explorer.core.tir.scopes import named, scopes
 
 EVERY = 256  # stores between two marks
 MOST = 64 << 20  # bytes of overwritten elements, and of marks
@@ -149,6 +149,7 @@ class KernelWalk:
         self.is_done = False
         self.stored: t.Stmt | None = None
         self.scopes = scopes(fn)
+        self._named: dict[t.Stmt | None, dict[str, Buffer | p.PrimVar]] = {}
         self.made_by: e.Binding | None = None  # the binding of the call
         self._begin()
 
@@ -247,16 +248,21 @@ class KernelWalk:
     # -- what is seen ---------------------------------------------------------------------------------------------
 
     @property
-    def scope(self) -> tuple[Buffer | p.PrimVar, ...]:
-        """The variables and buffers around the last store, outermost first."""
-        return self.scopes[self.stored]
+    def names(self) -> dict[str, Buffer | p.PrimVar]:
+        """The variables and buffers around the last store by name, outermost first."""
+        found = self._named.get(self.stored)
+        if found is None:
+            found = self._named[self.stored] = named(self.scopes[self.stored])
+        return found
+
+    def name_of(self, buffer: Buffer) -> str:
+        """The name of a buffer around the last store."""
+        return next((name for name, item in self.names.items() if item is buffer), buffer.name)
 
     def find(self, name: str) -> Value:
         """The value of the variable, or the contents of the buffer, called `name`; None if there is none around the last store."""
-        for item in reversed(self.scope):
-            if item.name == name:
-                return self.value_of(item)
-        return None
+        item = self.names.get(name)
+        return None if item is None else self.value_of(item)
 
     def value_of(self, item: Buffer | p.PrimVar) -> Value:
         """The value of a variable or the contents of a buffer; None if it has none yet."""
@@ -266,21 +272,28 @@ class KernelWalk:
     @property
     def values(self) -> dict[str, Value]:
         """All variables and buffers around the last store that have a value, by name, outermost first."""
-        found = [(item.name, self.value_of(item)) for item in self.scope]
+        found = [(name, self.value_of(item)) for name, item in self.names.items()]
         return {name: value for name, value in found if value is not None}
 
     @property
     def shape_vars(self) -> dict[str, int]:
         """The integer parameters and the lengths of buffers, by name."""
-        own = [item for item in self.scopes[None] if isinstance(item, p.PrimVar) and item.dtype.is_int]
-        return {item.name: self.machine.numbers[item] for item in own if item in self.machine.numbers}
+        params, numbers = named(self.scopes[None]), self.machine.numbers
+        own = {
+            name: item for name, item in params.items() if isinstance(item, p.PrimVar) and item.dtype.is_int
+        }
+        return {name: numbers[item] for name, item in own.items() if item in numbers}
 
     @property
     def loops(self) -> dict[str, int]:
         """The variables of loops and block axes around the last store, outermost first."""
         params = {*self.fn.params, *self.scopes[None]}
-        own = [item for item in self.scope if isinstance(item, p.PrimVar) and item not in params]
-        found = [(item.name, self.machine.numbers.get(item)) for item in own if item.dtype.is_int]
+        numbers = self.machine.numbers
+        found = [
+            (name, numbers.get(item))
+            for name, item in self.names.items()
+            if isinstance(item, p.PrimVar) and item not in params and item.dtype.is_int
+        ]
         return {name: value for name, value in found if value is not None}
 
     @property

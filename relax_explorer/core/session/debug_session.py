@@ -132,11 +132,12 @@ class DebugSession:
         line = self.listing.stores.get(stored, 0)
         if isinstance(stored, BufferStore):
             text = f"{BufferLoad(stored.buffer, stored.indices)} = {stored.value}"
-            written = element_text(stored.buffer.name, walk.place)
+            written = element_text(walk.name_of(stored.buffer), walk.place)
         else:
             text, written = "a call of a packed function", ""
         operands = [
-            (element_text(load.buffer.name, place), _plain(value)) for load, place, value in walk.operands()
+            (element_text(walk.name_of(load.buffer), place), _plain(value))
+            for load, place, value in walk.operands()
         ]
         text = self.listing.lines[line - 1].strip() if line else text
         return Inside(

@@ -25,16 +25,28 @@ def scopes(fn: t.PrimFunc) -> dict[t.Stmt | None, Names]:
         elif isinstance(node, t.SeqStmt):
             for statement in node.stmts:
                 stack.append((statement, around))
-                around += _declared(statement)
+                around += _declared(statement) if isinstance(statement, (t.LetStmt, t.AllocBuffer)) else ()
         else:
             inner = around + _declared(node)
             stack += [(child, inner) for child in reversed(_bodies(node))]
     return found
 
 
+def named(scope: Names) -> dict[str, Buffer | p.PrimVar]:
+    """The variables and buffers of a scope by name. Of several with one name, later ones get a number, as in printed text."""
+    found: dict[str, Buffer | p.PrimVar] = {}
+    for item in scope:
+        name, number = item.name, 0
+        while name in found:
+            number += 1
+            name = f"{item.name}_{number}"
+        found[name] = item
+    return found
+
+
 def names_of(fn: t.PrimFunc) -> frozenset[str]:
     """The names of all variables and buffers of a PrimFunc."""
-    return _NAMES.of(fn, lambda fn: frozenset([item.name for own in scopes(fn).values() for item in own]))
+    return _NAMES.of(fn, lambda fn: frozenset([name for own in scopes(fn).values() for name in named(own)]))
 
 
 def _declared(node: t.Stmt) -> Names:
