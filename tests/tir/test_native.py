@@ -1,0 +1,137 @@
+"""Kernels compiled by LLVM give the bits of those compiled by numba, and of the reference evaluator."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.llvm_values import Unsupported
+from relax_explorer.core.exec.tir_numba import Kernel, compile_prim_func, uncompiled
+from relax_explorer.core.exec.tir_text import _TEXTS, Text
+from relax_explorer.core.tir.stmt import PrimFunc
+
+EXPRESSIONS = {
+    "float32": (
+        "T.exp(A[v]) / (A[v] - B[v])", "T.sqrt(T.abs(A[v])) + T.tanh(B[v]) * T.erf(A[v])", "T.max(A[v], T.min(B[v], T.float32(0.5)))",
+        "T.if_then_else(A[v] > B[v] and v < 5, T.floor(A[v]), T.ceil(B[v]))", "T.pow(T.abs(A[v]), B[v]) + T.log(T.abs(B[v]))",
+        "T.Cast('float32', T.Cast('int32', A[v] * T.float32(1e9)))", "T.sin(A[v]) - T.cos(B[v]) * T.round(A[v])",
+        "T.Select(T.isnan(A[v]), B[v], T.rsqrt(T.abs(A[v])))", "T.sigmoid(A[v]) * T.trunc(B[v])", "T.Cast('float32', v // 3 - v % 2)",
+    ),
+    "float64": ("A[v] * B[v] + T.exp(B[v])", "T.Cast('float64', T.Cast('float32', A[v])) / B[v]", "T.tanh(A[v]) - T.erf(B[v])"),
+    "int32": (
+        "A[v] * B[v] - A[v]", "A[v] // (B[v] * 2 + 1) + A[v] % (B[v] * 2 + 1)", "T.truncdiv(A[v], B[v] * 2 + 1)",
+        "T.bitwise_and(A[v], B[v]) + T.bitwise_xor(A[v], T.bitwise_not(B[v]))", "T.shift_left(A[v], 3) + T.shift_right(B[v], 1)",
+        "T.Cast('int32', T.Cast('uint8', A[v]) + T.Cast('uint8', B[v]))", "T.Cast('int32', T.Cast('bool', A[v]))",
+    ),
+    "int8": ("A[v] * B[v]", "A[v] + B[v]", "T.Cast('int8', T.Cast('float32', A[v]) * T.float32(1.5))"),
+    "uint8": ("A[v] * B[v]", "A[v] - B[v]", "T.max(A[v], B[v])"),
+    "bool": ("A[v] and B[v]", "not A[v] or B[v]", "A[v] == B[v]"),
+}  # fmt: skip
+CASES = [(dtype, text) for dtype, texts in EXPRESSIONS.items() for text in texts]
+
+
+def function(body: str, *buffers: str) -> PrimFunc:
+    """A PrimFunc of buffers A, B, C, …"""
+    params = ", ".join(f"{name}: T.Buffer({shape})" for name, shape in zip("ABCD", buffers, strict=False))
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    found = rxe.parse(f"@T.prim_func\ndef f({params}):\n{lines}\n")["f"]
+    assert type(found) is PrimFunc
+    return found
+
+
+@contextmanager
+def numba_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Compile all texts by numba."""
+
+    def unsupported(text: Text) -> None:
+        raise Unsupported("everything")
+
+    _TEXTS.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(Text, "_by_llvm", unsupported)
+        yield
+    _TEXTS.clear()
+
+
+def by_llvm(fn: PrimFunc) -> Kernel:
+    """The kernel, which must have a translation to LLVM."""
+    kernel = compile_prim_func(fn)
+    assert kernel.code is not None
+    assert all(text.params is not None for text in kernel.code.texts.values())
+    return kernel
+
+
+@pytest.mark.parametrize(("dtype", "expression"), CASES)
+def test_both_compilers_give_the_same_bits(
+    dtype: str, expression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fn = function(f"for v in range(9):\n    C[v] = {expression}", *[f'(9,), "{dtype}"'] * 3)
+    random = np.random.default_rng(3)
+    a, b = (random.standard_normal((2, 9)) * 3).astype(dtype if dtype != "uint8" else "int8").astype(dtype)
+    if dtype.startswith("float"):
+        a[:4] = [np.nan, np.inf, -np.inf, -0.0]
+    results = []
+    kernel = by_llvm(fn)
+    for run in (kernel, uncompiled(fn)):
+        results.append(np.zeros(9, dtype))
+        run(a, b, results[-1])
+    assert kernel.code is not None
+    assert [text.numba for text in kernel.code.texts.values()] == [None]
+    with numba_only(monkeypatch):
+        results.append(np.zeros(9, dtype))
+        compile_prim_func(fn)(a, b, results[-1])
+    assert results[0].tobytes() == results[2].tobytes()
+    np.testing.assert_array_max_ulp(results[0], results[1], 2) if dtype.startswith("float") else None
+    assert dtype.startswith("float") or results[0].tobytes() == results[1].tobytes()
+
+
+SHIFT = "for i in range(1000):\n    B[i] = A[i] + T.float32(1)"
+
+
+def test_arrays_that_share_memory_are_written_in_order() -> None:
+    fn = function(SHIFT, *['(1000,), "float32"'] * 2)
+    base = np.zeros(1001, np.float32)
+    by_llvm(fn)(base[:-1], base[1:])
+    assert base.tolist() == list(range(1001))
+    apart = np.zeros(1000, np.float32)
+    compile_prim_func(fn)(base[:-1], apart)
+    assert apart.tolist() == list(range(1, 1001))
+
+
+MEMORY = """
+for i in range(2000):
+    with T.sblock("row"):
+        row = T.axis.spatial(2000, i)
+        C = T.sblock_alloc_buffer((100000,), "float32")
+        for j in range(100000 // 50000):
+            C[j * 50000] = A[row] + T.Cast("float32", j)
+        B[row] = C[0] + C[50000]
+"""
+
+
+def test_memory_allocated_in_a_loop_is_given_back() -> None:
+    import resource
+
+    fn = function(MEMORY.strip(), *['(2000,), "float32"'] * 2)
+    a, b = np.arange(2000, dtype=np.float32), np.zeros(2000, np.float32)
+    kernel = by_llvm(fn)
+    kernel(a, b)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kernel(a, b)
+    assert b.tolist() == (2 * a + 1).tolist()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # 800 MB were allocated
+
+
+def test_an_endless_loop_is_cancelled() -> None:
+    fn = function("while A[0] == 0:\n    A[1] = A[1] + 1", '(2,), "int64"')
+    interrupt, values = Interrupt(), np.zeros(2, np.int64)
+    threading.Timer(0.2, interrupt.cancel).start()
+    with pytest.raises(Cancelled):
+        by_llvm(fn)(values, interrupt=interrupt)
+    assert values[1] > 0
