@@ -61,6 +61,22 @@ def perceptron() -> Program:
     return _program(shapes, values)
 
 
+def transformer_block() -> Program:
+    """Attention of 8 heads over 128 rows of 512, then two dense layers, each behind a normalization."""
+    shapes = {"x": (1, 128, 512), "g": (512,), "b": (512,), "q": (512, 512), "k": (512, 512), "v": (512, 512)}
+    shapes |= {"o": (512, 512), "u": (512, 2048), "d": (2048, 512)}
+    heads = "R.permute_dims(R.reshape(R.matmul(v0, {}), (1, 128, 8, 64)), axes={})"
+    values = [
+        "R.nn.layer_norm(x, g, b, axes=[-1])",
+        heads.format("q", [0, 2, 1, 3]), heads.format("k", [0, 2, 3, 1]), heads.format("v", [0, 2, 1, 3]),
+        "R.multiply(R.matmul(v1, v2), R.const(0.125, 'float32'))", "R.nn.softmax(v4, axis=-1)",
+        "R.reshape(R.permute_dims(R.matmul(v5, v3), axes=[0, 2, 1, 3]), (1, 128, 512))",
+        "R.add(x, R.matmul(v6, o))", "R.nn.layer_norm(v7, g, b, axes=[-1])",
+        "R.nn.relu(R.matmul(v8, u))", "R.add(v7, R.matmul(v9, d))",
+    ]  # fmt: skip
+    return _program(shapes, values)
+
+
 def conv2d() -> Program:
     """The convolution of a ResNet block."""
     value = "R.nn.conv2d(x, w, strides=[1, 1], padding=[1, 1, 1, 1])"
@@ -107,7 +123,10 @@ EXEC = [
     Benchmark("run-layer-norm", partial(_run, layer_norm), "run", 2),
     Benchmark("run-matmul", partial(_run, matmul), "run", 20, tvm_repeat=1),
     Benchmark("run-mlp", partial(_run, perceptron), "run", 20, tvm_repeat=1),
+    Benchmark("run-block", partial(_run, transformer_block), "run", 20, tvm_repeat=1),
     Benchmark("run-conv2d", partial(_run, conv2d), "run", 20, tvm_repeat=1),
     Benchmark("run-matmul-lowered", partial(_run, matmul, True), "run", 5, tvm_repeat=1),
     Benchmark("run-mlp-lowered", partial(_run, perceptron, True), "run", 5, tvm_repeat=1),
+    Benchmark("run-block-lowered", partial(_run, transformer_block, True), "run", 5, tvm_repeat=1),
+    Benchmark("run-conv2d-lowered", partial(_run, conv2d, True), "run", 5, tvm_repeat=1),
 ]
