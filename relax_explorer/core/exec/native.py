@@ -15,7 +15,7 @@ import numpy as np
 
 from relax_explorer.core.exec.llvm_expr import ASSERTION, DIVISION, MEMORY, OUTSIDE, STOPPED
 from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
-from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, Unsupported
+from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
 
 _DIGEST = 16
 _SHARING = 128  # functions of one engine
@@ -25,7 +25,7 @@ _ERRORS: dict[int, type[Exception]] = {
     STOPPED: InterruptedError,
     MEMORY: MemoryError,
 }
-_NUMBERS: dict[str, Any] = {SIGNED: ctypes.c_int64, DOUBLE: ctypes.c_double}
+_NUMBERS: dict[str, Any] = {SIGNED: ctypes.c_int64, UNSIGNED: ctypes.c_uint64, DOUBLE: ctypes.c_double}
 
 
 @once
@@ -58,7 +58,9 @@ def is_possible() -> bool:
     """True if arrays of numpy lie in memory as the code expects, and the libraries of this process have the functions."""
     array = np.empty((3, 5))
     words = (ctypes.c_size_t * 5).from_address(id(array))
-    if os.name != "posix" or object.__basicsize__ != 16 or words[2] != array.ctypes.data:
+    if os.name != "posix" or not hasattr(llvm, "create_pass_builder"):  # older versions of llvmlite lack it
+        return False
+    if object.__basicsize__ != 16 or words[2] != array.ctypes.data:
         return False
     library = ctypes.CDLL(None)
     lengths = (ctypes.c_int64 * 2).from_address(words[4])
@@ -97,8 +99,11 @@ def loaded(code: bytes, params: Sequence[Param], name: str) -> Callable[..., Non
     types = [ctypes.py_object if param.element else _NUMBERS[param.kind] for param in params]
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *types, ctypes.py_object, ctypes.c_int64)
     function = prototype(engine.get_function_address(name))
+    unsigned = frozenset([place for place, param in enumerate(params) if param.kind == UNSIGNED])
 
     def kernel(*values: Any, engine: object = engine) -> None:  # the code lives as long as its engine
+        if unsigned:  # numbers of numpy, for numba
+            values = tuple([int(value) if n in unsigned else value for n, value in enumerate(values)])
         status = function(*values)
         if status:
             raise _error(status)

@@ -15,7 +15,7 @@ from typing import Any
 
 from relax_explorer.core.exec import native, tir_cache
 from relax_explorer.core.exec.llvm_kernel import Param
-from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, Unsupported
+from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
 from relax_explorer.core.exec.tir_codegen import shape_variables
 from relax_explorer.core.exec.tir_expr import element
 from relax_explorer.core.ir import prim as p
@@ -57,10 +57,12 @@ def parameters(fn: PrimFunc) -> list[Param] | None:
         if isinstance(param, Buffer):
             lengths = [dim.value if isinstance(dim, p.IntImm) else None for dim in param.shape]
             params.append(Param("", element(param.dtype).removeprefix("np."), tuple(lengths)))
-        elif param.dtype is HANDLE or param.dtype.name == "uint64":
+        elif param.dtype is HANDLE:
             return None
+        elif param.dtype.is_float:
+            params.append(Param(DOUBLE))
         else:
-            params.append(Param(DOUBLE if param.dtype.is_float else SIGNED))
+            params.append(Param(UNSIGNED if param.dtype.name == "uint64" else SIGNED))
     return params
 
 
