@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -330,3 +331,15 @@ def test_a_function_that_calls_itself_has_one_stretch(lengths: list[int]) -> Non
     )
     assert runs(module, np.array(5, "int32"), np.zeros(2, F)).tolist() == [5, 5]
     assert 4 in lengths
+
+
+def test_a_program_that_is_only_parsed_runs_again() -> None:
+    """The shapes and scalars in its calls have no StructInfo yet."""
+    folder = Path(__file__).parent.parent / "data" / "corpus" / "mlp"
+    module = rxe.parse((folder / "33_AttachGlobalSymbol.py").read_text(encoding="utf-8"))
+    with np.load(folder / "io.npz") as saved:
+        given = [saved[name] for name in saved.files if name.startswith("in")]
+        wanted = saved["out0"]
+    for _ in range(3):
+        result = Machine(module, next(iter(module.relax_functions)), given).run()
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)

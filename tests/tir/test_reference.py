@@ -126,3 +126,37 @@ def test_the_engine_reference_compiles_nothing(monkeypatch: pytest.MonkeyPatch) 
     module = rxe.normalize(rxe.parse(TWICE))
     for _ in range(3):
         assert rxe.run(module, "main", [SEVEN], engine="reference").tolist() == [28, -28, 28, -28]
+
+
+UNSIGNED = """
+@T.prim_func
+def f(A: T.Buffer((4,), "uint64"), B: T.Buffer((4,), "uint64")):
+    for i in range(4):
+        B[{index}] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "value"),
+    [
+        ("T.Cast('int64', A[i])", "A[i]"),
+        ("i", "T.shift_left(T.uint64(1), A[i])"),
+        ("i", "A[i] // (A[i] - A[i])"),
+    ],
+)
+def test_large_unsigned_numbers_are_written_alike(index: str, value: str) -> None:
+    fn, said = rxe.parse(UNSIGNED.format(index=index, value=value))["f"], []
+    for kernel in (compile_prim_func(fn), uncompiled(fn)):
+        with pytest.raises(rxe.Failure) as caught:
+            kernel(np.full(4, 2**64 - 2, np.uint64), np.zeros(4, np.uint64))
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+def test_a_loop_beyond_the_largest_signed_number_does_not_run() -> None:
+    text = UNSIGNED.format(index="T.Cast('int64', T.truncmod(j, T.uint64(0)))", value="A[0]")
+    fn = rxe.parse(text.replace("for i in range(4)", "for j in range(A[0])"))["f"]
+    for kernel in (compile_prim_func(fn), uncompiled(fn)):
+        result = np.zeros(4, np.uint64)
+        kernel(np.full(4, 2**64 - 2, np.uint64), result)
+        assert not result.any()

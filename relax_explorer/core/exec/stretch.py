@@ -187,7 +187,10 @@ class _Builder:
 
     def _is_known(self, at: Instruction) -> bool:
         """Compute a shape or a scalar now, to know it. It stays the same as long as the shape variables do."""
-        dims, variables = self.frame.dims, info_vars(at.node.struct_info)
+        info = at.node.struct_info
+        if info is None:  # a program that was not normalized
+            return False
+        dims, variables = self.frame.dims, info_vars(info)
         try:
             self.rules[at.kind](self.machine, self.frame, at)
         except Failure:

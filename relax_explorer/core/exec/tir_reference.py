@@ -22,7 +22,7 @@ from relax_explorer.core.exec.tir_nests import reduction_nest
 from relax_explorer.core.exec.tir_values import Stopped, Values, scalar, wrap
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import HANDLE, DType
+from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import limits
@@ -90,7 +90,8 @@ class Reference(Values):
             with np.errstate(all="ignore"):
                 yield
         except Stopped as stop:
-            raise tir_traps.stopped(self.fn, stop.site, stop.value, stop.bound, stop.loops) from None
+            note = [wrap(number, INT64) for number in (stop.value, stop.bound, *stop.loops)]
+            raise tir_traps.stopped(self.fn, stop.site, note[0], note[1], note[2:]) from None
         except (AssertionError, BufferError, MemoryError) as error:
             raise tir_traps.failed(self.fn, error) from None
 
@@ -143,7 +144,12 @@ class Reference(Values):
         step = 1 if node.step is None else wrap(self.of(node.step), dtype)
         if step < 1:
             raise self.stop("step", step)
-        return start, end, step, dict(self.loops)
+        return (
+            wrap(start, INT64),
+            wrap(end, INT64),
+            step,
+            dict(self.loops),
+        )  # loops count in 64 bits with a sign
 
     def _has_no_terms(self, chain: list[t.For], block: t.SBlock) -> bool:
         """True for a reduction over an axis of length 0. Its loops never reach `init`, which compiled kernels run apart."""
