@@ -335,8 +335,8 @@ def test_a_function_that_calls_itself_has_one_stretch(lengths: list[int]) -> Non
 
 def test_a_program_that_is_only_parsed_runs_again() -> None:
     """The shapes and scalars in its calls have no StructInfo yet."""
-    folder = Path(__file__).parent.parent / "data" / "corpus" / "mlp"
-    module = rxe.parse((folder / "33_AttachGlobalSymbol.py").read_text(encoding="utf-8"))
+    folder = Path(__file__).parent.parent / "data" / "corpus" / "llama"
+    module = rxe.parse((folder / "02_AnnotateTIROpPattern.py").read_text(encoding="utf-8"))
     with np.load(folder / "io.npz") as saved:
         given = [saved[name] for name in saved.files if name.startswith("in")]
         wanted = saved["out0"]
