@@ -37,8 +37,9 @@ _COMPARISONS: list[type[p.Binary]] = [p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE]
 class Maker:
     """Builds cases; `expressions` counts the expressions used as an index, a value, a length or a bound."""
 
-    def __init__(self, random: Random, symbolic: bool) -> None:
+    def __init__(self, random: Random, symbolic: bool, views: bool = True) -> None:
         self.random, self.expressions = random, 0
+        self.views = views  # kernels without views are compiled by LLVM directly, the others by numba
         self.n = p.PrimVar("n", INT64)
         self.which = p.PrimVar("which", INT32)
         self.scalars = [p.PrimVar(f"k_{kind}", kind) for kind in INTEGERS]
@@ -74,8 +75,9 @@ class Maker:
     def around(self, depth: int) -> t.Stmt:
         """Statements inside `depth` loops."""
         lines: list[t.Stmt] = []
+        kinds = (self.let, self.memory, self.view) if self.views else (self.let, self.memory)
         while self.random.random() < 0.3:
-            lines.append(self.random.choice((self.let, self.memory, self.view))())
+            lines.append(self.random.choice(kinds)())
         if depth:
             lines.append(self.loop(depth))
         elif self.random.random() < 0.15:
