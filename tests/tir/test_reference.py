@@ -160,3 +160,12 @@ def test_a_loop_beyond_the_largest_signed_number_does_not_run() -> None:
         result = np.zeros(4, np.uint64)
         kernel(np.full(4, 2**64 - 2, np.uint64), result)
         assert not result.any()
+
+
+def test_a_step_beyond_the_largest_signed_number_is_negative() -> None:
+    text = UNSIGNED.format(index="T.Cast('int64', T.truncmod(j, T.uint64(4)))", value="A[0]")
+    head = "for j in T.serial(T.uint64(1), T.uint64(9), step=A[0])"
+    fn = rxe.parse(text.replace("for i in range(4)", head))["f"]
+    for kernel in (compile_prim_func(fn), uncompiled(fn)):
+        with pytest.raises(rxe.Failure, match="the step of a loop is -2"):
+            kernel(np.full(4, 2**64 - 2, np.uint64), np.zeros(4, np.uint64))

@@ -141,15 +141,11 @@ class Reference(Values):
         dtype = node.var.dtype
         start = wrap(self.of(node.start), dtype)
         end = wrap(start + wrap(self.of(node.extent), dtype), dtype)
-        step = 1 if node.step is None else wrap(self.of(node.step), dtype)
+        step = 1 if node.step is None else wrap(wrap(self.of(node.step), dtype), INT64)
         if step < 1:
             raise self.stop("step", step)
-        return (
-            wrap(start, INT64),
-            wrap(end, INT64),
-            step,
-            dict(self.loops),
-        )  # loops count in 64 bits with a sign
+        # Loops count in 64 bits with a sign.
+        return (wrap(start, INT64), wrap(end, INT64), step, dict(self.loops))
 
     def _has_no_terms(self, chain: list[t.For], block: t.SBlock) -> bool:
         """True for a reduction over an axis of length 0. Its loops never reach `init`, which compiled kernels run apart."""
