@@ -63,6 +63,8 @@ class Expressions:
         raise Unsupported("a constant")
 
     def _name(self, node: ast.Name) -> Typed:
+        if node.id == "stop":
+            return Typed(v.SIGNED, self.stop)
         if node.id not in self.slots:
             raise Unsupported(node.id)
         kind, place = self.slots[node.id]

@@ -15,6 +15,7 @@ import numpy as np
 
 from relax_explorer.core.exec.llvm_expr import ASSERTION, DIVISION, MEMORY, OUTSIDE, STOPPED
 from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
+from relax_explorer.core.exec.llvm_settings import settle
 from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
 
 _DIGEST = 16
@@ -31,6 +32,7 @@ _NUMBERS: dict[str, Any] = {SIGNED: ctypes.c_int64, UNSIGNED: ctypes.c_uint64, D
 @once
 def processor() -> tuple[str, str]:
     """The name and the features of this processor, after LLVM was made ready for it."""
+    settle()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()

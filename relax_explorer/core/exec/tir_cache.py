@@ -13,7 +13,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
-VERSION = 6  # of the generated source and its runtime support; files of older versions are not used
+VERSION = 7  # of the generated source and its runtime support; files of older versions are not used
 
 
 def text_key(*parts: str) -> int:

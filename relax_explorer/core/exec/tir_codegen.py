@@ -117,6 +117,8 @@ class Translation(Expressions):
                 self.line(1, f"{self.name(param)} = {_scalar(param.dtype, self.name(param))}")
         self.statement(self.fn.body, 1)
         body = self.lines or ["    pass"]
+        if self.hides:  # the first byte of an address is 0, so this is -1
+            body = ["    ones = ~right(stop, np.int64(56))", *body]
         header = (tir_packed.HEADER if self.calls_packed else "") + HEADER
         head = (
             '@njit(error_model="numpy", nogil=True)',
@@ -139,7 +141,8 @@ class Translation(Expressions):
         if not (var.dtype.is_int and value.dtype.is_int):
             return self.expr(value)
         value = value if value.dtype is var.dtype else p.Cast(var.dtype, value)
-        text = self.expr(value)
+        with self.index():
+            text = self.expr(value)
         self.bind(var, lambda sample: sample.of(value))
         return text
 

@@ -8,7 +8,8 @@ values of the length variables, and decided again for the values of each call (`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -110,6 +111,8 @@ class Expressions:
         self.statement_now: t.Stmt | None = None
         self.lengths: dict[Buffer, list[list[int]]] = {}  # the least lengths of the axes, for each sample
         self.pointers: dict[p.PrimExpr, p.PrimExpr] = {}  # the values of pointer variables
+        self.in_index = 0  # how many indices are around the current expression
+        self.hides = False  # the text reads `ones`
 
     def name(self, node: Any) -> str:
         """The name of a variable or buffer."""
@@ -144,6 +147,31 @@ class Expressions:
             bounds.append([0 if part is None else part[0] for part in parts])
         self.lengths[buffer] = bounds
 
+    @contextmanager
+    def index(self) -> Iterator[None]:
+        """Around an index, or the value of an integer variable, which may be part of one."""
+        self.in_index += 1
+        yield
+        self.in_index -= 1
+
+    def hidden(self, text: str, dtype: DType | None = None) -> str:
+        """An integer whose value LLVM can't know.
+
+        LLVM 20 to 22 vectorize a loop over `a[i % 256]` and `b[i % 4]` as if `i % 4` counted up to 255, and so read foreign memory:
+        that a number of 8 bits does not wrap was taken to imply the same of 2 bits. Where masks, casts and shifts of indices are
+        unknown, LLVM does not ask for this.
+        """
+        self.hides = True
+        return f"({text} & {'np.uint64(ones)' if dtype is not None and dtype.name == 'uint64' else 'ones'})"
+
+    def into(self, dtype: DType, text: str) -> str:
+        """An integer converted to a dtype, in an index with hidden masks."""
+        if not self.in_index or dtype.bits >= 64:
+            return into(dtype, text)
+        kept = f"(np.int64({text}) & {self.hidden(str((1 << dtype.bits) - 1))})"
+        sign = 1 << (dtype.bits - 1)
+        return kept if dtype.kind == "uint" else f"(({kept} ^ {sign}) - {sign})"
+
     # -- elements -------------------------------------------------------------------------------------------------
 
     def place(self, buffer: Buffer, indices: tuple[p.PrimExpr, ...]) -> str:
@@ -160,7 +188,8 @@ class Expressions:
     def _index(self, buffer: Buffer, axis: int, index: p.PrimExpr) -> str:
         if not (index.dtype.is_int or index.dtype.is_bool):
             raise self.refuse(f"an index of dtype {index.dtype}")
-        text = self.expr(index) if index.dtype.is_int else f"np.int64({self.expr(index)})"
+        with self.index():
+            text = self.expr(index) if index.dtype.is_int else f"np.int64({self.expr(index)})"
         site, known = self.site("index", buffer, axis), self.lengths.get(buffer)
         lengths = iter([] if known is None else [row[axis] for row in known])
         if self.fact(lambda sample: sample.lies(index, (0, next(lengths, 0) - 1))):
@@ -207,12 +236,13 @@ class Expressions:
         a, b = self.expr(expr.a), self.expr(expr.b)
         keeps = self.fact(lambda sample: sample.keeps(expr))
         if keeps or dtype.name == "uint64":
-            return f"({a} {expr.symbol} {b})"
+            text = f"({a} {expr.symbol} {b})"
+            return self.hidden(text, dtype) if self.in_index and _has_quotient(expr) else text
         if dtype.bits == 64:
             return f"{_WRAPPING[type(expr)]}({a}, {b})"
         if dtype.name == "uint32" and type(expr) is p.Mul:
-            return into(dtype, f"mul({a}, {b})")
-        return into(dtype, f"{a} {expr.symbol} {b}")
+            return self.into(dtype, f"mul({a}, {b})")
+        return self.into(dtype, f"{a} {expr.symbol} {b}")
 
     def _long_sum(self, expr: p.Binary) -> str:
         """A left-nested sum of many terms, with few parentheses. Each partial sum is checked for overflow like a short one."""
@@ -232,7 +262,9 @@ class Expressions:
                 raise self.refuse("a sum of so many terms that may overflow")
             whole = f"{text} {part.symbol} {b}"
             text = (
-                f"{_WRAPPING[type(part)]}({text}, {b})" if part.dtype.bits == 64 else into(part.dtype, whole)
+                f"{_WRAPPING[type(part)]}({text}, {b})"
+                if part.dtype.bits == 64
+                else self.into(part.dtype, whole)
             )
         return f"({text})"
 
@@ -247,11 +279,21 @@ class Expressions:
         )
         keeps = self.fact(lambda sample: sample.keeps(expr))
         site = self.site("division")
+        if self.in_index and (mask := _mask(expr)):
+            return self._rest(a, expr, mask)
         divisor = b if natural or divides else f"nonzero({b}, {site})"
         if natural or expr.dtype.name == "uint64":
             return f"{'quotient' if name.endswith('div') else 'rest'}({a}, {divisor})"
         text = f"{name}({a}, {divisor})"
-        return text if keeps or expr.dtype.bits == 64 or name.endswith("mod") else into(expr.dtype, text)
+        return text if keeps or expr.dtype.bits == 64 or name.endswith("mod") else self.into(expr.dtype, text)
+
+    def _rest(self, a: str, expr: p.Binary, mask: int) -> str:
+        """A rest in an index, for a divisor `mask + 1` that is a power of 2."""
+        if expr.dtype.name == "uint64":
+            return f"({a} & {self.hidden(f'np.uint64({mask})', expr.dtype)})"
+        if type(expr) is p.FloorMod or self.fact(lambda sample: sample.lies(expr.a, _NATURAL)):
+            return f"({a} & {self.hidden(str(mask))})"
+        return f"trunc_mod({a}, {self.hidden(str(mask + 1))})"
 
     def _extreme(self, expr: p.Binary) -> str:
         return f"{'larger' if type(expr) is p.Max else 'smaller'}({self.expr(expr.a)}, {self.expr(expr.b)})"
@@ -270,7 +312,7 @@ class Expressions:
         keeps = self.fact(lambda sample: sample.keeps(expr))
         if keeps and dtype.name != "uint64":
             return f"np.int64({value})" if source.is_bool or source.name == "uint64" else value
-        return into(dtype, value)
+        return self.into(dtype, value)
 
     def _whole(self, dtype: DType, value: str) -> str:
         text = f"whole({element(dtype)}(0), {value})"
@@ -303,16 +345,17 @@ class Expressions:
         if expr.op in _TESTS:
             return f"{_TESTS[expr.op]}({args[0]})"
         if expr.op in _BITS:
-            return f"({args[0]} {_BITS[expr.op]} {args[1]})"
+            text = f"({args[0]} {_BITS[expr.op]} {args[1]})"
+            return self.hidden(text, expr.dtype) if self.in_index and expr.dtype.is_int else text
         if expr.op == "bitwise_not":
-            return f"(not {args[0]})" if expr.dtype.is_bool else into(expr.dtype, f"~{args[0]}")
+            return f"(not {args[0]})" if expr.dtype.is_bool else self.into(expr.dtype, f"~{args[0]}")
         raise self.refuse(f"the intrinsic T.{expr.op}")
 
     def _integer_function(self, expr: p.PrimCall, args: list[str]) -> str:
         if expr.op in ("abs", "fabs") and expr.dtype.kind == "uint":
             return args[0]
         if expr.op in _OF_INTEGERS:
-            return into(expr.dtype, _OF_INTEGERS[expr.op].format(*args))
+            return self.into(expr.dtype, _OF_INTEGERS[expr.op].format(*args))
         if expr.op == "fmod":
             return f"trunc_mod({args[0]}, nonzero({args[1]}, {self.site('division')}))"
         return self._whole(expr.dtype, f"{_MATH[expr.op]}({', '.join(args)})")
@@ -325,11 +368,12 @@ class Expressions:
         site, fits = self.site("shift"), self.fact(lambda sample: sample.lies(by, (0, bits - 1)))
         keeps = self.fact(lambda sample: sample.keeps(expr))
         distance = f"np.int64({distance})" if fits else f"distance({distance}, {bits}, {site})"
+        distance = self.hidden(distance) if self.in_index else distance
         if expr.op == "shift_right":
             name = "right_unsigned" if expr.dtype.name == "uint64" else "right"
             return f"{name}({value}, {distance})"
         text = f"left({value}, {distance})"
-        return text if keeps or bits == 64 else into(expr.dtype, text)
+        return text if keeps or bits == 64 else self.into(expr.dtype, text)
 
     def _pointer(self, expr: BufferPtr) -> str:
         if expr.how != "data":
@@ -362,3 +406,16 @@ _EXPRESSIONS: dict[type, Callable[[Expressions, Any], str]] = {
     **dict.fromkeys(_DIVISIONS, Expressions._division),
     **dict.fromkeys((p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE, p.And, p.Or), Expressions._binary),
 }
+
+
+def _mask(expr: p.Binary) -> int:
+    """One less than the divisor of a rest by a power of 2; 0 for anything else."""
+    if type(expr) not in (p.FloorMod, p.Mod) or not isinstance(expr.b, p.IntImm):
+        return 0
+    divisor = expr.b.value
+    return divisor - 1 if divisor > 1 and divisor & (divisor - 1) == 0 else 0
+
+
+def _has_quotient(expr: p.Binary) -> bool:
+    """True for a product with a quotient: subtracted from its dividend, it gives a rest."""
+    return type(expr) is p.Mul and any(type(part) in (p.FloorDiv, p.Div) for part in (expr.a, expr.b))

@@ -15,6 +15,7 @@ from typing import Any
 
 from relax_explorer.core.exec import native, tir_cache
 from relax_explorer.core.exec.llvm_kernel import Param
+from relax_explorer.core.exec.llvm_settings import settle
 from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
 from relax_explorer.core.exec.tir_codegen import shape_variables
 from relax_explorer.core.exec.tir_expr import element
@@ -109,6 +110,7 @@ class Numba:
     """A text that numba compiles."""
 
     def __init__(self, source: str, key: int, cache: Path | None) -> None:
+        settle()
         self.source, self.key, self.cache = source, key, cache
         self.kernel = self._load()
         self.compiled: set[tuple[Any, ...]] = set()
